@@ -1,0 +1,67 @@
+"""The 216 rolls of three six-sided dice, and sets of them as bits of one integer.
+
+The bottom of the flow: `rulebook` evaluates every winning condition to a `RollSet` once, and
+everything above counts bits. Dice faces are numbered 1 to 6 here whatever is painted on them.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Final, NewType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Roll = tuple[int, int, int]
+RollSet = NewType("RollSet", int)
+"""Bit i stands for ROLLS[i]; union, intersection and counting are integer operations."""
+
+FACES: Final = range(1, 7)
+ROLLS: Final[tuple[Roll, ...]] = tuple((a, b, c) for a, b, c in product(FACES, repeat=3))
+NO_ROLL: Final = RollSet(0)
+EVERY_ROLL: Final = RollSet((1 << len(ROLLS)) - 1)
+
+
+def index(roll: Roll) -> int:
+    """Return the place of a roll among the 216, in lexicographic order, last die fastest.
+
+    >>> index((1, 1, 1)), index((1, 1, 2)), index((6, 6, 6))
+    (0, 1, 215)
+    """
+    a, b, c = roll
+    return (a - 1) * 36 + (b - 1) * 6 + (c - 1)
+
+
+def rolls_where(holds: Callable[[Roll], bool]) -> RollSet:
+    """Return the set of the rolls for which something holds.
+
+    >>> count(rolls_where(lambda roll: sum(roll) == 4))
+    3
+    """
+    return RollSet(sum(1 << i for i, roll in enumerate(ROLLS) if holds(roll)))
+
+
+def count(rolls: RollSet) -> int:
+    """Return how many of the 216 rolls are in the set."""
+    return rolls.bit_count()
+
+
+def contains(rolls: RollSet, roll: Roll) -> bool:
+    """Tell whether a roll is in the set."""
+    return bool(rolls >> index(roll) & 1)
+
+
+def members(rolls: RollSet) -> Iterator[Roll]:
+    """Yield the rolls of a set in order."""
+    return (roll for i, roll in enumerate(ROLLS) if rolls >> i & 1)
+
+
+def beginning_with(known: tuple[int, ...]) -> RollSet:
+    """Return the rolls still possible when the first dice are known.
+
+    No wager tells the dice apart, so it does not matter which of the three are known.
+
+    >>> count(beginning_with((6,))), count(beginning_with((6, 6, 1)))
+    (36, 1)
+    """
+    return rolls_where(lambda roll: roll[: len(known)] == known)

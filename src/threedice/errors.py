@@ -1,0 +1,60 @@
+"""What can go wrong, as one tree; every layer raises from here and `cli` turns it into one line.
+
+ThreediceError
+├── RulebookError      a rulebook file is not well formed: file, key, clause, what to do
+├── UnknownName        no game, box, reading, ... of that name: with the nearest that exist
+└── InvalidInput       dice, amounts or odds that cannot be meant
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class ThreediceError(Exception):
+    """Anything that Threedice itself raises."""
+
+
+class RulebookError(ThreediceError):
+    """A rulebook that is refused: which file and key, under which clause, and how to mend it."""
+
+    def __init__(self, file: str, key: str, problem: str, remedy: str, clause: str = "") -> None:
+        self.file, self.key, self.clause = file, key, clause
+        self.problem, self.remedy = problem, remedy
+        under = f" (clause {clause})" if clause else ""
+        super().__init__(f"{file}: {key}{under}: {problem}; {remedy}")
+
+
+class UnknownName(ThreediceError):
+    """A name that nothing has, with the nearest names that something does."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name = kind, name
+        self.nearest = nearest(name, known)
+        super().__init__(f"no {kind} {name!r}; {did_you_mean(self.nearest)}")
+
+
+class InvalidInput(ThreediceError):
+    """Input that has the wrong form, told in words that say what would be right."""
+
+
+def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Return the known names most like the given one; where none is alike, the first few."""
+    names = list(known)
+    return get_close_matches(name, names, n=most, cutoff=0.5) or names[:8]
+
+
+def did_you_mean(names: list[str]) -> str:
+    """Put the nearest names into words.
+
+    >>> did_you_mean(["total:9", "total:10"])
+    'did you mean total:9 or total:10?'
+    """
+    if not names:
+        return "there is none to choose from"
+    *most, last = names
+    return f"did you mean {', '.join(most)} or {last}?" if most else f"did you mean {last}?"

@@ -1,0 +1,70 @@
+"""Money as whole minor units, and odds as the trade says them: "a to b".
+
+Everything that pays reads odds from here; nothing here or above uses a float for money.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NewType
+
+from threedice.errors import InvalidInput
+
+Amount = NewType("Amount", int)
+"""A sum of money in minor units (cents, or whatever the table counts in)."""
+
+_ODDS = re.compile(r"([1-9][0-9]{0,5}) to ([1-9][0-9]{0,5})")
+_AMOUNT = re.compile(r"[1-9][0-9]{0,17}")
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """What a winning bet is paid on top of its stake: `a` for every `b` staked.
+
+    >>> str(Odds.parse("19 to 20")), Odds.parse("62 to 1").winnings(Amount(5))
+    ('19 to 20', 310)
+    """
+
+    a: int
+    b: int
+
+    @classmethod
+    def parse(cls, text: str) -> Odds:
+        """Read odds such as "62 to 1"; nothing else is odds."""
+        match = _ODDS.fullmatch(text)
+        if match is None:
+            raise InvalidInput(f"{text!r} is not odds; write them as 'a to b', such as '62 to 1'")
+        return cls(int(match[1]), int(match[2]))
+
+    def __str__(self) -> str:
+        return f"{self.a} to {self.b}"
+
+    @property
+    def ratio(self) -> Fraction:
+        """The winnings per unit staked."""
+        return Fraction(self.a, self.b)
+
+    def winnings(self, stake: Amount) -> Amount:
+        """Return what a winning stake is paid, refusing one that cannot be paid exactly."""
+        paid, rest = divmod(stake * self.a, self.b)
+        if rest:
+            step = self.ratio.denominator
+            raise InvalidInput(
+                f"{self} on {stake} does not come out even; stake a multiple of {step}"
+            )
+        return Amount(paid)
+
+
+def parse_amount(text: str) -> Amount:
+    """Read a stake: a whole number above zero, in the unit the table counts in.
+
+    >>> parse_amount("50")
+    50
+    """
+    if _AMOUNT.fullmatch(text) is None:
+        raise InvalidInput(
+            f"{text!r} is not an amount; give a whole number above zero (count in cents if need be)"
+        )
+    return Amount(int(text))

@@ -1,0 +1,20 @@
+"""Rulebooks: a regulator's document as a TOML file in, a compiled `Game` out.
+
+TOML -> `source` (extends, readings) -> `validation` into `schema` -> `compile` (vocabulary in
+`conditions`, boxes in `selection`, places in `felt`) -> `game`. `library` finds and loads.
+"""
+
+from threedice.rulebook.game import Box, Cell, Conclusive, Game, Line, from_canonical
+from threedice.rulebook.library import load, open_book, shipped_games
+
+__all__ = [
+    "Box",
+    "Cell",
+    "Conclusive",
+    "Game",
+    "Line",
+    "from_canonical",
+    "load",
+    "open_book",
+    "shipped_games",
+]

@@ -1,0 +1,130 @@
+"""The closed vocabulary of winning: every word evaluates to sets of rolls, once, at compile time.
+
+A word yields one set of rolls, or (`count`) one for each number of dice, so that each can have
+odds of its own. `compile` overlays the sets; two that share a roll are an error in the rulebook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from threedice.dice import FACES, NO_ROLL, RollSet, rolls_where
+
+if TYPE_CHECKING:
+    from threedice.rulebook.schema import When
+
+Of = tuple[int, ...]
+"""What a word speaks of: face numbers 1 to 6, or totals 3 to 18."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A winning condition: what it speaks of, and the rolls it wins on."""
+
+    meaning: str
+    speaks_of: Literal["nothing", "faces", "totals"]
+    how_many: range
+    lines: Callable[[Of], tuple[RollSet, ...]]
+
+
+def _dice_showing(face: int) -> tuple[RollSet, RollSet, RollSet]:
+    """Return the rolls in which exactly one, two and three dice show a face."""
+    return (
+        rolls_where(lambda roll: roll.count(face) == 1),
+        rolls_where(lambda roll: roll.count(face) == 2),
+        rolls_where(lambda roll: roll.count(face) == 3),
+    )
+
+
+def _totalling(total: int) -> RollSet:
+    return rolls_where(lambda roll: sum(roll) == total)
+
+
+_SHOWING: Final = {face: _dice_showing(face) for face in FACES}
+_TOTAL: Final = {total: _totalling(total) for total in range(3, 19)}
+ANY_TRIPLE: Final = RollSet(sum(_SHOWING[face][2] for face in FACES))
+
+
+def _union(sets: list[RollSet]) -> RollSet:
+    together = NO_ROLL
+    for rolls in sets:
+        together = RollSet(together | rolls)
+    return together
+
+
+def _total_is(totals: Of) -> tuple[RollSet, ...]:
+    return (_union([_TOTAL[total] for total in totals]),)
+
+
+def _shows(of: Of) -> tuple[RollSet, ...]:
+    return (_union(list(_SHOWING[of[0]])),)
+
+
+def _shows_both(of: Of) -> tuple[RollSet, ...]:
+    return (RollSet(_shows(of[:1])[0] & _shows(of[1:])[0]),)
+
+
+def _shows_pair(of: Of) -> tuple[RollSet, ...]:
+    return (_union(list(_SHOWING[of[0]][1:])),)
+
+
+def _exactly(of: Of) -> tuple[RollSet, ...]:
+    return (rolls_where(lambda roll: sorted(roll) == sorted(of)),)
+
+
+def _three_different_within(of: Of) -> tuple[RollSet, ...]:
+    return (rolls_where(lambda roll: len(set(roll)) == 3 and set(roll) <= set(of)),)
+
+
+def _all_within(of: Of) -> tuple[RollSet, ...]:
+    return (rolls_where(lambda roll: set(roll) <= set(of)),)
+
+
+def _pair_within(of: Of) -> tuple[RollSet, ...]:
+    return (_union([_shows_pair((face,))[0] for face in of]),)
+
+
+def _exact_pair_within(of: Of) -> tuple[RollSet, ...]:
+    return (_union([_SHOWING[face][1] for face in of]),)
+
+
+_ONE, _TWO, _SEVERAL = range(1, 2), range(2, 3), range(1, 7)
+
+VOCABULARY: Final[dict[When, Word]] = {
+    "total-is": Word(
+        "the three dice total one of these", "totals", range(1, 17), _total_is
+    ),
+    "total-odd": Word(
+        "the total is odd", "nothing", range(1), lambda _: _total_is(tuple(range(3, 19, 2)))
+    ),
+    "total-even": Word(
+        "the total is even", "nothing", range(1), lambda _: _total_is(tuple(range(4, 19, 2)))
+    ),
+    "shows": Word("at least one die shows it", "faces", _ONE, _shows),
+    "count": Word(
+        "one, two or three dice show it, each with odds of its own",
+        "faces",
+        _ONE,
+        lambda of: _SHOWING[of[0]],
+    ),
+    "shows-both": Word("both appear, on whichever dice", "faces", _TWO, _shows_both),
+    "shows-pair": Word("two or three dice show it", "faces", _ONE, _shows_pair),
+    "any-triple": Word(
+        "the three dice show the same face", "nothing", range(1), lambda _: (ANY_TRIPLE,)
+    ),
+    "triple": Word("all three dice show it", "faces", _ONE, lambda of: (_SHOWING[of[0]][2],)),
+    "exactly": Word("the three dice show just these", "faces", range(3, 4), _exactly),
+    "three-different-within": Word(
+        "the dice show three different ones of these",
+        "faces",
+        range(3, 7),
+        _three_different_within,
+    ),
+    "all-within": Word("every die shows one of these", "faces", _SEVERAL, _all_within),
+    "pair-within": Word("two or three dice show the same one of these", "faces", _SEVERAL, _pair_within),
+    "exact-pair-within": Word(
+        "exactly two dice show the same one of these", "faces", _SEVERAL, _exact_pair_within
+    ),
+}

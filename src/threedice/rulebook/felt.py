@@ -1,0 +1,167 @@
+"""The felt of a layout: from blocks of boxes to areas with place, size and words.
+
+A box is what can be bet on; an area is where its chips lie, and a box may have several (both ends
+of a long table). Screens and printed sheets draw from here; no payment depends on it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from threedice.errors import RulebookError, did_you_mean, nearest
+from threedice.rulebook.conduct import cited
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from threedice.rulebook.faces import Faces
+    from threedice.rulebook.game import Box
+    from threedice.rulebook.schema import Block, Layout, Legend
+
+_HOLE = re.compile(r"\{(?:([1-4])(:word)?|([ab])([1-3])?)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A place on the felt for the chips of one box; `dice` asks for its faces to be drawn."""
+
+    id: str
+    box: str
+    x: int
+    y: int
+    width: int
+    height: int
+    en: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+    odds: str = ""
+    dice: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inscription:
+    """Words on the felt between the areas."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    en: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Felt:
+    """Everything drawn on one layout, in units of its own size."""
+
+    width: int
+    height: int
+    areas: tuple[Area, ...]
+    inscriptions: tuple[Inscription, ...]
+
+
+def draw(name: str, layout: Layout, boxes: Mapping[str, Box], faces: Faces, file: str) -> Felt | None:
+    """Return the felt of a layout, refusing one that misplaces, forgets or invents a box."""
+    if layout.size is None:
+        return None
+    key, clause = f"layouts.{name}", ", ".join(cited(layout.clause))
+    for part, box_id in _named(layout):
+        if box_id not in boxes:
+            known = did_you_mean(nearest(box_id, boxes))
+            problem = f"no box {box_id!r} in its pay table"
+            raise RulebookError(file, f"{key}.{part}", problem, known, clause)
+    width, height = layout.size
+    areas = tuple(area for block in layout.blocks.values() for area in _areas(block, boxes, faces))
+    legends = tuple(_inscription(each, boxes, faces) for each in layout.legends.values())
+    for problem, remedy in _faults(areas, width, height, boxes):
+        raise RulebookError(file, f"{key}.blocks", problem, remedy, clause)
+    return Felt(width, height, areas, legends)
+
+
+def _named(layout: Layout) -> Iterator[tuple[str, str]]:
+    """Yield every box that a layout names, and by which key."""
+    for name, block in layout.blocks.items():
+        yield from ((f"blocks.{name}.boxes", box_id) for box_id in block.boxes if box_id)
+    for name, legend in layout.legends.items():
+        if legend.odds_of:
+            yield f"legends.{name}.odds_of", legend.odds_of
+
+
+def _areas(block: Block, boxes: Mapping[str, Box], faces: Faces) -> Iterator[Area]:
+    (left, top), (width, height) = block.at, block.cell
+    columns = block.columns or len(block.boxes)
+    for i, box_id in enumerate(block.boxes):
+        if not box_id:
+            continue
+        box = boxes[box_id]
+        row, column = divmod(i, columns)
+        yield Area(
+            id=f"{box_id}@{block.end}" if block.end else box_id,
+            box=box_id,
+            x=left + column * width,
+            y=top + row * height,
+            width=width,
+            height=height,
+            en=tuple(_filled(line, box, faces) for line in block.en),
+            zh=tuple(_filled(line, box, faces) for line in block.zh),
+            odds=_filled(block.odds, box, faces),
+            dice=_pictured(box) if block.dice else (),
+        )
+
+
+def _inscription(legend: Legend, boxes: Mapping[str, Box], faces: Faces) -> Inscription:
+    box = boxes.get(legend.odds_of)
+    en, zh = (
+        tuple(_filled(line, box, faces) if box else line for line in lines)
+        for lines in (legend.en, legend.zh)
+    )
+    return Inscription(*legend.at, *legend.size, en, zh)
+
+
+def _filled(text: str, box: Box, faces: Faces) -> str:
+    """Fill {1}, {1:word}, {a} and {b2} in a text of the felt; a hole with nothing for it stays."""
+
+    def fill(hole: re.Match[str]) -> str:
+        part, word, side, line = hole.groups()
+        try:
+            if side:
+                return str(getattr(box.lines[int(line or 1) - 1].odds, side))
+            at = int(part) - 1
+            return faces.word(box.parts[at]) if word else box.selection[at]
+        except IndexError:
+            return hole[0]
+
+    return _HOLE.sub(fill, text)
+
+
+def _pictured(box: Box) -> tuple[int, ...]:
+    """Return the faces a box's picture shows: a double two of its face, a triple three."""
+    shown = {"shows-pair": 2, "triple": 3}.get(box.when, 1)
+    return box.parts * shown
+
+
+def _faults(
+    areas: tuple[Area, ...], width: int, height: int, boxes: Mapping[str, Box]
+) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the places of the areas, and what to do."""
+    placed = {area.box for area in areas}
+    for missing in (box_id for box_id in boxes if box_id not in placed):
+        yield f"box {missing!r} has no place", "add it to a block"
+    for i, area in enumerate(areas):
+        if not (0 <= area.x <= width - area.width and 0 <= area.y <= height - area.height):
+            yield f"area {area.id!r} leaves the felt", "move it inside the layout's size"
+        for other in areas[:i]:
+            if area.id == other.id:
+                yield f"two areas are {area.id!r}", "tell their blocks apart by end"
+            if _overlap(area, other):
+                yield f"areas {other.id!r} and {area.id!r} overlap", "move one of them"
+
+
+def _overlap(one: Area, other: Area) -> bool:
+    return (
+        one.x < other.x + other.width
+        and other.x < one.x + one.width
+        and one.y < other.y + other.height
+        and other.y < one.y + one.height
+    )

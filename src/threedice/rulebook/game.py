@@ -1,0 +1,269 @@
+"""A Game: one layout of a rulebook under chosen readings, compiled to what each roll pays.
+
+The middle of the flow: `compile` makes it, and `maths`, `table`, `sim` and the screens read it.
+Its facts, everything that can change a payment or a permitted act, have canonical bytes and a
+hash; a Game can be rebuilt from those bytes alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from threedice.dice import EVERY_ROLL, ROLLS, Roll, RollSet, beginning_with, contains
+from threedice.errors import InvalidInput, UnknownName
+from threedice.money import Odds
+from threedice.rulebook.conduct import Conduct, Fact, cited
+from threedice.rulebook.faces import Faces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from threedice.rulebook.felt import Felt
+
+
+class LineFacts(Fact, frozen=True, kw_only=True):
+    """Odds, and the rolls that pay them as hexadecimal bits."""
+
+    odds: str
+    rolls: str
+
+
+class BoxFacts(Fact, frozen=True, kw_only=True):
+    """A box as it is settled: its lines, and the clauses that say so."""
+
+    family: str
+    when: str
+    parts: list[int]
+    selection: list[str]
+    lines: list[LineFacts]
+    rule: list[str]
+    pays: list[str]
+    throws: int = 1
+    unless: str = "0"
+    unless_rule: list[str] = []
+
+
+class Facts(Conduct, frozen=True, kw_only=True):
+    """What a Game's hash is taken over."""
+
+    id: str
+    version: str
+    effective: str
+    faces: list[str]
+    readings: dict[str, str]
+    boxes: dict[str, BoxFacts]
+    areas: dict[str, int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One way for a box to win: the odds, and on which rolls."""
+
+    odds: Odds
+    rolls: RollSet
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A place on the layout: what it is a bet on, and what it pays."""
+
+    id: str
+    family: str
+    name: str
+    when: str
+    parts: tuple[int, ...]
+    selection: tuple[str, ...]
+    lines: tuple[Line, ...]
+    rule: tuple[str, ...]
+    pays: tuple[str, ...]
+    throws: int = 1
+    unless: RollSet = RollSet(0)
+    unless_rule: tuple[str, ...] = ()
+    wins: RollSet = RollSet(0)
+    """The rolls on which the box wins (or, over several throws, stays alive)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of the payoff matrix: a box on a roll, and the clauses it rests on."""
+
+    box: str
+    net: int
+    odds: Odds | None
+    clauses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusive:
+    """The boxes decided already by what is known of the dice."""
+
+    won: frozenset[str]
+    lost: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Game:
+    """A compiled game; ask it what a roll pays, wins and is called."""
+
+    facts: Facts
+    boxes: Mapping[str, Box]
+    felt: Felt | None = None
+    title: str = ""
+    summaries: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The rulebook and the layout, as in `sg-rws-tai-sai-v6/a`."""
+        return self.facts.id
+
+    @property
+    def book_id(self) -> str:
+        """The rulebook's id, as citations begin."""
+        return self.id.rpartition("/")[0]
+
+    @property
+    def readings(self) -> dict[str, str]:
+        """The reading in force for each question the document leaves open."""
+        return self.facts.readings
+
+    @cached_property
+    def faces(self) -> Faces:
+        """The names of the dice's faces."""
+        return Faces(tuple(self.facts.faces))
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The facts as bytes: sorted keys, no labels, no geometry."""
+        return msgspec.json.encode(_without_labels(self.facts), order="sorted")
+
+    @cached_property
+    def hash(self) -> str:
+        """The SHA-256 of the canonical bytes; every round pins it."""
+        return sha256(self.canonical).hexdigest()
+
+    @cached_property
+    def unit(self) -> int:
+        """How many parts a stake is counted in, so that every payoff is a whole number."""
+        odds = (line.odds for box in self.boxes.values() for line in box.lines)
+        return lcm(*(each.ratio.denominator for each in odds))
+
+    @cached_property
+    def payoffs(self) -> dict[str, tuple[int, ...]]:
+        """The matrix: for each box decided by one roll, its net result on each of the 216."""
+        return {box.id: self._row(box) for box in self.boxes.values() if box.throws == 1}
+
+    def _row(self, box: Box) -> tuple[int, ...]:
+        row = [-self.unit] * len(ROLLS)
+        for line in box.lines:
+            net, rolls = int(line.odds.ratio * self.unit), line.rolls
+            while rolls:
+                lowest = rolls & -rolls
+                row[lowest.bit_length() - 1] = net
+                rolls = RollSet(rolls ^ lowest)
+        return tuple(row)
+
+    def box(self, box_id: str) -> Box:
+        """Return a box by its id."""
+        if box_id not in self.boxes:
+            raise UnknownName(f"box on {self.id}", box_id, self.boxes)
+        return self.boxes[box_id]
+
+    def roll(self, names: Iterable[str]) -> Roll:
+        """Return the roll that three faces, given by name, show."""
+        return self.faces.roll(names)
+
+    def winning(self, roll: Roll) -> tuple[str, ...]:
+        """Return the boxes that a roll wins, in the order of the pay table."""
+        return tuple(
+            box.id
+            for box in self.boxes.values()
+            if box.throws == 1 and contains(box.wins, roll)
+        )
+
+    def cell(self, box_id: str, roll: Roll) -> Cell:
+        """Return what a box does on a roll, and under which clauses."""
+        box = self.box(box_id)
+        if box.throws > 1:
+            raise InvalidInput(f"{box_id} is settled over {box.throws} throws, not by one roll")
+        for line in box.lines:
+            if contains(line.rolls, roll):
+                return Cell(box_id, int(line.odds.ratio * self.unit), line.odds, _once(box.rule + box.pays))
+        excepted = contains(box.unless, roll)
+        return Cell(box_id, -self.unit, None, box.unless_rule if excepted else box.rule)
+
+    def conclusive(self, known: tuple[int, ...]) -> Conclusive:
+        """Return the boxes that have won or lost in every roll still possible.
+
+        A bet over several throws is lost by this one at the earliest, and won by none before its
+        last, which only the table knows.
+        """
+        possible = beginning_with(known)
+        certain = {box.id: possible & ~box.wins == 0 for box in self.boxes.values()}
+        hopeless = (box.id for box in self.boxes.values() if possible & box.wins == 0)
+        won = (box.id for box in self.boxes.values() if certain[box.id] and box.throws == 1)
+        return Conclusive(frozenset(won), frozenset(hopeless))
+
+    def call(self, roll: Roll) -> str:
+        """Return the dealer's call of a result, faces in order and then the total."""
+        manner = self.facts.call
+        how = {1: "{face}", 2: manner.double, 3: manner.triple}
+        parts = [
+            how[roll.count(face)].format(face=self.faces.name(face)) for face in sorted(set(roll))
+        ]
+        if manner.total:
+            parts.append(manner.total.format(total=sum(roll)))
+        return ", ".join(parts)
+
+
+def _once(clauses: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(clauses))
+
+
+def _without_labels(value: Any) -> Any:
+    """Return a struct as plain data, less the fields that are words for people."""
+    if isinstance(value, Fact):
+        names = (name for name in value.__struct_fields__ if name not in value.LABELS)
+        return {name: _without_labels(getattr(value, name)) for name in names}
+    if isinstance(value, dict):
+        return {key: _without_labels(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_labels(each) for each in value]
+    return value
+
+
+def from_canonical(canonical: bytes) -> Game:
+    """Rebuild a Game from stored canonical bytes; labels and the felt are not among them."""
+    facts = msgspec.json.decode(canonical, type=Facts)
+    return Game(facts, boxes_of(facts, {}))
+
+
+def boxes_of(facts: Facts, names: Mapping[str, str]) -> dict[str, Box]:
+    """Return the boxes that a Game's facts describe, with the names of their families."""
+    return {box_id: _box(box_id, each, names) for box_id, each in facts.boxes.items()}
+
+
+def _box(box_id: str, facts: BoxFacts, names: Mapping[str, str]) -> Box:
+    lines = tuple(
+        Line(Odds.parse(each.odds), RollSet(int(each.rolls, 16))) for each in facts.lines
+    )
+    return Box(
+        id=box_id,
+        family=facts.family,
+        name=names.get(facts.family, facts.family),
+        when=facts.when,
+        parts=tuple(facts.parts),
+        selection=tuple(facts.selection),
+        lines=lines,
+        rule=tuple(facts.rule),
+        pays=tuple(facts.pays),
+        throws=facts.throws,
+        unless=RollSet(int(facts.unless, 16)),
+        unless_rule=tuple(facts.unless_rule),
+        wins=RollSet(sum(line.rolls for line in lines)),
+    )

@@ -1,0 +1,77 @@
+"""The library of games: find a game by name, ours or the user's, and load it.
+
+`load` is the way in for everything above: `load("sg-rws-tai-sai-v6/a")`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from threedice.errors import UnknownName
+from threedice.rulebook.compile import compile_game
+from threedice.rulebook.consistency import check
+from threedice.rulebook.source import Source, chosen_readings, read, shipped_ids, under_readings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from threedice.rulebook.game import Game
+
+
+def load(name: str, readings: Mapping[str, str] | None = None) -> Game:
+    """Return a game by "rulebook/layout" or "path/to/file.toml/layout".
+
+    The layout may be left out where there is only one.
+
+    >>> load("triple-dice").call((1, 6, 4))
+    'crown, heart, club'
+    """
+    book_name, layout = split(name)
+    source = _known(book_name)
+    layouts = source.book.layouts
+    if layout is None and len(layouts) == 1:
+        layout = next(iter(layouts))
+    if layout not in layouts:
+        raise UnknownName("game", name, [f"{book_name}/{each}" for each in layouts])
+    return compile_layout(source, layout, readings or {})
+
+
+def split(name: str) -> tuple[str, str | None]:
+    """Return the rulebook's id or file, and the layout, of a game's name.
+
+    >>> split("nz-tai-sai-2008/1"), split("./my.toml/main"), split("triple-dice")
+    (('nz-tai-sai-2008', '1'), ('./my.toml', 'main'), ('triple-dice', None))
+    """
+    file, toml, layout = name.rpartition(".toml/")
+    if toml:
+        return f"{file}.toml", layout
+    if name.endswith(".toml"):
+        return name, None
+    book_id, slash, layout = name.partition("/")
+    return book_id, layout if slash else None
+
+
+def _known(book_name: str) -> Source:
+    if not book_name.endswith(".toml") and book_name not in shipped_ids():
+        raise UnknownName("game", book_name, shipped_games())
+    return open_book(book_name)
+
+
+def open_book(name: str) -> Source:
+    """Return a rulebook by id or file, every layout of which compiles and fits together."""
+    source = read(name)
+    check(source.book, [compile_layout(source, layout, {}) for layout in source.book.layouts], source.file)
+    return source
+
+
+def compile_layout(source: Source, layout: str, readings: Mapping[str, str]) -> Game:
+    """Return the game of one layout under the given readings, the others by default."""
+    chosen = chosen_readings(source, layout, readings)
+    return compile_game(under_readings(source, chosen), layout, chosen, source.file)
+
+
+@lru_cache(maxsize=1)
+def shipped_games() -> tuple[str, ...]:
+    """Return the names of all games that come with the package."""
+    return tuple(f"{book_id}/{name}" for book_id in shipped_ids() for name in read(book_id).book.layouts)

@@ -1,0 +1,1 @@
+"""Independent oracle: the rules of the games once more, by plain counting."""
