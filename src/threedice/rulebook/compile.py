@@ -19,7 +19,7 @@ from threedice.rulebook import felt
 from threedice.rulebook.conditions import ANY_TRIPLE, VOCABULARY
 from threedice.rulebook.conduct import Conduct, cited
 from threedice.rulebook.faces import Faces
-from threedice.rulebook.game import BoxFacts, Facts, Game, LineFacts, boxes_of
+from threedice.rulebook.game import BoxFacts, Facts, Game, LineFacts, Way, boxes_of
 from threedice.rulebook.schema import Condition
 from threedice.rulebook.selection import complete_family, is_possible
 
@@ -125,15 +125,18 @@ def _row_boxes(
     if family not in book.wagers:
         raise place.error(f"no wager {family!r}", did_you_mean(nearest(family, book.wagers)))
     wager = book.wagers[family]
+    if wager.throws < 1 or not _conditions(wager):
+        raise place.error(f"wager {family!r} cannot be won", "give it wins, and throws above 0")
     odds = _odds(row, place)
     of_wager = _Place(place.file, f"wagers.{family}", cited(wager.clause))
     for selection in _selections(wager, row, faces, place):
         words = _selection_words(wager, selection, faces)
-        box_id = f"{family}:{'-'.join(words)}" if words else family
-        lines, unless = _lines(wager, selection, faces, box_id, of_wager)
+        box_id = _box_id(family, words)
+        ways = [_way(each, selection, faces, of_wager) for each in _conditions(wager)]
+        lines, unless = _lines(ways, faces, box_id, of_wager)
         yield box_id, BoxFacts(
             family=family,
-            when=_conditions(wager)[0].when,
+            ways=ways,
             parts=list(selection),
             selection=words,
             lines=_paired(lines, odds, box_id, place),
@@ -143,6 +146,10 @@ def _row_boxes(
             unless=f"{unless:x}",
             unless_rule=_unless_rule(wager),
         )
+
+
+def _box_id(family: str, words: list[str]) -> str:
+    return f"{family}:{'-'.join(words)}" if words else family
 
 
 def _odds(row: Row, place: _Place) -> list[str]:
@@ -182,16 +189,14 @@ def _unless_rule(wager: Wager) -> list[str]:
 
 
 def _lines(
-    wager: Wager, selection: Selection, faces: Faces, box_id: str, place: _Place
+    ways: list[Way], faces: Faces, box_id: str, place: _Place
 ) -> tuple[list[RollSet], RollSet]:
     """Return the sets of rolls a box wins on, and those it would win on but for an exception."""
     lines: list[RollSet] = []
     excepted = 0
-    if wager.throws < 1 or not _conditions(wager):
-        raise place.error("a wager needs a way to win and a throw", "give wins, and throws above 0")
-    for condition in _conditions(wager):
-        lost = ANY_TRIPLE if condition.unless else 0
-        for rolls in _evaluate(condition, selection, faces, place):
+    for way in ways:
+        lost = ANY_TRIPLE if way.unless else 0
+        for rolls in VOCABULARY[way.when].lines(tuple(way.of)):
             lines.append(RollSet(rolls & ~lost))
             excepted |= rolls & lost
     for i, rolls in enumerate(lines):
@@ -207,16 +212,15 @@ def _lines(
     return lines, RollSet(excepted)
 
 
-def _evaluate(
-    condition: Condition, selection: Selection, faces: Faces, place: _Place
-) -> tuple[RollSet, ...]:
+def _way(condition: Condition, selection: Selection, faces: Faces, place: _Place) -> Way:
+    """Spell out what a condition speaks of: nothing, what the file gives, or the selection."""
     word = VOCABULARY[condition.when]
     if condition.when.startswith("total") and not faces.are_numbers:
         raise place.error(
             f"{condition.when!r} adds up faces that are not numbers", "use a word about faces"
         )
     if word.speaks_of == "nothing":
-        of: tuple[int, ...] = ()
+        of: Selection = ()
     elif condition.of is None:
         of = selection
     else:
@@ -226,7 +230,8 @@ def _evaluate(
             f"{condition.when!r} cannot speak of {len(of)} {word.speaks_of}",
             f"give {_how_many(word.how_many)} in of, or let the wager select them",
         )
-    return word.lines(of)
+    unless = condition.unless.when if condition.unless else ""
+    return Way(when=condition.when, of=list(of), unless=unless)
 
 
 def _how_many(counts: range) -> str:
@@ -249,7 +254,7 @@ def _part(part: Part, is_total: bool, faces: Faces, place: _Place) -> int:
 
 def _selections(wager: Wager, row: Row, faces: Faces, place: _Place) -> list[Selection]:
     if row.boxes is None:
-        return family_selections(wager, faces, place)
+        return _family(wager, faces, place)
     chosen = [_selection(wager, part, faces, place) for part in row.boxes]
     for i, selection in enumerate(chosen):
         if selection in chosen[:i]:
@@ -259,7 +264,7 @@ def _selections(wager: Wager, row: Row, faces: Faces, place: _Place) -> list[Sel
     return chosen
 
 
-def family_selections(wager: Wager, faces: Faces, place: _Place) -> list[Selection]:
+def _family(wager: Wager, faces: Faces, place: _Place) -> list[Selection]:
     """Return every selection of a wager's family, from its kind or as the file lists them."""
     if isinstance(wager.selects, str):
         return complete_family(wager.selects)
@@ -276,7 +281,7 @@ def _selection(wager: Wager, written: Part, faces: Faces, place: _Place) -> Sele
     else:
         possible = is_possible(wager.selects, selection)
     if not possible:
-        family = family_selections(wager, faces, place)
+        family = _family(wager, faces, place)
         choices = ["-".join(_selection_words(wager, each, faces)) for each in family]
         raise place.error(
             f"{written!r} is not a selection of this wager",
@@ -293,6 +298,19 @@ def _selection_words(wager: Wager, selection: Selection, faces: Faces) -> list[s
     if wager.selects == "total":
         return [str(total) for total in selection]
     return [faces.name(face) for face in selection]
+
+
+def missing_from_families(game: Game, book: Rulebook) -> dict[str, list[str]]:
+    """Return, for each family that a game offers in part, the boxes it leaves out."""
+    missing: dict[str, list[str]] = {}
+    for family in dict.fromkeys(box.family for box in game.boxes.values()):
+        wager = book.wagers[family]
+        place = _Place(book.id, f"wagers.{family}", cited(wager.clause))
+        for selection in _family(wager, game.faces, place):
+            box_id = _box_id(family, _selection_words(wager, selection, game.faces))
+            if box_id not in game.boxes:
+                missing.setdefault(family, []).append(box_id)
+    return missing
 
 
 # --- facts --------------------------------------------------------------------------------------

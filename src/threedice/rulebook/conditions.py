@@ -44,6 +44,7 @@ def _totalling(total: int) -> RollSet:
 
 _SHOWING: Final = {face: _dice_showing(face) for face in FACES}
 _TOTAL: Final = {total: _totalling(total) for total in range(3, 19)}
+_ODD_TOTALS, _EVEN_TOTALS = tuple(range(3, 19, 2)), tuple(range(4, 19, 2))
 ANY_TRIPLE: Final = RollSet(sum(_SHOWING[face][2] for face in FACES))
 
 
@@ -90,41 +91,44 @@ def _exact_pair_within(of: Of) -> tuple[RollSet, ...]:
     return (_union([_SHOWING[face][1] for face in of]),)
 
 
-_ONE, _TWO, _SEVERAL = range(1, 2), range(2, 3), range(1, 7)
+_NONE, _ONE, _TWO, _SEVERAL = range(1), range(1, 2), range(2, 3), range(1, 7)
 
 VOCABULARY: Final[dict[When, Word]] = {
-    "total-is": Word(
-        "the three dice total one of these", "totals", range(1, 17), _total_is
-    ),
-    "total-odd": Word(
-        "the total is odd", "nothing", range(1), lambda _: _total_is(tuple(range(3, 19, 2)))
-    ),
-    "total-even": Word(
-        "the total is even", "nothing", range(1), lambda _: _total_is(tuple(range(4, 19, 2)))
-    ),
-    "shows": Word("at least one die shows it", "faces", _ONE, _shows),
-    "count": Word(
-        "one, two or three dice show it, each with odds of its own",
-        "faces",
-        _ONE,
-        lambda of: _SHOWING[of[0]],
-    ),
-    "shows-both": Word("both appear, on whichever dice", "faces", _TWO, _shows_both),
-    "shows-pair": Word("two or three dice show it", "faces", _ONE, _shows_pair),
-    "any-triple": Word(
-        "the three dice show the same face", "nothing", range(1), lambda _: (ANY_TRIPLE,)
-    ),
-    "triple": Word("all three dice show it", "faces", _ONE, lambda of: (_SHOWING[of[0]][2],)),
-    "exactly": Word("the three dice show just these", "faces", range(3, 4), _exactly),
+    "total-is": Word("the dice total {or}", "totals", range(1, 17), _total_is),
+    "total-odd": Word("the total is odd", "nothing", _NONE, lambda _: _total_is(_ODD_TOTALS)),
+    "total-even": Word("the total is even", "nothing", _NONE, lambda _: _total_is(_EVEN_TOTALS)),
+    "shows": Word("at least one die shows {or}", "faces", _ONE, _shows),
+    "count": Word("one, two or three dice show {or}", "faces", _ONE, lambda of: _SHOWING[of[0]]),
+    "shows-both": Word("{and} both appear", "faces", _TWO, _shows_both),
+    "shows-pair": Word("two or three dice show {or}", "faces", _ONE, _shows_pair),
+    "any-triple": Word("all dice show the same face", "nothing", _NONE, lambda _: (ANY_TRIPLE,)),
+    "triple": Word("all three dice show {or}", "faces", _ONE, lambda of: (_SHOWING[of[0]][2],)),
+    "exactly": Word("the dice show {and}", "faces", range(3, 4), _exactly),
     "three-different-within": Word(
-        "the dice show three different ones of these",
+        "the dice show three different ones of {and}",
         "faces",
         range(3, 7),
         _three_different_within,
     ),
-    "all-within": Word("every die shows one of these", "faces", _SEVERAL, _all_within),
-    "pair-within": Word("two or three dice show the same one of these", "faces", _SEVERAL, _pair_within),
+    "all-within": Word("every die shows {or}", "faces", _SEVERAL, _all_within),
+    "pair-within": Word(
+        "two or three dice show the same one of {and}", "faces", _SEVERAL, _pair_within
+    ),
     "exact-pair-within": Word(
-        "exactly two dice show the same one of these", "faces", _SEVERAL, _exact_pair_within
+        "exactly two dice show the same one of {and}", "faces", _SEVERAL, _exact_pair_within
     ),
 }
+
+
+def meaning(when: When, of: list[str]) -> str:
+    """Put a winning condition into words.
+
+    >>> meaning("shows-both", ["1", "4"]), meaning("total-is", ["4", "5", "6"])
+    ('1 and 4 both appear', 'the dice total 4, 5 or 6')
+    """
+    return VOCABULARY[when].meaning.format_map({"or": _listed(of, "or"), "and": _listed(of, "and")})
+
+
+def _listed(names: list[str], last: str) -> str:
+    *most, final = names or [""]
+    return f"{', '.join(most)} {last} {final}" if most else final

@@ -137,7 +137,7 @@ def _filled(text: str, box: Box, faces: Faces) -> str:
 
 def _pictured(box: Box) -> tuple[int, ...]:
     """Return the faces a box's picture shows: a double two of its face, a triple three."""
-    shown = {"shows-pair": 2, "triple": 3}.get(box.when, 1)
+    shown = {"shows-pair": 2, "triple": 3}.get(box.ways[0].when, 1)
     return box.parts * shown
 
 

@@ -8,18 +8,20 @@ hash; a Game can be rebuilt from those bytes alone.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from threedice.dice import EVERY_ROLL, ROLLS, Roll, RollSet, beginning_with, contains
+from threedice.dice import ROLLS, Roll, RollSet, beginning_with, contains
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Odds
-from threedice.rulebook.conduct import Conduct, Fact, cited
+from threedice.rulebook.conditions import VOCABULARY, meaning
+from threedice.rulebook.conduct import Conduct, Fact
 from threedice.rulebook.faces import Faces
+from threedice.rulebook.schema import When
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,11 +36,19 @@ class LineFacts(Fact, frozen=True, kw_only=True):
     rolls: str
 
 
+class Way(Fact, frozen=True, kw_only=True):
+    """A condition under which a box wins, with what it speaks of spelt out."""
+
+    when: When
+    of: list[int] = []
+    unless: str = ""
+
+
 class BoxFacts(Fact, frozen=True, kw_only=True):
     """A box as it is settled: its lines, and the clauses that say so."""
 
     family: str
-    when: str
+    ways: list[Way]
     parts: list[int]
     selection: list[str]
     lines: list[LineFacts]
@@ -76,7 +86,8 @@ class Box:
     id: str
     family: str
     name: str
-    when: str
+    meaning: str
+    ways: tuple[Way, ...]
     parts: tuple[int, ...]
     selection: tuple[str, ...]
     lines: tuple[Line, ...]
@@ -140,7 +151,7 @@ class Game:
     @cached_property
     def canonical(self) -> bytes:
         """The facts as bytes: sorted keys, no labels, no geometry."""
-        return msgspec.json.encode(_without_labels(self.facts), order="sorted")
+        return msgspec.json.encode(_plain(self.facts), order="sorted")
 
     @cached_property
     def hash(self) -> str:
@@ -225,16 +236,37 @@ def _once(clauses: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clauses))
 
 
-def _without_labels(value: Any) -> Any:
-    """Return a struct as plain data, less the fields that are words for people."""
+def _plain(value: Any) -> Any:
+    """Return facts as plain data, less labels and less what is left at its default.
+
+    Leaving defaults out keeps the hash of a game when a later version adds an optional key.
+    """
     if isinstance(value, Fact):
-        names = (name for name in value.__struct_fields__ if name not in value.LABELS)
-        return {name: _without_labels(getattr(value, name)) for name in names}
+        told = (name for name in value.__struct_fields__ if name not in value.LABELS)
+        told_values = {name: getattr(value, name) for name in told}
+        defaults = _defaults(type(value))
+        return {
+            name: _plain(each)
+            for name, each in told_values.items()
+            if name not in defaults or each != defaults[name]
+        }
     if isinstance(value, dict):
-        return {key: _without_labels(each) for key, each in value.items()}
+        return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_labels(each) for each in value]
+        return [_plain(each) for each in value]
     return value
+
+
+@cache
+def _defaults(kind: type[Fact]) -> dict[str, Any]:
+    """Return the fields of a struct that may be left out, with what they then are."""
+    fields = (field for field in msgspec.structs.fields(kind) if not field.required)
+    return {
+        field.name: field.default
+        if field.default_factory is msgspec.NODEFAULT
+        else field.default_factory()
+        for field in fields
+    }
 
 
 def from_canonical(canonical: bytes) -> Game:
@@ -245,10 +277,11 @@ def from_canonical(canonical: bytes) -> Game:
 
 def boxes_of(facts: Facts, names: Mapping[str, str]) -> dict[str, Box]:
     """Return the boxes that a Game's facts describe, with the names of their families."""
-    return {box_id: _box(box_id, each, names) for box_id, each in facts.boxes.items()}
+    faces = Faces(tuple(facts.faces))
+    return {box_id: _box(box_id, each, faces, names) for box_id, each in facts.boxes.items()}
 
 
-def _box(box_id: str, facts: BoxFacts, names: Mapping[str, str]) -> Box:
+def _box(box_id: str, facts: BoxFacts, faces: Faces, names: Mapping[str, str]) -> Box:
     lines = tuple(
         Line(Odds.parse(each.odds), RollSet(int(each.rolls, 16))) for each in facts.lines
     )
@@ -256,7 +289,8 @@ def _box(box_id: str, facts: BoxFacts, names: Mapping[str, str]) -> Box:
         id=box_id,
         family=facts.family,
         name=names.get(facts.family, facts.family),
-        when=facts.when,
+        meaning=_meaning(facts, faces),
+        ways=tuple(facts.ways),
         parts=tuple(facts.parts),
         selection=tuple(facts.selection),
         lines=lines,
@@ -267,3 +301,14 @@ def _box(box_id: str, facts: BoxFacts, names: Mapping[str, str]) -> Box:
         unless_rule=tuple(facts.unless_rule),
         wins=RollSet(sum(line.rolls for line in lines)),
     )
+
+
+def _meaning(facts: BoxFacts, faces: Faces) -> str:
+    """Say in words when a box wins."""
+    ways = []
+    for way in facts.ways:
+        totals = VOCABULARY[way.when].speaks_of == "totals"
+        named = [str(each) if totals else faces.name(each) for each in way.of]
+        ways.append(meaning(way.when, named) + (", but not on a triple" if way.unless else ""))
+    throws = f", in each of {facts.throws} throws" if facts.throws > 1 else ""
+    return "; or ".join(ways) + throws

@@ -1,0 +1,109 @@
+"""A linter for game designers: what is legal in a rulebook but worth a second look.
+
+`threedice rulebooks check` prints these findings after a strict load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import TYPE_CHECKING
+
+from threedice.maths.figures import box_figures
+from threedice.rulebook.compile import missing_from_families
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from threedice.rulebook import Box, Game
+    from threedice.rulebook.schema import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to look at: its kind, the box or boxes, the figures in words, the clauses."""
+
+    kind: str
+    box: str
+    says: str
+    clauses: tuple[str, ...]
+
+
+def lint(game: Game, book: Rulebook, floor: Fraction, chips: tuple[int, ...] = ()) -> list[Finding]:
+    """Return all findings about one game, the gravest kind first."""
+    return [
+        *_edges(game),
+        *_returns(game, floor),
+        *_dominated(game),
+        *_missing(game, book),
+        *_unpayable(game, chips),
+    ]
+
+
+def percent(value: Fraction, places: int = 3) -> str:
+    """Write a fraction as a percentage, rounded half to even from the exact value.
+
+    >>> percent(Fraction(1, 36)), percent(Fraction(-1, 8), 1)
+    ('2.778 %', '-12.5 %')
+    """
+    scaled = round(value * 100 * 10**places)
+    whole, rest = divmod(abs(scaled), 10**places)
+    return f"{'-' if scaled < 0 else ''}{whole}.{rest:0{places}d} %"
+
+
+def _edges(game: Game) -> Iterator[Finding]:
+    for box in game.boxes.values():
+        edge = box_figures(box).edge
+        if edge <= 0:
+            kind = "edge-zero" if edge == 0 else "edge-negative"
+            yield Finding(kind, box.id, f"house edge {edge} ({percent(edge)})", _cites(box))
+
+
+def _returns(game: Game, floor: Fraction) -> Iterator[Finding]:
+    for box in game.boxes.values():
+        returned = box_figures(box).returned
+        if returned < floor:
+            says = f"returns {returned} ({percent(returned)}), under the floor of {percent(floor)}"
+            yield Finding("return-low", box.id, says, _cites(box))
+
+
+def _dominated(game: Game) -> Iterator[Finding]:
+    """Find boxes that another box beats or equals on every roll."""
+    rows = game.payoffs
+    for box_id, row in rows.items():
+        for other_id, other in rows.items():
+            if row != other and all(a <= b for a, b in zip(row, other, strict=True)):
+                box, better = game.boxes[box_id], game.boxes[other_id]
+                same = "wins exactly when" if box.wins == better.wins else "wins only when"
+                says = f"at {_odds(box)} {same} {other_id} at {_odds(better)} does"
+                yield Finding("dominated", box_id, says, _cites(box))
+
+
+def _missing(game: Game, book: Rulebook) -> Iterator[Finding]:
+    for family, missing in missing_from_families(game, book).items():
+        offered = [box for box in game.boxes.values() if box.family == family]
+        whole = len(offered) + len(missing)
+        says = f"{len(offered)} of {whole} {family} boxes offered; missing {', '.join(missing)}"
+        yield Finding("family-incomplete", family, says, offered[0].pays)
+
+
+def _unpayable(game: Game, chips: tuple[int, ...]) -> Iterator[Finding]:
+    """Find odds that some stake of the given chips cannot be paid at in those chips."""
+    if not chips:
+        return
+    smallest = gcd(*chips)
+    for box in game.boxes.values():
+        for odds in (line.odds for line in box.lines):
+            step = odds.ratio.denominator * smallest
+            if step != smallest:
+                says = f"{odds} comes out even in chips of {smallest} only on stakes in steps of {step}"
+                yield Finding("not-payable", box.id, says, _cites(box))
+
+
+def _odds(box: Box) -> str:
+    return " / ".join(str(line.odds) for line in box.lines)
+
+
+def _cites(box: Box) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(box.rule + box.pays))
