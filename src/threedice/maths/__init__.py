@@ -4,8 +4,8 @@
 `difference` compare games with one another.
 """
 
-from threedice.maths.figures import Figures, box_figures
+from threedice.maths.figures import Figures, box_figures, percent
 from threedice.maths.mix import Mix
 from threedice.maths.sheet import BoxOdds, Sheet, odds_sheet
 
-__all__ = ["BoxOdds", "Figures", "Mix", "Sheet", "box_figures", "odds_sheet"]
+__all__ = ["BoxOdds", "Figures", "Mix", "Sheet", "box_figures", "odds_sheet", "percent"]

@@ -57,9 +57,7 @@ def difference(
     )
 
 
-def _clause_changes(
-    clauses: Mapping[str, Clause], other: Mapping[str, Clause]
-) -> Iterator[Change]:
+def _clause_changes(clauses: Mapping[str, Clause], other: Mapping[str, Clause]) -> Iterator[Change]:
     for number in dict.fromkeys([*clauses, *other]):
         before, after = (_clause(each.get(number)) for each in (clauses, other))
         if before != after:

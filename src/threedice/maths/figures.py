@@ -92,3 +92,14 @@ def box_figures(box: Box) -> Figures:
     ]
     losses = of - sum(ways for _, ways in wins)
     return figures([*wins, (-unit, losses)], of, unit)
+
+
+def percent(value: Fraction, places: int = 3) -> str:
+    """Write a fraction as a percentage, rounded half to even from the exact value.
+
+    >>> percent(Fraction(1, 36)), percent(Fraction(-1, 8), 1)
+    ('2.778 %', '-12.5 %')
+    """
+    scaled = round(value * 100 * 10**places)
+    whole, rest = divmod(abs(scaled), 10**places)
+    return f"{'-' if scaled < 0 else ''}{whole}.{rest:0{places}d} %"

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import gcd
 from typing import TYPE_CHECKING
 
-from threedice.maths.figures import box_figures
+from threedice.maths.figures import box_figures, percent
 from threedice.rulebook.compile import missing_from_families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from threedice.rulebook import Box, Game
     from threedice.rulebook.schema import Rulebook
@@ -39,17 +39,6 @@ def lint(game: Game, book: Rulebook, floor: Fraction, chips: tuple[int, ...] = (
         *_missing(game, book),
         *_unpayable(game, chips),
     ]
-
-
-def percent(value: Fraction, places: int = 3) -> str:
-    """Write a fraction as a percentage, rounded half to even from the exact value.
-
-    >>> percent(Fraction(1, 36)), percent(Fraction(-1, 8), 1)
-    ('2.778 %', '-12.5 %')
-    """
-    scaled = round(value * 100 * 10**places)
-    whole, rest = divmod(abs(scaled), 10**places)
-    return f"{'-' if scaled < 0 else ''}{whole}.{rest:0{places}d} %"
 
 
 def _edges(game: Game) -> Iterator[Finding]:

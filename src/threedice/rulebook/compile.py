@@ -26,7 +26,7 @@ from threedice.rulebook.selection import complete_family, is_possible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from threedice.rulebook.conduct import Limits
+    from threedice.rulebook.conduct import Citation, Limits
     from threedice.rulebook.schema import Part, Row, Rulebook, Wager
     from threedice.rulebook.selection import Selection
 
@@ -133,19 +133,28 @@ def _row_boxes(
         words = _selection_words(wager, selection, faces)
         box_id = _box_id(family, words)
         ways = [_way(each, selection, faces, of_wager) for each in _conditions(wager)]
-        lines, unless = _lines(ways, faces, box_id, of_wager)
-        yield box_id, BoxFacts(
-            family=family,
-            ways=ways,
-            parts=list(selection),
-            selection=words,
-            lines=_paired(lines, odds, box_id, place),
-            rule=list(cited(wager.clause)),
-            pays=list(place.clauses),
-            throws=wager.throws,
-            unless=f"{unless:x}",
-            unless_rule=_unless_rule(wager),
+        lines = _lines(ways, faces, box_id, of_wager)
+        yield (
+            box_id,
+            BoxFacts(
+                family=family,
+                ways=ways,
+                parts=list(selection),
+                selection=words,
+                lines=_paired(lines, odds, box_id, place),
+                rule=list(cited(wager.clause)),
+                pays=list(place.clauses),
+                throws=wager.throws,
+                under={each: list(cited(clause)) for each, clause in _under(wager)},
+            ),
         )
+
+
+def _under(wager: Wager) -> Iterator[tuple[str, Citation]]:
+    """Yield the outcomes for which a wager names a closer clause, and that clause."""
+    for outcome in wager.under.__struct_fields__:
+        if clause := getattr(wager.under, outcome):
+            yield outcome, clause
 
 
 def _box_id(family: str, words: list[str]) -> str:
@@ -174,7 +183,9 @@ def _paired(lines: list[RollSet], odds: list[str], box_id: str, place: _Place) -
             f"{len(odds)} odds for {box_id!r}, which can win in {len(lines)} ways",
             "give one odds for all ways, or one for each",
         )
-    return [LineFacts(odds=each, rolls=f"{rolls:x}") for each, rolls in zip(odds, lines, strict=True)]
+    return [
+        LineFacts(odds=each, rolls=f"{rolls:x}") for each, rolls in zip(odds, lines, strict=True)
+    ]
 
 
 def _conditions(wager: Wager) -> list[Condition]:
@@ -183,33 +194,25 @@ def _conditions(wager: Wager) -> list[Condition]:
     return [wager.wins] if isinstance(wager.wins, Condition) else wager.wins
 
 
-def _unless_rule(wager: Wager) -> list[str]:
-    exceptions = (each.unless for each in _conditions(wager) if each.unless)
-    return [number for each in exceptions for number in cited(each.clause)]
-
-
-def _lines(
-    ways: list[Way], faces: Faces, box_id: str, place: _Place
-) -> tuple[list[RollSet], RollSet]:
-    """Return the sets of rolls a box wins on, and those it would win on but for an exception."""
-    lines: list[RollSet] = []
-    excepted = 0
-    for way in ways:
-        lost = ANY_TRIPLE if way.unless else 0
-        for rolls in VOCABULARY[way.when].lines(tuple(way.of)):
-            lines.append(RollSet(rolls & ~lost))
-            excepted |= rolls & lost
+def _lines(ways: list[Way], faces: Faces, box_id: str, place: _Place) -> list[RollSet]:
+    """Return the sets of rolls a box wins on, one for each way that can have odds of its own."""
+    lines = [
+        RollSet(rolls & ~(ANY_TRIPLE if way.unless else 0))
+        for way in ways
+        for rolls in VOCABULARY[way.when].lines(tuple(way.of))
+    ]
     for i, rolls in enumerate(lines):
         for other in lines[:i]:
             if rolls & other:
                 roll = next(members(RollSet(rolls & other)))
                 shown = ",".join(faces.name(face) for face in roll)
                 raise place.error(
-                    f"{box_id!r} can win twice, on {shown} for one", "make its ways exclude each other"
+                    f"{box_id!r} can win twice, on {shown} for one",
+                    "make its ways exclude each other",
                 )
     if not any(lines):
         raise place.error(f"{box_id!r} can never win", "mend the condition, or leave the box out")
-    return lines, RollSet(excepted)
+    return lines
 
 
 def _way(condition: Condition, selection: Selection, faces: Faces, place: _Place) -> Way:
@@ -230,8 +233,7 @@ def _way(condition: Condition, selection: Selection, faces: Faces, place: _Place
             f"{condition.when!r} cannot speak of {len(of)} {word.speaks_of}",
             f"give {_how_many(word.how_many)} in of, or let the wager select them",
         )
-    unless = condition.unless.when if condition.unless else ""
-    return Way(when=condition.when, of=list(of), unless=unless)
+    return Way(when=condition.when, of=list(of), unless=condition.unless or "")
 
 
 def _how_many(counts: range) -> str:

@@ -61,7 +61,9 @@ class Felt:
     inscriptions: tuple[Inscription, ...]
 
 
-def draw(name: str, layout: Layout, boxes: Mapping[str, Box], faces: Faces, file: str) -> Felt | None:
+def draw(
+    name: str, layout: Layout, boxes: Mapping[str, Box], faces: Faces, file: str
+) -> Felt | None:
     """Return the felt of a layout, refusing one that misplaces, forgets or invents a box."""
     if layout.size is None:
         return None

@@ -55,8 +55,7 @@ class BoxFacts(Fact, frozen=True, kw_only=True):
     rule: list[str]
     pays: list[str]
     throws: int = 1
-    unless: str = "0"
-    unless_rule: list[str] = []
+    under: dict[str, list[str]] = {}
 
 
 class Facts(Conduct, frozen=True, kw_only=True):
@@ -94,10 +93,19 @@ class Box:
     rule: tuple[str, ...]
     pays: tuple[str, ...]
     throws: int = 1
-    unless: RollSet = RollSet(0)
-    unless_rule: tuple[str, ...] = ()
     wins: RollSet = RollSet(0)
     """The rolls on which the box wins (or, over several throws, stays alive)."""
+    under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Clauses closer than `rule` on "win", "lose", "triple_win" and "triple_lose"."""
+
+    def clauses_on(self, roll: Roll) -> tuple[str, ...]:
+        """Return the clauses that decide the box on a roll, those on its odds last."""
+        wins = contains(self.wins, roll)
+        outcome = "win" if wins else "lose"
+        decides = self.under.get(outcome, self.rule)
+        if len(set(roll)) == 1:
+            decides = self.under.get(f"triple_{outcome}", decides)
+        return tuple(dict.fromkeys(decides + (self.pays if wins else ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +200,7 @@ class Game:
     def winning(self, roll: Roll) -> tuple[str, ...]:
         """Return the boxes that a roll wins, in the order of the pay table."""
         return tuple(
-            box.id
-            for box in self.boxes.values()
-            if box.throws == 1 and contains(box.wins, roll)
+            box.id for box in self.boxes.values() if box.throws == 1 and contains(box.wins, roll)
         )
 
     def cell(self, box_id: str, roll: Roll) -> Cell:
@@ -202,11 +208,9 @@ class Game:
         box = self.box(box_id)
         if box.throws > 1:
             raise InvalidInput(f"{box_id} is settled over {box.throws} throws, not by one roll")
-        for line in box.lines:
-            if contains(line.rolls, roll):
-                return Cell(box_id, int(line.odds.ratio * self.unit), line.odds, _once(box.rule + box.pays))
-        excepted = contains(box.unless, roll)
-        return Cell(box_id, -self.unit, None, box.unless_rule if excepted else box.rule)
+        odds = next((line.odds for line in box.lines if contains(line.rolls, roll)), None)
+        net = int(odds.ratio * self.unit) if odds else -self.unit
+        return Cell(box_id, net, odds, box.clauses_on(roll))
 
     def conclusive(self, known: tuple[int, ...]) -> Conclusive:
         """Return the boxes that have won or lost in every roll still possible.
@@ -230,10 +234,6 @@ class Game:
         if manner.total:
             parts.append(manner.total.format(total=sum(roll)))
         return ", ".join(parts)
-
-
-def _once(clauses: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(clauses))
 
 
 def _plain(value: Any) -> Any:
@@ -282,9 +282,7 @@ def boxes_of(facts: Facts, names: Mapping[str, str]) -> dict[str, Box]:
 
 
 def _box(box_id: str, facts: BoxFacts, faces: Faces, names: Mapping[str, str]) -> Box:
-    lines = tuple(
-        Line(Odds.parse(each.odds), RollSet(int(each.rolls, 16))) for each in facts.lines
-    )
+    lines = tuple(Line(Odds.parse(each.odds), RollSet(int(each.rolls, 16))) for each in facts.lines)
     return Box(
         id=box_id,
         family=facts.family,
@@ -297,9 +295,8 @@ def _box(box_id: str, facts: BoxFacts, faces: Faces, names: Mapping[str, str]) -
         rule=tuple(facts.rule),
         pays=tuple(facts.pays),
         throws=facts.throws,
-        unless=RollSet(int(facts.unless, 16)),
-        unless_rule=tuple(facts.unless_rule),
         wins=RollSet(sum(line.rolls for line in lines)),
+        under={outcome: tuple(clauses) for outcome, clauses in facts.under.items()},
     )
 
 

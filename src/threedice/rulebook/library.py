@@ -61,7 +61,11 @@ def _known(book_name: str) -> Source:
 def open_book(name: str) -> Source:
     """Return a rulebook by id or file, every layout of which compiles and fits together."""
     source = read(name)
-    check(source.book, [compile_layout(source, layout, {}) for layout in source.book.layouts], source.file)
+    check(
+        source.book,
+        [compile_layout(source, layout, {}) for layout in source.book.layouts],
+        source.file,
+    )
     return source
 
 
@@ -74,4 +78,6 @@ def compile_layout(source: Source, layout: str, readings: Mapping[str, str]) -> 
 @lru_cache(maxsize=1)
 def shipped_games() -> tuple[str, ...]:
     """Return the names of all games that come with the package."""
-    return tuple(f"{book_id}/{name}" for book_id in shipped_ids() for name in read(book_id).book.layouts)
+    return tuple(
+        f"{book_id}/{name}" for book_id in shipped_ids() for name in read(book_id).book.layouts
+    )

@@ -42,24 +42,26 @@ When = Literal[
 Part = int | str
 
 
-class Unless(Fact, frozen=True, kw_only=True):
-    """Rolls on which a wager loses after all, and the clause that says so."""
-
-    when: Literal["any-triple"]
-    clause: Citation
-
-
 class Condition(Fact, frozen=True, kw_only=True):
     """A word of the closed vocabulary of winning; `of` is the box's selection unless given."""
 
     when: When
     of: list[Part] | None = None
-    unless: Unless | None = None
+    unless: Literal["any-triple"] | None = None
 
 
 Selects = Literal[
     "nothing", "face", "total", "two-faces", "three-faces", "four-faces", "pair-and-single"
 ]
+
+
+class Under(Fact, frozen=True, kw_only=True):
+    """The clauses on winning and losing, on triples too, where they are closer than a wager's own."""
+
+    win: Citation | None = None
+    lose: Citation | None = None
+    triple_win: Citation | None = None
+    triple_lose: Citation | None = None
 
 
 class Wager(Fact, frozen=True, kw_only=True):
@@ -70,6 +72,7 @@ class Wager(Fact, frozen=True, kw_only=True):
     wins: When | Condition | list[Condition]
     selects: Selects | list[str] = "nothing"
     throws: int = 1
+    under: Under = Under()
 
 
 class Row(Fact, frozen=True, kw_only=True):

@@ -177,7 +177,9 @@ def _dotted(key: Any, file: str) -> tuple[str, ...]:
     try:
         nested: Any = tomllib.loads(f"{key} = 0")
     except tomllib.TOMLDecodeError:
-        raise RulebookError(file, "removes", f"{key!r} is not a key", "write a dotted key") from None
+        raise RulebookError(
+            file, "removes", f"{key!r} is not a key", "write a dotted key"
+        ) from None
     path: list[str] = []
     while isinstance(nested, dict):
         part, nested = next(iter(nested.items()))
@@ -225,9 +227,7 @@ def merged(base: Data, change: Data) -> Data:
 # --- readings -----------------------------------------------------------------------------------
 
 
-def chosen_readings(
-    source: Source, layout: str, choices: Mapping[str, str]
-) -> dict[str, str]:
+def chosen_readings(source: Source, layout: str, choices: Mapping[str, str]) -> dict[str, str]:
     """Return the option in force for every reading of a layout, the default where none is chosen."""
     readings = {
         name: reading
@@ -290,8 +290,8 @@ def _check_options(data: Data, reading: Reading, file: str, key: str, clause: st
 def citations(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Yield every (clause, key) by which a rulebook's data cites a clause."""
     if isinstance(data, dict):
-        if "clause" in data:
-            yield from ((number, key_text(path)) for number in cited(data["clause"]))
+        citing = data.values() if path[-1:] == ("under",) else [data.get("clause", [])]
+        yield from ((number, key_text(path)) for each in citing for number in cited(each))
         for key, value in data.items():
             yield from citations(value, (*path, key))
     elif isinstance(data, list):
@@ -303,10 +303,15 @@ def _check_citations(data: Data, book: Rulebook, file: str) -> None:
     for number, key in citations(data):
         if " " not in number and number not in book.clauses:
             known = did_you_mean(nearest(number, book.clauses))
-            raise RulebookError(file, f"{key}.clause", f"no clause {number!r}", known, number)
+            raise RulebookError(
+                file, key, f"it cites {number!r}, which is no clause", known, number
+            )
     for number, clause in book.clauses.items():
         if clause.status == "out of scope" and not clause.reason:
             raise RulebookError(
-                file, key_text(("clauses", number)), "is out of scope without a reason",
-                "add reason", number,
+                file,
+                key_text(("clauses", number)),
+                "is out of scope without a reason",
+                "add reason",
+                number,
             )

@@ -37,7 +37,9 @@ def key_text(path: Path) -> str:
     >>> key_text(("clauses", "5.1", "status"))
     'clauses."5.1".status'
     """
-    bare = (part if part.replace("-", "").replace("_", "").isalnum() else f'"{part}"' for part in path)
+    bare = (
+        part if part.replace("-", "").replace("_", "").isalnum() else f'"{part}"' for part in path
+    )
     return ".".join(bare) or "the file"
 
 
@@ -110,7 +112,9 @@ def _locate_in_union(value: Any, into: Any, path: Path) -> Finding:
     deeper = [each for each in findings if each and len(each[0]) > len(path)]
     if deeper:
         return deeper[0]
-    structs = [each for each in choices if isinstance(each, type) and issubclass(each, msgspec.Struct)]
+    structs = [
+        each for each in choices if isinstance(each, type) and issubclass(each, msgspec.Struct)
+    ]
     return locate(value, structs[0], path) if structs and isinstance(value, dict) else findings[0]
 
 
@@ -130,8 +134,10 @@ def _locate_leaf(value: Any, into: Any, path: Path) -> Finding:
     except msgspec.ValidationError as error:
         if get_origin(into) is Literal:
             choices = [str(each) for each in get_args(into)]
-            return path, f"{value!r} is not one of the words known here", did_you_mean(
-                nearest(str(value), choices)
+            return (
+                path,
+                f"{value!r} is not one of the words known here",
+                did_you_mean(nearest(str(value), choices)),
             )
         return path, str(error).split(" - at")[0], "give a value of that kind"
     return None

@@ -1,0 +1,178 @@
+"""The commands of `threedice` and their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Casino table games with three dice: rulebooks, exact odds, settlement.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+rulebooks = typer.Typer(
+    help="List, show, check and compare rulebooks.",
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(rulebooks, name="rulebooks")
+
+GameName = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME", help="RULEBOOK/LAYOUT, such as sg-rws-tai-sai-v6/a, or FILE.toml/LAYOUT."
+    ),
+]
+BookName = Annotated[
+    str, typer.Argument(metavar="RULEBOOK", help="The id of a rulebook, or a file FILE.toml.")
+]
+Readings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reading", metavar="NAME=VALUE", help="Read an open question this way; may be repeated."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from threedice import __version__
+
+        typer.echo(f"threedice {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # noqa: ARG001
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Casino table games with three dice: rulebooks, exact odds, settlement."""
+
+
+@rulebooks.callback(invoke_without_command=True)
+def list_rulebooks(context: typer.Context, as_json: Json = False) -> None:
+    """List the rulebooks, or show, check or compare them."""
+    if context.invoked_subcommand is None:
+        from threedice.cli import rulebooks as command
+
+        command.list_all(as_json)
+
+
+@rulebooks.command("show")
+def show_rulebook(book: BookName, as_json: Json = False) -> None:
+    """Show a rulebook: identity, games, readings, procedure, limits, irregularities."""
+    from threedice.cli import rulebooks as command
+
+    command.show(book, as_json)
+
+
+@rulebooks.command("check")
+def check_rulebook(
+    book: Annotated[
+        str, typer.Argument(metavar="RULEBOOK", help="A file FILE.toml, a rulebook or a game.")
+    ],
+    floor: Annotated[
+        str, typer.Option(metavar="PERCENT", help="Report boxes that return less than this.")
+    ] = "75",
+    chips: Annotated[
+        str, typer.Option(metavar="5,25,100", help="Report odds not payable in these chips.")
+    ] = "",
+    reading: Readings = None,
+    as_json: Json = False,
+) -> None:
+    """Load a rulebook strictly, then report what a game designer should look at again.
+
+    The exit code is 0 unless the rulebook is refused: findings are advice.
+    """
+    from threedice.cli import rulebooks as command
+
+    command.check(book, floor, chips, reading or [], as_json)
+
+
+@rulebooks.command("diff")
+def diff_rulebooks(
+    one: Annotated[str, typer.Argument(metavar="A", help="A rulebook or a game.")],
+    other: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    reading: Readings = None,
+    as_json: Json = False,
+) -> None:
+    """Show how two games, or all layouts two rulebooks share, differ.
+
+    Readings apply to whichever of the two has them.
+    """
+    from threedice.cli import rulebooks as command
+
+    command.diff(one, other, reading or [], as_json)
+
+
+@app.command()
+def odds(
+    game: GameName,
+    box: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this box; may be repeated.")
+    ] = None,
+    bet: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BOX=AMOUNT", help="The figures of these bets together; repeat it."),
+    ] = None,
+    reading: Readings = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_json: Json = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a printable page to FILE.")
+    ] = None,
+) -> None:
+    """Print the odds sheet of a game: exact house edge and all that follows from it."""
+    from threedice.cli import odds as command
+
+    form = command.form(csv=csv, as_json=as_json, html=html)
+    if bet:
+        command.mix(game, bet, reading or [], form)
+    else:
+        command.sheet(game, box or [], reading or [], form, html)
+
+
+@app.command()
+def payoffs(game: GameName, reading: Readings = None, as_json: Json = False) -> None:
+    """Print what each box pays on each of the 216 rolls."""
+    from threedice.cli import odds as command
+
+    command.payoffs(game, reading or [], as_json)
+
+
+@app.command()
+def settle(
+    game: GameName,
+    dice: Annotated[str, typer.Option(metavar="1,3,6", help="The three faces, by name or number.")],
+    bet: Annotated[
+        list[str], typer.Option(metavar="BOX=AMOUNT", help="A bet, such as big=50; repeat it.")
+    ],
+    reading: Readings = None,
+    as_json: Json = False,
+) -> None:
+    """Settle bets on a roll: what each is paid, and under which clause."""
+    from threedice.cli import settle as command
+
+    command.settle_bets(game, dice, bet, reading or [], as_json)
+
+
+@app.command()
+def clauses(
+    book: Annotated[
+        str | None, typer.Argument(metavar="RULEBOOK", help="One rulebook; all without it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print every clause, its status, where it is data and which tests cite it."""
+    from threedice.cli import clauses as command
+
+    command.show(book, as_json)

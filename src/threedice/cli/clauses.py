@@ -1,0 +1,67 @@
+"""`threedice clauses`: the traceability sheet, from every clause to its data and its tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from threedice.cli.output import print_heading, print_json, print_line, print_table
+from threedice.rulebook import open_book
+from threedice.rulebook.source import shipped_ids
+from threedice.rulebook.traceability import ClauseTrace, trace
+
+if TYPE_CHECKING:
+    from threedice.rulebook.source import Source
+
+
+def show(name: str | None, as_json: bool) -> None:
+    """Print the clauses of one rulebook, or of all."""
+    sources = [open_book(each) for each in ([name] if name else shipped_ids())]
+    traced = [(source, trace(source)) for source in sources]
+    if as_json:
+        print_json({"rulebooks": [_as_json(source, traces) for source, traces in traced]})
+        return
+    for source, traces in traced:
+        _print(source, traces)
+
+
+def _as_json(source: Source, traces: list[ClauseTrace]) -> dict[str, Any]:
+    return {
+        "rulebook": source.book.id,
+        "source": source.book.source,
+        "clauses": [
+            {
+                "clause": each.number,
+                "status": each.clause.status,
+                "summary": each.clause.summary,
+                "reason": each.clause.reason,
+                "stated_in": each.origin,
+                "data": list(each.data),
+                "tests": list(each.tests),
+            }
+            for each in traces
+        ],
+    }
+
+
+def _print(source: Source, traces: list[ClauseTrace]) -> None:
+    statuses = Counter(each.clause.status for each in traces)
+    counts = ", ".join(f"{count} {status}" for status, count in statuses.items())
+    print_heading(f"{source.book.id}: {len(traces)} clauses ({counts})")
+    rows = [
+        (
+            each.number,
+            each.clause.status,
+            each.clause.summary + (f" [{each.clause.reason}]" if each.clause.reason else ""),
+            _brief(each.data),
+            str(len(each.tests)),
+        )
+        for each in traces
+    ]
+    print_table(("clause", "status", "summary", "data", "tests"), rows, right=frozenset({4}))
+    if not any(each.tests for each in traces):
+        print_line("no test cites this rulebook")
+
+
+def _brief(keys: tuple[str, ...]) -> str:
+    return f"{keys[0]} and {len(keys) - 1} more" if len(keys) > 1 else ", ".join(keys)

@@ -1,0 +1,75 @@
+"""What reaches the terminal: coloured tables for people, plain columns for pipes, JSON for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+Row = Sequence[str]
+
+
+def print_json(value: Mapping[str, Any], indent: int | None = 2) -> None:
+    """Print a value as JSON, indented unless it is a wall of numbers."""
+    text = msgspec.json.encode(value)
+    if indent:
+        text = msgspec.json.format(text, indent=indent)
+    sys.stdout.write(text.decode() + "\n")
+
+
+def print_line(text: str = "") -> None:
+    """Print a line as it is."""
+    sys.stdout.write(text + "\n")
+
+
+def print_heading(text: str) -> None:
+    """Print a heading, bold where somebody is looking."""
+    if sys.stdout.isatty():
+        _console().print(f"\n[bold]{_escaped(text)}[/bold]", highlight=False)
+    else:
+        print_line(f"\n{text}")
+
+
+def print_table(columns: Row, rows: Sequence[Row], right: frozenset[int] = frozenset()) -> None:
+    """Print rows under columns, those in `right` aligned to the right."""
+    if sys.stdout.isatty():
+        _print_rich(columns, rows, right)
+    else:
+        _print_plain(columns, rows, right)
+
+
+def _print_plain(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> None:
+    table = [columns, *rows]
+    widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
+    for row in table:
+        cells = (
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print_line("  ".join(cells).rstrip())
+
+
+def _print_rich(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_escaped(cell) for cell in row))
+    _console().print(table, highlight=False)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console()
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,125 @@
+"""A layout's felt as a drawing, each area tinted by its house edge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from threedice.pages.svg import picture, tag, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from threedice.rulebook import Game
+    from threedice.rulebook.felt import Area, Felt, Inscription
+
+INK = "#1d2b24"
+_PIPS = {
+    1: [(0, 0)],
+    2: [(-1, -1), (1, 1)],
+    3: [(-1, -1), (0, 0), (1, 1)],
+    4: [(-1, -1), (1, -1), (-1, 1), (1, 1)],
+    5: [(-1, -1), (1, -1), (0, 0), (-1, 1), (1, 1)],
+    6: [(-1, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (1, 1)],
+}
+_SYMBOLS = {"crown": "♔", "anchor": "⚓", "spade": "♠", "heart": "♥", "diamond": "♦", "club": "♣"}
+_RED = {"crown", "heart", "diamond"}
+
+
+def felt_picture(game: Game, felt: Felt, edges: Mapping[str, Fraction]) -> str:
+    """Return the felt with every box in the colour of its house edge."""
+    parts = [tag("rect", x=0, y=0, width=felt.width, height=felt.height, fill="#fff", stroke=INK)]
+    parts += [_area(area, game, tint(edges[area.box])) for area in felt.areas]
+    parts += [_inscription(each) for each in felt.inscriptions]
+    body = tag("g", "".join(parts), transform="translate(4 4)")
+    return picture(felt.width + 8, felt.height + 8, body, f"The felt of {game.title}")
+
+
+def tint(edge: Fraction) -> str:
+    """Return the colour of a house edge: green at nothing, through sand, to red at 30 % and more."""
+    share = min(max(float(edge), 0.0) / 0.30, 1.0)
+    stops = ((214, 234, 221), (250, 236, 196), (235, 150, 128))
+    low, high = (stops[0], stops[1]) if share < 0.5 else (stops[1], stops[2])
+    part = share * 2 if share < 0.5 else share * 2 - 1
+    red, green, blue = (round(a + (b - a) * part) for a, b in zip(low, high, strict=True))
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _area(area: Area, game: Game, fill: str) -> str:
+    """Draw an area: its words, its dice and its odds, stacked and centred."""
+    frame = tag(
+        "rect", x=area.x, y=area.y, width=area.width, height=area.height, fill=fill, stroke=INK
+    )
+    rows: list[tuple[float, str]] = []
+    title, *small = [*area.zh[:1], *area.en, *area.zh[1:]] or [""]
+    if title:
+        rows.append((_fit(title, area, 0.34, 34), title))
+    rows += [(_fit(line, area, 0.16, 15), line) for line in small]
+    if area.odds:
+        rows.append((_fit(area.odds, area, 0.2, 17), area.odds))
+    die = min(area.width / (len(area.dice) + 1), area.height * (0.36 if rows else 0.6), 46)
+    high = sum(size * 1.2 for size, _ in rows) + (die * 1.15 if area.dice else 0)
+    y = area.y + (area.height - high) / 2
+    drawn, middle = [frame], area.x + area.width / 2
+    if area.dice:
+        drawn.append(_dice(area.dice, middle, y, die, game))
+        y += die * 1.15
+    for size, line in rows:
+        y += size * 1.2
+        drawn.append(text(line, middle, y - size * 0.3, size, fill=INK))
+    return tag("g", "".join(drawn) + tag("title", area.box))
+
+
+def _fit(line: str, area: Area, share: float, most: float) -> float:
+    """Return a letter size at which a line fits its area."""
+    wide = sum(1.0 if ord(each) > 0x2E80 else 0.62 for each in line)
+    return min(most, area.height * share, area.width * 0.94 / max(wide, 1))
+
+
+def _dice(faces: tuple[int, ...], middle: float, y: float, size: float, game: Game) -> str:
+    left = middle - size * len(faces) / 2
+    return "".join(
+        _die(game, face, left + i * size + size * 0.05, y, size * 0.9)
+        for i, face in enumerate(faces)
+    )
+
+
+def _die(game: Game, face: int, x: float, y: float, size: float) -> str:
+    box = tag("rect", x=x, y=y, width=size, height=size, rx=size / 6, fill="#fffdf7", stroke=INK)
+    name = game.faces.name(face)
+    cx, cy = x + size / 2, y + size / 2
+    if name in _SYMBOLS:
+        fill = "#b3261e" if name in _RED else INK
+        return box + text(_SYMBOLS[name], cx, cy + size * 0.3, size * 0.85, fill=fill)
+    fill = "#b3261e" if face in (1, 4) else INK
+    return box + "".join(
+        tag("circle", cx=cx + dx * size / 4, cy=cy + dy * size / 4, r=size / 10, fill=fill)
+        for dx, dy in _PIPS[face]
+    )
+
+
+def _inscription(each: Inscription) -> str:
+    lines = [*each.en, *each.zh]
+    upright = each.height > each.width * 1.5 and len(lines) == 1
+    if upright:
+        size = min(15.0, each.width * 0.6)
+        cx, cy = each.x + each.width / 2, each.y + each.height / 2
+        return text(lines[0], cx, cy, size, fill=INK, transform=f"rotate(-90 {cx:.1f} {cy:.1f})")
+    wrapped = [part for line in lines for part in _wrapped(line, each.width / 8.5)]
+    size = min(14.0, each.height / (len(wrapped) * 1.3))
+    top = each.y + (each.height - len(wrapped) * size * 1.25) / 2
+    return "".join(
+        text(line, each.x + each.width / 2, top + (i + 0.85) * size * 1.25, size, fill=INK)
+        for i, line in enumerate(wrapped)
+    )
+
+
+def _wrapped(line: str, letters: float) -> list[str]:
+    lines = [""]
+    for word in line.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if len(longer) > letters and lines[-1]:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines

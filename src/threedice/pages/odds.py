@@ -1,0 +1,179 @@
+"""The odds sheet of a game as a page to print and to send: figures, pictures, readings, clauses."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from threedice.maths import percent
+from threedice.pages.charts import edge_chart, round_chart
+from threedice.pages.felt import felt_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from threedice.maths import BoxOdds, Sheet
+    from threedice.maths.readings import Alternative, ReadingInForce
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 15px/1.5 "Iowan Old Style", Palatino, Georgia, serif; color: #1d2b24;
+  max-width: 1040px; margin: 0 auto; padding: 40px 24px 80px; background: #fff; }
+h1 { font-size: 30px; margin: 0 0 4px; } h2 { font-size: 20px; margin: 36px 0 8px; }
+h3 { font-size: 15px; margin: 22px 0 4px; }
+p, li { max-width: 74ch; } .id, code, td, th { font-variant-numeric: tabular-nums; }
+.id { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 12px; color: #55605a;
+  overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; font-size: 13px; }
+th { text-align: right; font-weight: 600; border-bottom: 1.5px solid #1d2b24; padding: 3px 8px; }
+td { text-align: right; border-bottom: 1px solid #e3e6e1; padding: 2px 8px; white-space: nowrap; }
+th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
+td:nth-child(2) { white-space: normal; }
+.scroll { overflow-x: auto; } svg { width: 100%; height: auto; display: block; }
+figure { margin: 12px 0 28px; } figcaption { font-size: 13px; color: #55605a; max-width: 74ch; }
+dt { font-weight: 600; margin-top: 10px; } dd { margin: 0; max-width: 74ch; }
+.other { color: #55605a; } .lead { font-size: 18px; }
+@media print { body { padding: 0; max-width: none; font-size: 11pt; }
+  h2, h3 { break-after: avoid; } figure, tr, dt { break-inside: avoid; } @page { margin: 16mm; } }
+"""
+
+
+def odds_page(sheet: Sheet, readings: tuple[ReadingInForce, ...]) -> str:
+    """Return the whole page."""
+    game = sheet.game
+    body = "\n".join(
+        [
+            f"<h1>{escape(game.title)}</h1>",
+            f'<p class="id">{game.id} · hash {game.hash}</p>',
+            _lead(sheet),
+            _figures(sheet),
+            "<h2>Every box</h2>",
+            *_tables(sheet),
+            _method(),
+            "<h2>Readings in force</h2>",
+            _readings(readings),
+            "<h2>Clauses relied on</h2>",
+            _clauses(sheet),
+        ]
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Odds of {escape(game.title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _lead(sheet: Sheet) -> str:
+    edge = sheet.layout_edge
+    one = sum(each.box.throws == 1 for each in sheet.boxes)
+    rest = len(sheet.boxes) - one
+    besides = f", and {rest} settled over several throws" if rest else ""
+    return (
+        f'<p class="lead">{one} boxes settled by one roll{besides}. One unit on every box settled '
+        f"by one roll: house edge {edge} = {percent(edge)}.</p>"
+    )
+
+
+def _figures(sheet: Sheet) -> str:
+    game = sheet.game
+    parts = [
+        _figure(
+            edge_chart(sheet),
+            "House edge by family. A bar reaches to the highest edge of the family; where its "
+            "boxes differ, a line marks the lowest.",
+        ),
+        _figure(
+            round_chart(sheet),
+            "One round with a unit on every box settled by one roll: how many of the 216 rolls "
+            "bring the players which net result. Red bars cost the house money.",
+        ),
+    ]
+    if game.felt:
+        edges = {each.box.id: each.figures.edge for each in sheet.boxes}
+        parts.append(
+            _figure(
+                felt_picture(game, game.felt, edges),
+                "The felt, every area tinted by its house edge: green for the lowest, red for "
+                "30 % and more. Geometry only; the numbers are those of the pay table.",
+            )
+        )
+    return "\n".join(parts)
+
+
+def _figure(drawing: str, caption: str) -> str:
+    return f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"
+
+
+_COLUMNS = ("box", "pays", "ways", "hit", "house edge", "", "return", "sd", "VI", "95 % after")
+
+
+def _tables(sheet: Sheet) -> Iterable[str]:
+    head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
+    for name, boxes in sheet.families():
+        rows = "".join(f"<tr>{_cells(each)}</tr>" for each in boxes)
+        yield f"<h3>{escape(name)} <span class='id'>{', '.join(boxes[0].box.pays)}</span></h3>"
+        yield f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+
+
+def _cells(each: BoxOdds) -> str:
+    box, figures = each.box, each.figures
+    lead = figures.stakes_to_lead
+    cells = (
+        box.id,
+        " / ".join(str(line.odds) for line in box.lines),
+        f"{figures.ways}" if box.throws == 1 else f"{figures.ways} of 216^{box.throws}",
+        str(figures.hit),
+        str(figures.edge),
+        percent(figures.edge),
+        percent(figures.returned),
+        f"{figures.sd:.4f}",
+        f"{figures.volatility:.4f}",
+        "never" if lead is None else f"{lead:,}",
+    )
+    return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+
+def _method() -> str:
+    return (
+        "<h2>How the figures are made</h2><p>Every box is evaluated on each of the 216 equally "
+        "likely rolls of three dice; nothing is simulated. <em>Ways</em> are the rolls that win, "
+        "<em>hit</em> their share. <em>House edge</em> is the expected loss per unit staked, "
+        "<em>return</em> is one less that. Fractions are exact; percentages are rounded from "
+        "them. <em>sd</em> is the standard deviation of one unit's result, <em>VI</em> is "
+        "1.645 sd. <em>95 % after</em> is the number of equal stakes, (1.645 sd / edge)², after "
+        "which the house is ahead with 95 % confidence.</p>"
+    )
+
+
+def _readings(readings: tuple[ReadingInForce, ...]) -> str:
+    if not readings:
+        return "<p>The rules leave nothing open.</p>"
+    return f"<dl>{''.join(_reading(each) for each in readings)}</dl>"
+
+
+def _reading(each: ReadingInForce) -> str:
+    others = "".join(_alternative(other) for other in each.alternatives)
+    return (
+        f"<dt>{escape(each.name)} = {escape(each.choice)} "
+        f"<span class='id'>{', '.join(each.clauses)}</span></dt>"
+        f"<dd>{escape(each.question)} {escape(each.says)}{others}</dd>"
+    )
+
+
+def _alternative(other: Alternative) -> str:
+    changes = "; ".join(f"{box} from {now} to {then}" for box, (now, then) in other.edges.items())
+    effect = f"House edge: {changes}." if changes else "No house edge changes."
+    return f"<div class='other'>Or {escape(other.name)}: {escape(other.says)} {effect}</div>"
+
+
+def _clauses(sheet: Sheet) -> str:
+    cited = dict.fromkeys(
+        number
+        for each in sheet.boxes
+        for clauses in (each.box.rule, *each.box.under.values(), each.box.pays)
+        for number in clauses
+    )
+    game = sheet.game
+    rows = (f"<dt>{number}</dt><dd>{escape(game.summaries[number])}</dd>" for number in cited)
+    return f"<p class='id'>{game.book_id}</p><dl>{''.join(rows)}</dl>"

@@ -1,0 +1,65 @@
+"""From every clause to where it is data and to the tests that cite it.
+
+Which test cites what is collected from the tests' `clause` markers into `citations.json`, which
+ships with the package, so that an installed copy can show it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from threedice.rulebook.source import SHIPPED, citations
+
+if TYPE_CHECKING:
+    from threedice.rulebook.schema import Clause
+    from threedice.rulebook.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseTrace:
+    """A clause, the book whose file states it, the keys that hold it and the tests that show it."""
+
+    number: str
+    clause: Clause
+    origin: str
+    data: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def trace(source: Source) -> list[ClauseTrace]:
+    """Return the trace of every clause of a rulebook, in the order of the document.
+
+    A clause inherited unchanged counts for both books: a test that cites either shows it.
+    """
+    data: dict[str, list[str]] = {}
+    for number, key in citations(source.data):
+        data.setdefault(number, []).append(key)
+    return [
+        ClauseTrace(
+            number,
+            clause,
+            source.origin[number],
+            tuple(data.get(number, [])),
+            _tests(number, source.book.id, source.origin[number]),
+        )
+        for number, clause in source.book.clauses.items()
+    ]
+
+
+def _tests(number: str, *books: str) -> tuple[str, ...]:
+    cited = (
+        test for book in dict.fromkeys(books) for test in cited_by().get(f"{book} {number}", [])
+    )
+    return tuple(dict.fromkeys(cited))
+
+
+@cache
+def cited_by() -> dict[str, list[str]]:
+    """Return, for each citation 'rulebook clause', the tests that make it."""
+    text = files(SHIPPED).joinpath("citations.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, list[str]])
