@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import typer
 
@@ -31,7 +32,7 @@ def main() -> None:
 
 
 # The parent of what Typer raises on wrong usage; it has no public name of its own.
-_UsageProblem = typer.BadParameter.__mro__[2]
+_UsageProblem: type[Any] = typer.BadParameter.__mro__[2]
 
 
 def _fail(message: str) -> None:

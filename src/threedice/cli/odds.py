@@ -13,6 +13,7 @@ from threedice.dice import ROLLS
 from threedice.errors import InvalidInput
 from threedice.maths import BoxOdds, Mix, Sheet, odds_sheet, percent
 from threedice.maths.readings import ReadingInForce, readings_in_force
+from threedice.pages.odds import odds_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,11 +27,8 @@ Form = Literal["text", "csv", "json", "html"]
 
 def form(*, csv: bool, as_json: bool, html: Path | None) -> Form:
     """Return the one form asked for."""
-    asked: list[Form] = [
-        each
-        for each, wanted in (("csv", csv), ("json", as_json), ("html", html is not None))
-        if wanted
-    ]
+    wanted: dict[Form, bool] = {"csv": csv, "json": as_json, "html": html is not None}
+    asked = [each for each, asked_for in wanted.items() if asked_for]
     if len(asked) > 1:
         raise InvalidInput(f"--{' and --'.join(asked)} exclude each other; ask for one")
     return asked[0] if asked else "text"
@@ -42,7 +40,8 @@ def sheet(
     """Print, or write, the odds sheet of a game."""
     game = read_game(name, readings)
     whole = odds_sheet(game)
-    in_force = readings_in_force(read_source(name), game)
+    source = read_source(name)
+    in_force = readings_in_force(source, game)
     wanted = {game.box(box_id).id for box_id in boxes} or game.boxes.keys()
     shown = [each for each in whole.boxes if each.box.id in wanted]
     match form:
@@ -51,7 +50,7 @@ def sheet(
         case "csv":
             _print_csv(shown)
         case "html" if html:
-            _write_html(whole, in_force, html)
+            _write(html, odds_page(whole, in_force, source.book))
         case _:
             _print_sheet(whole, shown, in_force)
 
@@ -185,11 +184,9 @@ def _print_csv(shown: list[BoxOdds]) -> None:
         writer.writerow({**row, "payoffs": pays, "clauses": " ".join(row["clauses"])})
 
 
-def _write_html(whole: Sheet, in_force: tuple[ReadingInForce, ...], file: Path) -> None:
-    from threedice.pages.odds import odds_page
-
+def _write(file: Path, page: str) -> None:
     try:
-        file.write_text(odds_page(whole, in_force), encoding="utf-8")
+        file.write_text(page, encoding="utf-8")
     except OSError as error:
         raise InvalidInput(f"cannot write {file}: {error.strerror}") from None
     print_line(f"wrote {file}")

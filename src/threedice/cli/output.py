@@ -1,4 +1,4 @@
-"""What reaches the terminal: coloured tables for people, plain columns for pipes, JSON for programs."""
+"""What reaches the terminal: tables for people, plain columns for pipes, JSON for programs."""
 
 from __future__ import annotations
 

@@ -90,17 +90,17 @@ def _print_book(source: Source) -> None:
     print_table(("game", "boxes", "hash"), rows, right=frozenset({1}))
     print_heading(f"A {book.procedure.unit}")
     steps = ((name, book.procedure.steps[name]) for name in book.procedure.order)
-    rows_ = [
+    told = [
         (name, ", ".join(step.by), _manner(step), ", ".join(cited(step.clause)))
         for name, step in steps
     ]
-    print_table(("step", "by", "how", "clause"), rows_)
+    print_table(("step", "by", "how", "clause"), told)
     print_heading("Irregularities")
-    rows_ = [
+    irregular = [
         (name, each.what, each.consequence, ", ".join(cited(each.clause)))
         for name, each in book.irregularities.items()
     ]
-    print_table(("what", "in words", "consequence", "clause"), rows_)
+    print_table(("what", "in words", "consequence", "clause"), irregular)
     print_readings(readings_in_force(source, games[-1]))
 
 

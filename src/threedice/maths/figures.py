@@ -1,4 +1,4 @@
-"""The figures of a bet, exact: from how often each result occurs to edge, variance and the long run.
+"""The figures of a bet, exact: from how often each result occurs to edge and variance.
 
 Sums are kept as integers until the last step, so that a sheet of a hundred boxes costs a
 millisecond and still ends in exact fractions.

@@ -86,7 +86,7 @@ def _unpayable(game: Game, chips: tuple[int, ...]) -> Iterator[Finding]:
         for odds in (line.odds for line in box.lines):
             step = odds.ratio.denominator * smallest
             if step != smallest:
-                says = f"{odds} comes out even in chips of {smallest} only on stakes in steps of {step}"
+                says = f"{odds} in chips of {smallest} comes out even only on multiples of {step}"
                 yield Finding("not-payable", box.id, says, _cites(box))
 
 

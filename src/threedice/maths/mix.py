@@ -6,8 +6,8 @@ The same sums serve a player's spread of bets and the house's whole layout; only
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from threedice.dice import ROLLS, Roll, index

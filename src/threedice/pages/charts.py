@@ -47,9 +47,7 @@ def edge_chart(sheet: Sheet) -> str:
 def _grid(left: float, width: float, bottom: float, least: float, most: float) -> str:
     """Draw the scale under a bar chart, in steps that come to at most eight lines."""
     step = next(
-        each
-        for each in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-        if (most - least) / each <= 8
+        each for each in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if (most - least) / each <= 8
     )
     parts = []
     for i in range(ceil(least / step), int(most / step + 1e-9) + 1):
@@ -65,25 +63,29 @@ def round_chart(sheet: Sheet) -> str:
     game = sheet.game
     mix = Mix(game, dict.fromkeys(game.payoffs, 1))
     bars = _binned(mix.distribution, 48)
-    width, height, left, bottom = 1000, 250, 50, 210
+    width, height, left, bottom = 1000, 250, 10, 210
     most = max(ways for _, _, ways in bars)
     slot = (width - left - 10) / len(bars)
     parts = [tag("line", x1=left, x2=width - 10, y1=bottom, y2=bottom, stroke=INK)]
     for i, (low, high, ways) in enumerate(bars):
         x, tall = left + i * slot, ways / most * 180
         gain = (low + high) / 2 > 0
-        told = f"net {low} to {high}: {ways} of 216 rolls" if low != high else f"net {low}: {ways} of 216 rolls"
+        told = (
+            f"net {low} to {high}: {ways} of 216 rolls"
+            if low != high
+            else f"net {low}: {ways} of 216 rolls"
+        )
         parts.append(
             tag("rect", tag("title", told), x=x + 1, y=bottom - tall, width=slot - 2, height=tall,
                 fill="#d88a74" if gain else "#8fb8a0", stroke=INK, stroke_width=0.6)
         )  # fmt: skip
+        if ways:
+            parts.append(text(str(ways), x + slot / 2, bottom - tall - 5, 11, fill=_GREY))
         if i % max(1, len(bars) // 12) == 0:
             parts.append(text(str(round(low)), x + slot / 2, bottom + 18, 11, fill=_GREY))
-    for ways in sorted({most, most // 2}):
-        y = bottom - ways / most * 180
-        parts.append(text(str(ways), left - 6, y + 4, 11, text_anchor="end", fill=_GREY))
-    parts.append(text(f"players' net on {mix.total} units", (left + width) / 2, 244, 12, fill=_GREY))
-    parts.append(text("rolls of 216", left - 44, 16, 12, text_anchor="start", fill=_GREY))
+    parts.append(
+        text(f"players' net on {mix.total} units", (left + width) / 2, 244, 12, fill=_GREY)
+    )
     return picture(width, height, "".join(parts), "Distribution of one round")
 
 

@@ -36,7 +36,7 @@ def felt_picture(game: Game, felt: Felt, edges: Mapping[str, Fraction]) -> str:
 
 
 def tint(edge: Fraction) -> str:
-    """Return the colour of a house edge: green at nothing, through sand, to red at 30 % and more."""
+    """Return the colour of a house edge: green at nothing, then sand, red from 30 % up."""
     share = min(max(float(edge), 0.0) / 0.30, 1.0)
     stops = ((214, 234, 221), (250, 236, 196), (235, 150, 128))
     low, high = (stops[0], stops[1]) if share < 0.5 else (stops[1], stops[2])
@@ -46,33 +46,39 @@ def tint(edge: Fraction) -> str:
 
 
 def _area(area: Area, game: Game, fill: str) -> str:
-    """Draw an area: its words, its dice and its odds, stacked and centred."""
-    frame = tag(
-        "rect", x=area.x, y=area.y, width=area.width, height=area.height, fill=fill, stroke=INK
-    )
-    rows: list[tuple[float, str]] = []
-    title, *small = [*area.zh[:1], *area.en, *area.zh[1:]] or [""]
-    if title:
-        rows.append((_fit(title, area, 0.34, 34), title))
-    rows += [(_fit(line, area, 0.16, 15), line) for line in small]
-    if area.odds:
-        rows.append((_fit(area.odds, area, 0.2, 17), area.odds))
+    """Draw an area: its dice, its words and its odds, stacked and centred."""
+    rows = _rows(area)
     die = min(area.width / (len(area.dice) + 1), area.height * (0.36 if rows else 0.6), 46)
     high = sum(size * 1.2 for size, _ in rows) + (die * 1.15 if area.dice else 0)
-    y = area.y + (area.height - high) / 2
-    drawn, middle = [frame], area.x + area.width / 2
+    shrink = min(1.0, area.height * 0.92 / high) if high else 1.0
+    die, y = die * shrink, area.y + (area.height - high * shrink) / 2
+    middle = area.x + area.width / 2
+    drawn = [
+        tag("title", area.box),
+        tag(
+            "rect", x=area.x, y=area.y, width=area.width, height=area.height, fill=fill, stroke=INK
+        ),
+    ]
     if area.dice:
         drawn.append(_dice(area.dice, middle, y, die, game))
         y += die * 1.15
     for size, line in rows:
-        y += size * 1.2
-        drawn.append(text(line, middle, y - size * 0.3, size, fill=INK))
-    return tag("g", "".join(drawn) + tag("title", area.box))
+        y += size * shrink * 1.2
+        drawn.append(text(line, middle, y - size * shrink * 0.3, size * shrink, fill=INK))
+    return tag("g", "".join(drawn))
+
+
+def _rows(area: Area) -> list[tuple[float, str]]:
+    """Return an area's lines with their letter sizes; first its name in both tongues."""
+    title = " ".join([*area.en[:1], *area.zh[:1]])
+    rows = [(_fit(title, area, 0.34, 34), title)] if title else []
+    rows += [(_fit(line, area, 0.16, 15), line) for line in (*area.en[1:], *area.zh[1:])]
+    return [*rows, (_fit(area.odds, area, 0.2, 17), area.odds)] if area.odds else rows
 
 
 def _fit(line: str, area: Area, share: float, most: float) -> float:
     """Return a letter size at which a line fits its area."""
-    wide = sum(1.0 if ord(each) > 0x2E80 else 0.62 for each in line)
+    wide = sum(1.0 if ord(each) > 0x2E80 else 0.72 for each in line)
     return min(most, area.height * share, area.width * 0.94 / max(wide, 1))
 
 

@@ -10,10 +10,9 @@ from threedice.pages.charts import edge_chart, round_chart
 from threedice.pages.felt import felt_picture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from threedice.maths import BoxOdds, Sheet
     from threedice.maths.readings import Alternative, ReadingInForce
+    from threedice.rulebook.schema import Rulebook
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -29,26 +28,29 @@ th { text-align: right; font-weight: 600; border-bottom: 1.5px solid #1d2b24; pa
 td { text-align: right; border-bottom: 1px solid #e3e6e1; padding: 2px 8px; white-space: nowrap; }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
 td:nth-child(2) { white-space: normal; }
-.scroll { overflow-x: auto; } svg { width: 100%; height: auto; display: block; }
+th.family { text-align: left; padding-top: 18px; border-bottom: 1px solid #9aa59f; }
+.scroll { overflow-x: auto; } svg { width: 100%; min-width: 720px; height: auto; display: block; }
 figure { margin: 12px 0 28px; } figcaption { font-size: 13px; color: #55605a; max-width: 74ch; }
 dt { font-weight: 600; margin-top: 10px; } dd { margin: 0; max-width: 74ch; }
 .other { color: #55605a; } .lead { font-size: 18px; }
 @media print { body { padding: 0; max-width: none; font-size: 11pt; }
-  h2, h3 { break-after: avoid; } figure, tr, dt { break-inside: avoid; } @page { margin: 16mm; } }
+  h2, h3 { break-after: avoid; } figure, tr, dt { break-inside: avoid; } svg { min-width: 0; }
+  @page { margin: 16mm; } }
 """
 
 
-def odds_page(sheet: Sheet, readings: tuple[ReadingInForce, ...]) -> str:
+def odds_page(sheet: Sheet, readings: tuple[ReadingInForce, ...], book: Rulebook) -> str:
     """Return the whole page."""
     game = sheet.game
     body = "\n".join(
         [
             f"<h1>{escape(game.title)}</h1>",
             f'<p class="id">{game.id} · hash {game.hash}</p>',
+            _identity(book),
             _lead(sheet),
             _figures(sheet),
             "<h2>Every box</h2>",
-            *_tables(sheet),
+            _table(sheet),
             _method(),
             "<h2>Readings in force</h2>",
             _readings(readings),
@@ -62,6 +64,17 @@ def odds_page(sheet: Sheet, readings: tuple[ReadingInForce, ...]) -> str:
         f"<title>Odds of {escape(game.title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
+
+
+def _identity(book: Rulebook) -> str:
+    facts = (
+        book.source,
+        book.authority,
+        book.operator,
+        f"version {book.version}",
+        f"in force from {book.effective}" if book.effective else "",
+    )
+    return f"<p>{escape(' · '.join(fact for fact in facts if fact))}</p>"
 
 
 def _lead(sheet: Sheet) -> str:
@@ -86,7 +99,7 @@ def _figures(sheet: Sheet) -> str:
         _figure(
             round_chart(sheet),
             "One round with a unit on every box settled by one roll: how many of the 216 rolls "
-            "bring the players which net result. Red bars cost the house money.",
+            "bring the players which net result, worst to best. Red bars cost the house money.",
         ),
     ]
     if game.felt:
@@ -102,18 +115,27 @@ def _figures(sheet: Sheet) -> str:
 
 
 def _figure(drawing: str, caption: str) -> str:
-    return f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"
+    return f"<figure><div class='scroll'>{drawing}</div><figcaption>{caption}</figcaption></figure>"
 
 
 _COLUMNS = ("box", "pays", "ways", "hit", "house edge", "", "return", "sd", "VI", "95 % after")
 
 
-def _tables(sheet: Sheet) -> Iterable[str]:
+def _table(sheet: Sheet) -> str:
     head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
-    for name, boxes in sheet.families():
-        rows = "".join(f"<tr>{_cells(each)}</tr>" for each in boxes)
-        yield f"<h3>{escape(name)} <span class='id'>{', '.join(boxes[0].box.pays)}</span></h3>"
-        yield f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    return (
+        f"<div class='scroll'><table><thead><tr>{head}</tr></thead>"
+        f"{''.join(_family(name, boxes) for name, boxes in sheet.families())}</table></div>"
+    )
+
+
+def _family(name: str, boxes: list[BoxOdds]) -> str:
+    clauses = ", ".join(boxes[0].box.pays)
+    rows = "".join(f"<tr>{_cells(each)}</tr>" for each in boxes)
+    return (
+        f"<tbody><tr><th class='family' colspan='{len(_COLUMNS)}'>{escape(name)} "
+        f"<span class='id'>{clauses}</span></th></tr>{rows}</tbody>"
+    )
 
 
 def _cells(each: BoxOdds) -> str:

@@ -6,13 +6,15 @@ odds of its own. `compile` overlays the sets; two that share a roll are an error
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations_with_replacement, permutations
 from typing import TYPE_CHECKING, Final, Literal
 
-from threedice.dice import FACES, NO_ROLL, RollSet, rolls_where
+from threedice.dice import FACES, NO_ROLL, RollSet, index, rolls_where
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from threedice.rulebook.schema import When
 
 Of = tuple[int, ...]
@@ -42,8 +44,13 @@ def _totalling(total: int) -> RollSet:
     return rolls_where(lambda roll: sum(roll) == total)
 
 
+def _in_some_order(shown: tuple[int, ...]) -> RollSet:
+    return RollSet(sum({1 << index((a, b, c)) for a, b, c in permutations(shown)}))
+
+
 _SHOWING: Final = {face: _dice_showing(face) for face in FACES}
 _TOTAL: Final = {total: _totalling(total) for total in range(3, 19)}
+_SORTED: Final = {shown: _in_some_order(shown) for shown in combinations_with_replacement(FACES, 3)}
 _ODD_TOTALS, _EVEN_TOTALS = tuple(range(3, 19, 2)), tuple(range(4, 19, 2))
 ANY_TRIPLE: Final = RollSet(sum(_SHOWING[face][2] for face in FACES))
 
@@ -72,7 +79,7 @@ def _shows_pair(of: Of) -> tuple[RollSet, ...]:
 
 
 def _exactly(of: Of) -> tuple[RollSet, ...]:
-    return (rolls_where(lambda roll: sorted(roll) == sorted(of)),)
+    return (_SORTED[tuple(sorted(of))],)
 
 
 def _three_different_within(of: Of) -> tuple[RollSet, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from threedice.dice import ROLLS, Roll, RollSet, beginning_with, contains
+from threedice.dice import NO_ROLL, ROLLS, Roll, RollSet, beginning_with, contains
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Odds
 from threedice.rulebook.conditions import VOCABULARY, meaning
@@ -93,7 +93,7 @@ class Box:
     rule: tuple[str, ...]
     pays: tuple[str, ...]
     throws: int = 1
-    wins: RollSet = RollSet(0)
+    wins: RollSet = NO_ROLL
     """The rolls on which the box wins (or, over several throws, stays alive)."""
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Clauses closer than `rule` on "win", "lose", "triple_win" and "triple_lose"."""

@@ -60,6 +60,10 @@ def _known(book_name: str) -> Source:
 
 def open_book(name: str) -> Source:
     """Return a rulebook by id or file, every layout of which compiles and fits together."""
+    return _opened(name) if name in shipped_ids() else _open(name)
+
+
+def _open(name: str) -> Source:
     source = read(name)
     check(
         source.book,
@@ -67,6 +71,10 @@ def open_book(name: str) -> Source:
         source.file,
     )
     return source
+
+
+_opened = lru_cache(maxsize=64)(_open)
+"""Books that come with the package do not change while it runs."""
 
 
 def compile_layout(source: Source, layout: str, readings: Mapping[str, str]) -> Game:

@@ -1,4 +1,4 @@
-"""The shape of a rulebook's TOML file: identity, dice, wagers, pay tables, layouts, readings, clauses.
+"""The shape of a rulebook's TOML file: identity, dice, wagers, pay tables, layouts, clauses.
 
 `source` reads a file into these structs; `compile` turns one layout of them into a `Game`.
 """
@@ -56,7 +56,7 @@ Selects = Literal[
 
 
 class Under(Fact, frozen=True, kw_only=True):
-    """The clauses on winning and losing, on triples too, where they are closer than a wager's own."""
+    """Clauses on winning and losing, on triples too, that are closer than a wager's own."""
 
     win: Citation | None = None
     lose: Citation | None = None

@@ -215,7 +215,7 @@ def _at(data: Any, path: tuple[str, ...]) -> Any:
 
 
 def merged(base: Data, change: Data) -> Data:
-    """Return the base with a tree of changes laid over it; tables merge, everything else replaces."""
+    """Return the base with a tree of changes laid over it: tables merge, all else replaces."""
     whole = dict(base)
     for key, value in change.items():
         under = whole.get(key)
@@ -228,7 +228,7 @@ def merged(base: Data, change: Data) -> Data:
 
 
 def chosen_readings(source: Source, layout: str, choices: Mapping[str, str]) -> dict[str, str]:
-    """Return the option in force for every reading of a layout, the default where none is chosen."""
+    """Return the option in force for every reading of a layout, by default or by choice."""
     readings = {
         name: reading
         for name, reading in source.book.readings.items()

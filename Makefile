@@ -1,0 +1,41 @@
+# Every target makes its own environment first; nothing needs to be installed by hand but
+# Python 3.11 or later and make.
+
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: run test check format bench citations clean
+
+run: .venv/ready
+	@for game in sg-rws-tai-sai-v6/a sg-rws-tai-sai-open-cover-v5/c nz-tai-sai-2008/2 triple-dice/mat \
+	    macau-sic-bo/main atlantic-city-sic-bo/main crown-and-anchor/main; do \
+	  $(BIN)/threedice odds $$game || exit 1; echo; done
+
+test: check
+	$(BIN)/pytest --cov --cov-report=term:skip-covered
+
+check: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/ready
+	$(BIN)/python benchmarks/odds.py
+
+citations: .venv/ready
+	$(BIN)/pytest --collect-only --quiet --write-citations src/threedice/rulebooks/citations.json
+
+clean:
+	rm -rf .venv dist .coverage .mypy_cache .pytest_cache .ruff_cache
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv || { apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv .venv; }
+	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
+	touch .venv/ready

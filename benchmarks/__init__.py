@@ -1,0 +1,1 @@
+"""Measurements against targets and against other libraries; none of them can fail a build."""

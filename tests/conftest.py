@@ -1,0 +1,35 @@
+"""Collects which test cites which clause, from the `clause` markers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-citations", metavar="FILE", help="write which test cites which clause to FILE"
+    )
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    file = session.config.getoption("--write-citations")
+    if file:
+        text = json.dumps(citations(session.items), indent=1, ensure_ascii=False)
+        Path(file).write_text(text + "\n", encoding="utf-8")
+
+
+def citations(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
+    """Return for each citation the tests that make it, both in order."""
+    cited: dict[str, set[str]] = {}
+    for item in items:
+        for marker in item.iter_markers("clause"):
+            for citation in marker.args:
+                cited.setdefault(citation, set()).add(item.nodeid.partition("[")[0])
+    return {citation: sorted(cited[citation]) for citation in sorted(cited)}

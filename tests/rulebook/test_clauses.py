@@ -1,0 +1,97 @@
+"""Every clause of every document is listed, cited where it is data, and shown by tests."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.oracle.clause_numbers import BY_BOOK
+
+from threedice.rulebook import open_book
+from threedice.rulebook.source import citations, shipped_ids
+from threedice.rulebook.traceability import cited_by, trace
+
+ROOT = Path(__file__).parents[2]
+CITATION = re.compile(rf"\b({'|'.join(shipped_ids())}) ([0-9a-z][\w.:()-]*)")
+
+
+def test_a_document_has_an_oracle_of_its_clause_numbers() -> None:
+    documents = {book for book in shipped_ids() if open_book(book).book.effective} | {"triple-dice"}
+    assert documents == set(BY_BOOK)
+
+
+@pytest.mark.parametrize("book", BY_BOOK)
+def test_no_clause_of_a_document_is_missing_and_none_is_invented(book: str) -> None:
+    assert list(open_book(book).book.clauses) == list(BY_BOOK[book])
+
+
+@pytest.mark.parametrize("book", shipped_ids())
+def test_a_modelled_clause_is_data_and_a_test_cites_it(book: str) -> None:
+    traced = trace(open_book(book))
+    modelled = [each for each in traced if each.clause.status == "modelled"]
+
+    assert [each.number for each in modelled if not each.data] == []
+    assert [each.number for each in modelled if not each.tests] == []
+
+
+@pytest.mark.parametrize("book", shipped_ids())
+def test_every_summary_is_a_sentence_and_every_exclusion_has_a_reason(book: str) -> None:
+    for number, clause in open_book(book).book.clauses.items():
+        assert clause.summary.endswith("."), number
+        assert bool(clause.reason) == (clause.status == "out of scope"), number
+
+
+@pytest.mark.parametrize("book", shipped_ids())
+def test_every_citation_in_data_resolves_across_books_too(book: str) -> None:
+    for number, key in citations(open_book(book).data):
+        other, _, clause = number.rpartition(" ")
+        assert clause in open_book(other or book).book.clauses, key
+
+
+def test_every_citation_in_code_and_docs_resolves() -> None:
+    files = [
+        file
+        for pattern in ("src/**/*.py", "tests/**/*.py", "docs/**/*.md", "*.md")
+        for file in ROOT.glob(pattern)
+    ]
+    found = 0
+    for file in files:
+        for book, number in CITATION.findall(file.read_text(encoding="utf-8")):
+            found += 1
+            assert (
+                number.rstrip(".:)") in open_book(book).book.clauses
+                or number in open_book(book).book.clauses
+            ), f"{file.name}: {book} {number}"
+    assert found > 100
+
+
+def test_the_shipped_list_of_citations_is_what_the_tests_say_now(tmp_path: Path) -> None:
+    file = tmp_path / "citations.json"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "--write-citations",
+        str(file),
+    ]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+
+    assert cited_by() == json.loads(file.read_text(encoding="utf-8")), "run `make citations`"
+
+
+def test_a_clause_inherited_unchanged_counts_for_both_books_and_a_changed_one_does_not() -> None:
+    covered, open_cover = (
+        {each.number: each for each in trace(open_book(book))}
+        for book in ("sg-rws-tai-sai-v6", "sg-rws-tai-sai-open-cover-v5")
+    )
+
+    assert open_cover["5.1"].origin == "sg-rws-tai-sai-v6"
+    assert set(covered["5.1"].tests) <= set(open_cover["5.1"].tests)
+    assert open_cover["5.5.3"].origin == "sg-rws-tai-sai-open-cover-v5"
+    assert not set(covered["5.5.3"].tests) & set(open_cover["5.5.3"].tests)

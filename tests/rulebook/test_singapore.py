@@ -1,0 +1,243 @@
+"""What the two Singapore rulebooks say, clause by clause, as data."""
+
+from __future__ import annotations
+
+import pytest
+
+from threedice import load
+from threedice.rulebook import open_book
+
+COVERED, OPEN = "sg-rws-tai-sai-v6", "sg-rws-tai-sai-open-cover-v5"
+
+
+def clause(*numbers: str) -> pytest.MarkDecorator:
+    """Cite clauses of Tai Sai v6, which Open Cover inherits."""
+    return pytest.mark.clause(*(f"{COVERED} {number}" for number in numbers))
+
+
+@pytest.fixture(params=[COVERED, OPEN])
+def book_id(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@clause("2.1.1", "appendix:A", "appendix:B", "appendix:C", "appendix:D", "appendix:E", "appendix:F")
+@pytest.mark.clause(f"{OPEN} 2.1.1")
+def test_three_layouts_with_50_104_and_107_boxes(book_id: str) -> None:
+    boxes = {layout: len(load(f"{book_id}/{layout}").boxes) for layout in "ace"}
+
+    assert list(open_book(book_id).book.layouts) == ["a", "c", "e"]
+    assert boxes == {"a": 50, "c": 104, "e": 107}
+
+
+@clause("2.2.1")
+def test_three_dice_with_six_faces(book_id: str) -> None:
+    book = open_book(book_id).book
+
+    assert book.dice.faces == (1, 2, 3, 4, 5, 6)
+    assert book.equipment["dice"].detail == {"count": 3, "offered": 3}
+
+
+@clause("3.2", "3.6", "5.7")
+def test_betting_opens_and_closes_by_announcement_and_not_otherwise(book_id: str) -> None:
+    book = open_book(book_id).book
+    order, steps = book.procedure.order, book.procedure.steps
+
+    assert order[:2] == ["open-betting", "close-betting"]
+    assert steps["open-betting"].announces == "Place your Bets, please"
+    assert steps["close-betting"].announces == "No more Bets"
+    assert steps["close-betting"].by == ["dealer"]
+    assert book.irregularities["bet-after-close"].consequence == "refuse"
+
+
+@clause("3.7", "5.5.1")
+def test_covered_dice_may_be_tumbled_before_or_after_the_close() -> None:
+    steps = load(f"{COVERED}/a").facts.procedure.steps
+    strict = load(f"{COVERED}/a", {"tumble": "after-close"}).facts.procedure.steps
+
+    assert (steps["tumble"].covered, steps["tumble"].at_least) == (True, 3)
+    assert steps["tumble"].as_early_as == "open-betting"
+    assert strict["tumble"].as_early_as == "close-betting"
+
+
+@pytest.mark.clause(f"{OPEN} 3.7")
+def test_open_dice_are_tumbled_after_the_close_and_never_uncovered() -> None:
+    procedure = open_book(OPEN).book.procedure
+
+    assert procedure.order.index("tumble") == procedure.order.index("close-betting") + 1
+    assert (procedure.steps["tumble"].covered, procedure.steps["tumble"].at_least) == (False, 3)
+    assert procedure.steps["tumble"].as_early_as is None
+    assert "uncover" not in procedure.order
+    assert "tumble" not in open_book(OPEN).book.readings
+
+
+@clause("3.8", "5.5", "5.5.1", "5.5.2", "5.5.3", "5.12")
+def test_what_voids_a_round_with_covered_dice_and_returns_its_bets() -> None:
+    irregularities = open_book(COVERED).book.irregularities
+    voiding = {name for name, each in irregularities.items() if each.consequence == "void-round"}
+
+    assert voiding == {"too-few-tumbles", "dice-not-flat", "exposed-before-close"}
+    assert {irregularities[name].bets for name in voiding} == {"returned"}
+    assert open_book(COVERED).book.procedure.void.bets == "returned"
+
+
+@pytest.mark.clause(f"{OPEN} 5.5.3")
+def test_with_open_dice_a_tumble_before_the_close_voids_the_round() -> None:
+    irregularities = open_book(OPEN).book.irregularities
+    voiding = {name for name, each in irregularities.items() if each.consequence == "void-round"}
+
+    assert voiding == {"too-few-tumbles", "dice-not-flat", "tumbled-before-close"}
+    assert irregularities["tumbled-before-close"].clause == ["5.5", "5.5.3", "5.12"]
+
+
+@clause("5.6")
+def test_damaged_dice_void_every_affected_round(book_id: str) -> None:
+    damaged = open_book(book_id).book.irregularities["dice-damaged"]
+
+    assert (damaged.consequence, damaged.bets) == ("void-affected-rounds", "returned")
+
+
+@clause("3.3", "3.5", "5.1", "5.1.1", "5.1.2", "5.2", "5.2.1")
+def test_limits_are_per_box_with_a_differential_and_pro_rata(book_id: str) -> None:
+    limits = load(f"{book_id}/c").facts.limits
+
+    assert limits.displayed == ["minimum", "maximum", "differential"]
+    assert (limits.maximum.scope, limits.minimum.scope) == ("box", "player")
+    assert (limits.maximum.noticed, limits.maximum.unnoticed) == ("reject-excess", "pro-rata")
+    assert (limits.minimum.noticed, limits.minimum.unnoticed) == ("increase-or-withdraw", "stands")
+    assert limits.differential is not None
+    assert limits.differential.pairs == [("big", "small"), ("odd", "even")]
+    assert limits.pro_rata is not None
+    assert limits.pro_rata.never_below_minimum
+    assert limits.pro_rata.exempt_below_minimum
+    assert limits.reject_order == "last-placed-first"
+
+
+@clause("5.1")
+@pytest.mark.parametrize("layout", ["a", "e"])
+def test_a_layout_without_odd_and_even_has_one_pair_in_its_differential(layout: str) -> None:
+    differential = load(f"{COVERED}/{layout}").facts.limits.differential
+
+    assert differential is not None
+    assert differential.pairs == [("big", "small")]
+
+
+@clause("5.1.1", "5.2", "5.4")
+def test_readings_change_what_they_say_they_change(book_id: str) -> None:
+    game = load(
+        f"{book_id}/e",
+        {
+            "pro-rata": "absorb",
+            "minimum": "box-total",
+            "available": "placed",
+            "areas": "per-area",
+        },
+    )
+
+    assert game.facts.limits.pro_rata is not None
+    assert game.facts.limits.pro_rata.method == "absorb"
+    assert game.facts.limits.minimum.scope == "box"
+    assert game.facts.limits.areas == "per-area"
+    assert game.facts.irregularities["interruption"].available == "placed"
+    assert game.facts.areas["big"] == 2
+    assert game.facts.areas["single:1"] == 1
+
+
+@clause("5.3", "5.9", "5.13")
+def test_bets_are_settled_where_they_lie_at_the_close(book_id: str) -> None:
+    book = open_book(book_id).book
+
+    assert book.procedure.positions.fixed_at == "close-betting"
+    assert book.irregularities["walked-away"].consequence == "settle-as-placed"
+    assert book.irregularities["bet-misplaced"].consequence == "settle-as-placed"
+
+
+@clause("5.4", "5.4.1", "5.4.2")
+def test_an_interruption_goes_on_if_anything_is_conclusive(book_id: str) -> None:
+    interruption = open_book(book_id).book.irregularities["interruption"]
+
+    assert (interruption.consequence, interruption.bets) == ("continue-if-conclusive", "returned")
+    assert interruption.available == "layout"
+
+
+@clause("5.8", "5.10", "5.11")
+def test_the_dice_prevail_and_late_errors_change_nothing_later(book_id: str) -> None:
+    irregularities = open_book(book_id).book.irregularities
+
+    assert irregularities["illumination-failed"].consequence == "settle-by-dice"
+    assert irregularities["display-wrong"].consequence == "settle-by-dice"
+    assert irregularities["error-found-late"].consequence == "no-later-effect"
+
+
+@clause("1.5", "5.13", "5.14")
+def test_who_may_do_what(book_id: str) -> None:
+    book = open_book(book_id).book
+    pit_employees = ["dealer", "supervisor", "pit-manager"]
+
+    assert book.people.stand_in is not None
+    assert book.people.stand_in.roles == pit_employees
+    assert book.people.acts["bet-on-behalf"].by == pit_employees
+    assert book.irregularities["not-provided-for"].by == ["shift-manager"]
+
+
+@clause("3.9")
+def test_losers_are_collected_before_winners_are_paid(book_id: str) -> None:
+    assert open_book(book_id).book.procedure.order[-2:] == ["collect-losers", "pay-winners"]
+
+
+@clause("4.1.2", "4.1.3")
+def test_pairs_and_fours_that_are_not_offered(book_id: str) -> None:
+    c, e = load(f"{book_id}/c").boxes, load(f"{book_id}/e").boxes
+
+    for boxes in (c, e):
+        assert sum(box.family == "pair" for box in boxes.values()) == 28
+        assert not {"pair:1-1-2", "pair:6-6-5"} & boxes.keys()
+    assert [box for box in c if box.startswith("four:")] == [
+        "four:3-4-5-6",
+        "four:2-3-5-6",
+        "four:2-3-4-5",
+        "four:1-2-3-4",
+    ]
+    assert sum(box.family == "four" for box in e.values()) == 15
+    assert not {"odd", "even", "double:1"} & e.keys()
+
+
+@clause("3.10", "3.10.3")
+def test_a_triple_is_settled_under_its_own_clause(book_id: str) -> None:
+    game = load(f"{book_id}/c")
+
+    assert game.cell("small", (2, 2, 2)).clauses == ("3.10",)
+    assert game.cell("double:2", (2, 2, 2)).clauses == ("3.10.3", "4.1.2")
+    assert game.cell("double:1", (2, 2, 2)).clauses == ("3.10",)
+    assert game.cell("double:2", (2, 2, 1)).clauses == ("3.9", "4.1.2")
+
+
+@clause("appendix:E")
+def test_layout_e_is_double_ended() -> None:
+    felt = load(f"{COVERED}/e").felt
+    assert felt is not None
+    ends: dict[str, set[str]] = {}
+    for area in felt.areas:
+        ends.setdefault(area.box, set()).add(area.id.partition("@")[2])
+
+    at_both = {box for box, where in ends.items() if where == {"left", "right"}}
+    assert {box.partition(":")[0] for box in at_both} == {
+        "big", "small", "any-triple", "triple", "domino", "total",
+    }  # fmt: skip
+    assert len(at_both) == 3 + 6 + 15 + 14
+    assert all(where == {""} for box, where in ends.items() if box not in at_both)
+
+
+@clause("appendix:A")
+def test_the_felt_says_what_is_printed() -> None:
+    felt = load(f"{COVERED}/a").felt
+    assert felt is not None
+    areas = {area.box: area for area in felt.areas}
+
+    assert areas["big"].en[0] == "BIG"
+    assert areas["big"].zh == ("大", "11點至17點", "一贏一", "圍骰通吃")
+    assert areas["big"].odds == "1 WINS 1"
+    assert areas["total:17"].odds == "1\\62"
+    assert areas["double:6"].en == ("DOUBLE SIX",)
+    assert areas["double:6"].dice == (6, 6)
+    assert areas["domino:5-6"].en == ("5 AND 6",)
+    assert "EACH DOUBLE 1 WINS 11" in {line for each in felt.inscriptions for line in each.en}
