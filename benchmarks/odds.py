@@ -10,14 +10,16 @@ Run it with `python benchmarks/odds.py`; it needs the `bench` extra.
    b) ours against theirs when they too are handed each box's distribution;
    c) ours from the TOML file, all of its checks included, against theirs from the rules.
 2. Compiling all the rulebooks, beside merely parsing their TOML.
-3. `threedice --help` as a process of its own, beside a Python that does nothing.
+3. `threedice --help` as a process of its own, beside a Python that does nothing; both find their
+   bytecode, as they would when installed.
 
-Contenders take turns, so that a busy spell hits all of them alike.
+Contenders take turns, so that a busy spell hits all of them alike. The verdicts go by medians.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import platform
 import subprocess
 import sys
@@ -26,6 +28,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -147,15 +150,21 @@ def parsed(book_id: str) -> dict[str, Any]:
 
 
 def race_starting() -> float:
-    """Return how long the program takes to say what it can do."""
-    bare = Contender("python -c pass", lambda _: start_python("-c", "pass"))
-    ours = Contender("threedice --help", lambda _: start_python("-m", "threedice", "--help"))
-    return race("3 start-up", STARTS, [bare], ours)
+    """Return how long the program takes to say what it can do, its bytecode being in place."""
+    with TemporaryDirectory() as folder:
+        settings = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
+        settings.pop("PYTHONDONTWRITEBYTECODE", None)
+        bare = starting("python -c pass", ["-c", "pass"], settings)
+        ours = starting("threedice --help", ["-m", "threedice", "--help"], settings)
+        return race("3 start-up", STARTS, [bare], ours)
 
 
-def start_python(*arguments: str) -> None:
-    """Run this Python afresh and wait for it."""
-    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+def starting(name: str, arguments: list[str], settings: dict[str, str]) -> Contender:
+    """Return the running of this Python afresh as a contender."""
+    command = [sys.executable, *arguments]
+    return Contender(
+        name, lambda _: subprocess.run(command, env=settings, stdout=subprocess.DEVNULL, check=True)
+    )
 
 
 def main() -> None:

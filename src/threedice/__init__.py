@@ -6,10 +6,16 @@
 'double 3, 4, total 10'
 """
 
-from threedice.errors import InvalidInput, RulebookError, ThreediceError, UnknownName
-from threedice.maths import Mix, odds_sheet
-from threedice.maths.settlement import settle
-from threedice.rulebook import Game, load, shipped_games
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from threedice.errors import InvalidInput, RulebookError, ThreediceError, UnknownName
+    from threedice.maths import Mix, odds_sheet
+    from threedice.maths.settlement import settle
+    from threedice.rulebook import Game, load, shipped_games
 
 __version__ = "0.1.0"
 
@@ -26,3 +32,18 @@ __all__ = [
     "settle",
     "shipped_games",
 ]
+
+_HOMES = {
+    "threedice.errors": ("InvalidInput", "RulebookError", "ThreediceError", "UnknownName"),
+    "threedice.maths": ("Mix", "odds_sheet"),
+    "threedice.maths.settlement": ("settle",),
+    "threedice.rulebook": ("Game", "load", "shipped_games"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that `threedice --help` is quick."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'threedice' has no attribute {name!r}")

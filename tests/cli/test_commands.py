@@ -1,0 +1,337 @@
+"""The command line as its users type it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.oracle import brute_force as oracle
+from threedice import load, shipped_games
+from threedice.dice import ROLLS
+from threedice.rulebook.source import shipped_ids
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+
+# --- odds and payoffs ---------------------------------------------------------------------------
+
+
+def test_the_sheet_groups_boxes_by_family_and_prints_readings(run: Run) -> None:
+    out = run("odds", "sg-rws-tai-sai-v6/a").out
+
+    assert "Total Sum Combination Bet: 4.1.1" in out
+    assert "One unit on every box: house edge 2/25 = 8.000 %" in out
+    assert "pro-rata = floor (5.1.1)" in out
+    assert "or absorb" in out
+
+
+@pytest.mark.parametrize("name", shipped_games())
+def test_odds_as_json_are_exact(run: Run, name: str) -> None:
+    sheet = run("odds", name, "--json").json
+    boxes = {each["box"]: each for each in sheet["boxes"]}
+
+    assert sheet["game"] == name
+    assert sheet["layout_edge"] == str(oracle.layout_edge(name))
+    for box in oracle.GAMES[name]:
+        assert boxes[box]["edge"] == str(oracle.edge(name, box))
+        assert boxes[box]["return"] == str(1 - oracle.edge(name, box))
+        wins = [roll for roll in oracle.rolls() if oracle.net(name, box, roll) > 0]
+        assert boxes[box]["ways"] == len(wins)
+    assert ("shooter" in boxes) == (name == "triple-dice/mat")
+
+
+def test_odds_of_big_as_json(run: Run) -> None:
+    (big,) = run("odds", "sg-rws-tai-sai-v6/a", "--box", "big", "--json").json["boxes"]
+
+    assert (big["ways"], big["hit"], big["edge"], big["return"]) == (105, "35/72", "1/36", "35/36")
+    assert big["sd"] == pytest.approx(0.9996141, abs=1e-6)
+    assert big["payoffs"] == [{"odds": "1 to 1", "ways": 105}]
+
+
+def test_odds_as_csv_have_a_row_for_each_box(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("odds", "sg-rws-tai-sai-v6/e", "--csv").out)))
+
+    assert len(rows) == 107
+    assert rows[0]["box"] == "small"
+    assert {row["edge"] for row in rows if row["family"] == "pair"} == {"7/24"}
+
+
+@pytest.mark.parametrize("name", shipped_games())
+def test_payoffs_as_json_are_the_matrix(run: Run, name: str) -> None:
+    matrix = run("payoffs", name, "--json").json
+
+    assert matrix["game"] == name
+    assert matrix["unit"] == 1
+    assert matrix["rolls"] == [list(roll) for roll in oracle.rolls()]
+    assert set(matrix["boxes"]) == set(oracle.GAMES[name])
+    for box, row in matrix["boxes"].items():
+        assert row == [oracle.net(name, box, roll) for roll in oracle.rolls()]
+
+
+def test_payoffs_as_text_have_a_column_for_each_roll(run: Run) -> None:
+    head, first, *_ = run("payoffs", "triple-dice").out.splitlines()
+
+    assert head.split("\t")[1:3] == ["crown-crown-crown", "crown-crown-anchor"]
+    assert len(first.split("\t")) == 217
+
+
+def test_a_reading_changes_sheet_matrix_and_hash(run: Run) -> None:
+    flat = run("payoffs", "triple-dice", "--json").json
+    per_die = run("payoffs", "triple-dice", "--reading", "outside=per-die", "--json").json
+
+    assert flat["hash"] != per_die["hash"]
+    assert flat["boxes"]["single:crown"][0] == 1
+    assert per_die["boxes"]["single:crown"][0] == 3
+    assert "outside = per-die" in run("odds", "triple-dice", "--reading", "outside=per-die").out
+
+
+def test_a_mix_of_bets_is_judged_together(run: Run) -> None:
+    words = ("odds", "sg-rws-tai-sai-v6/a", "--bet", "big=50", "--bet", "total:10=20")
+    mix = run(*words, "--json").json
+
+    assert (mix["total"], mix["edge"]) == (70, "1/18")
+    assert mix["best"]["net"] == "70"
+    assert len(mix["exposure"]) == 216
+    assert sum(each["ways"] for each in mix["distribution"]) == 216
+    assert "best 70 on 27 of 216 rolls" in run(*words).out
+
+
+def test_a_users_own_file_with_fractional_odds(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "my-game.toml"
+    file.write_text(
+        'extends = "macau-sic-bo"\nid = "my-game"\ntitle = "Mine"\n[pay_tables.main.rows]\n'
+        'small.odds = "19 to 20"\nbig.odds = "11 to 10"\n'
+    )
+    matrix = run("payoffs", f"{file}/main", "--json").json
+
+    assert matrix["unit"] == 20
+    assert set(matrix["boxes"]["small"]) == {19, -20}
+    assert set(matrix["boxes"]["big"]) == {22, -20}
+    assert set(matrix["boxes"]["triple:1"]) == {3000, -20}
+    assert "19 to 20" in run("odds", f"{file}/main").out
+    (big,) = run("odds", f"{file}/main", "--box", "big", "--json").json["boxes"]
+    assert big["edge"] == "-1/48"
+
+
+# --- settle -------------------------------------------------------------------------------------
+
+
+def test_settle_says_what_is_paid_and_why(run: Run) -> None:
+    words = ("settle", "sg-rws-tai-sai-v6/a", "--dice", "1,3,6", "--bet", "big=50")
+    out = run(*words, "--bet", "total:10=20").out
+
+    assert "The dealer calls: 1, 3, 6, total 10" in out
+    assert "(3.9, 4.1.1)" in out
+    assert "sg-rws-tai-sai-v6 4.1.1: Pay table 1" in out
+
+
+@pytest.mark.parametrize("roll", ROLLS[::7])
+def test_settle_as_json_agrees_with_the_matrix(run: Run, roll: tuple[int, int, int]) -> None:
+    game = load("nz-tai-sai-2008/2")
+    bets = [word for box in game.payoffs for word in ("--bet", f"{box}=1")]
+    dice = ",".join(str(face) for face in roll)
+    settled = run("settle", game.id, "--dice", dice, *bets, "--json").json
+
+    i = ROLLS.index(roll)
+    assert {each["box"]: each["net"] for each in settled["bets"]} == {
+        box: row[i] for box, row in game.payoffs.items()
+    }
+    assert settled["net"] == sum(row[i] for row in game.payoffs.values())
+    assert settled["winning"] == list(game.winning(roll))
+
+
+def test_faces_may_be_given_by_name_in_any_case_and_bets_add_up(run: Run) -> None:
+    words = ("--dice", "Crown, CLUB heart", "--bet", "single:crown=5", "--bet", "single:crown=5")
+    settled = run("settle", "triple-dice", *words, "--json").json
+
+    assert settled["dice"] == [1, 6, 4]
+    assert settled["call"] == "crown, heart, club"
+    assert settled["bets"][0]["stake"] == 10
+
+
+# --- rulebooks and clauses ----------------------------------------------------------------------
+
+
+def test_rulebooks_lists_all_of_them(run: Run) -> None:
+    assert [each["id"] for each in run("rulebooks", "--json").json["rulebooks"]] == shipped_ids()
+    assert "sg-rws-tai-sai-v6" in run("rulebooks").out
+
+
+@pytest.mark.parametrize("book", shipped_ids())
+def test_a_rulebook_can_be_shown_whole(run: Run, book: str) -> None:
+    shown = run("rulebooks", "show", book, "--json").json
+
+    assert shown["rulebook"]["clauses"]
+    for layout, felt in shown["felts"].items():
+        areas = {area["box"] for area in felt["areas"]}
+        assert areas == set(load(f"{book}/{layout}").boxes)
+    assert "close-betting" in run("rulebooks", "show", book).out
+
+
+def test_check_reports_findings_game_by_game(run: Run) -> None:
+    out = run("rulebooks", "check", "nz-tai-sai-2008", "--floor", "75").out
+
+    assert "dominated: pair:1-1-2: at 60 to 1 wins exactly when total:4 at 62 to 1 does" in out
+    assert "nz-tai-sai-2008/1: 0 findings" in out
+    assert "readings in force: no-spin=return" in out
+    games = run("rulebooks", "check", "sg-rws-tai-sai-v6/c", "--json").json["games"]
+    assert [game["game"] for game in games] == ["sg-rws-tai-sai-v6/c"]
+    assert sum(each["kind"] == "return-low" for each in games[0]["findings"]) == 28
+
+
+def test_check_takes_a_floor_and_chips(run: Run) -> None:
+    words = ("rulebooks", "check", "sg-rws-tai-sai-v6/c", "--floor", "70 %", "--chips", "5,25")
+    findings = run(*words, "--json").json["games"][0]["findings"]
+
+    assert {each["kind"] for each in findings} == {"family-incomplete"}
+
+
+def test_diff_of_two_rulebooks_compares_the_layouts_they_share(run: Run) -> None:
+    words = ("rulebooks", "diff", "sg-rws-tai-sai-v6", "sg-rws-tai-sai-open-cover-v5")
+    differences = run(*words, "--json").json["differences"]
+
+    assert [each["to"][-1] for each in differences] == ["a", "c", "e"]
+    assert all(each["boxes"] == [] for each in differences)
+    assert "clause 5.5.3" in run(*words).out
+
+
+def test_diff_of_two_games_shows_edges_and_readings(run: Run) -> None:
+    out = run("rulebooks", "diff", "sg-rws-tai-sai-v6/c", "nz-tai-sai-2008/2").out
+    assert "box pair:1-1-3: 50 to 1, edge 7/24 = 29.167 % -> 60 to 1, edge 11/72 = 15.278 %" in out
+    assert "box pair:1-1-2: not offered -> 60 to 1" in out
+    same = run("rulebooks", "diff", "triple-dice", "triple-dice", "--reading", "outside=per-die")
+    assert "no difference" in same.out
+
+
+def test_clauses_trace_to_data_and_tests(run: Run) -> None:
+    (book,) = run("clauses", "sg-rws-tai-sai-open-cover-v5", "--json").json["rulebooks"]
+    clauses = {each["clause"]: each for each in book["clauses"]}
+
+    assert clauses["5.1.1"]["stated_in"] == "sg-rws-tai-sai-v6"
+    assert "limits.pro_rata" in clauses["5.1.1"]["data"]
+    assert any("test_singapore.py" in test for test in clauses["5.1.1"]["tests"])
+    assert clauses["5.5.3"]["stated_in"] == "sg-rws-tai-sai-open-cover-v5"
+    everything = run("clauses").out
+    assert all(f"{book}: " in everything for book in shipped_ids())
+
+
+# --- misuse -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["odds", "sg-rws-tai-sai-v7/a"], "no game 'sg-rws-tai-sai-v7'; did you mean sg-rws-tai"),
+        (["odds", "sg-rws-tai-sai-v6/b"], "sg-rws-tai-sai-v6/a"),
+        (["odds", "sg-rws-tai-sai-v6"], "sg-rws-tai-sai-v6/a"),
+        (["odds", "sg-rws-tai-sai-v6/a", "--box", "bgi"], "did you mean big?"),
+        (["odds", "sg-rws-tai-sai-v6/a", "--csv", "--json"], "exclude each other"),
+        (["odds", "sg-rws-tai-sai-v6/a", "--html", "/no/such/place.html"], "cannot write"),
+        (["odds", "sg-rws-tai-sai-v6/a", "--bet", "big=5", "--csv"], "--bet has no --csv"),
+        (["odds", "triple-dice", "--reading", "outside"], "give NAME=VALUE"),
+        (["odds", "triple-dice", "--reading", "outsid=flat"], "did you mean outside?"),
+        (["odds", "triple-dice", "--reading", "outside=flatt"], "did you mean flat?"),
+        (["odds", "triple-dice", "--reading", "outside=flat", "--reading", "outside=per-die"],
+         "given twice"),
+        (["odds", "sg-rws-tai-sai-v6/a", "--reading", "areas=per-area"], "no reading of"),
+        (["odds", "./missing.toml/main"], "missing.toml: the file: cannot be read"),
+        (["settle", "triple-dice", "--dice", "crown,clb,heart", "--bet", "red=5"],
+         "'clb' is no face"),
+        (["settle", "triple-dice", "--dice", "crown,club", "--bet", "red=5"], "2 dice given"),
+        (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,7", "--bet", "big=5"], "'7' is no face"),
+        (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,6", "--bet", "bigg=5"],
+         "did you mean big?"),
+        (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,6", "--bet", "big"], "give BOX=AMOUNT"),
+        (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,6", "--bet", "big=5.5"], "whole number"),
+        (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,6", "--bet", "big=-5"], "whole number"),
+        (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,6", "--bet", "big=x"], "whole number"),
+        (["settle", "triple-dice", "--dice", "1,1,1", "--bet", "shooter=5"], "over 4 throws"),
+        (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,6"], "Missing option"),
+        (["rulebooks", "show", "nz-tai-sai-2009"], "did you mean nz-tai-sai-2008"),
+        (["rulebooks", "show", "nz-tai-sai-2008/1"], "show its rulebook"),
+        (["rulebooks", "check", "triple-dice", "--floor", "abc"], "give a percentage"),
+        (["rulebooks", "check", "triple-dice", "--floor", "120"], "from 0 to 100"),
+        (["rulebooks", "check", "triple-dice", "--chips", "5,x"], "whole number"),
+        (["rulebooks", "check", "triple-dice", "--reading", "x=y"], "no reading of triple-dice"),
+        (["rulebooks", "diff", "triple-dice", "sg-rws-tai-sai-v6"], "sg-rws-tai-sai-v6/a"),
+        (["rulebooks", "diff", "triple-dice", "crown-and-anchor", "--reading", "x=y"],
+         "no reading"),
+        (["clauses", "nope"], "no rulebook 'nope'"),
+        (["nonsense"], "No such command"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
+    run: Run, words: list[str], says: str
+) -> None:
+    result = run(*words)
+
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("threedice: ")
+    assert result.err.count("\n") == 1
+    assert says in result.err
+
+
+# --- how it is shown ----------------------------------------------------------------------------
+
+
+def test_piped_output_has_no_colour_and_no_box_drawing() -> None:
+    command = [sys.executable, "-m", "threedice"]
+    for words in (["odds", "triple-dice"], ["rulebooks"], ["--help"], ["odds", "--help"]):
+        shown = subprocess.run([*command, *words], capture_output=True, check=True, text=True)
+        assert "\x1b" not in shown.stdout
+        assert not any(0x2500 <= ord(each) <= 0x259F for each in shown.stdout)
+
+
+def test_a_terminal_gets_a_table_drawn_for_it() -> None:
+    main_end, terminal = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "threedice", "rulebooks"],
+        stdout=terminal,
+        check=True,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"},
+    )
+    os.close(terminal)
+    shown = os.read(main_end, 65536).decode()
+
+    assert "\x1b[1m" in shown
+    assert "─" in shown
+
+
+def test_a_pipe_closed_early_is_no_error() -> None:
+    words = [sys.executable, "-m", "threedice", "payoffs", "sg-rws-tai-sai-v6/e"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_help_imports_neither_rich_nor_the_rulebooks() -> None:
+    script = (
+        "import sys\nsys.argv = ['threedice', '--help']\nfrom threedice.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "import json\nsys.stderr.write(json.dumps([m for m in sys.modules]))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
+    loaded = json.loads(shown.stderr)
+
+    assert "rich" not in loaded
+    assert "threedice.rulebook" not in loaded
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == "threedice 0.1.0\n"

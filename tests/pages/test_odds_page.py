@@ -1,0 +1,89 @@
+"""The printable odds sheet."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+from threedice import load, odds_sheet, shipped_games
+from threedice.maths.readings import readings_in_force
+from threedice.pages.odds import odds_page
+from threedice.rulebook import open_book
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+VOID = {"meta"}
+
+
+def page(name: str) -> str:
+    game = load(name)
+    source = open_book(game.book_id)
+    return odds_page(odds_sheet(game), readings_in_force(source, game), source.book)
+
+
+def drawings(html: str) -> Iterator[ElementTree.Element]:
+    for svg in re.findall(r"<svg.*?</svg>", html, re.DOTALL):
+        yield ElementTree.fromstring(svg)
+
+
+class Balance(HTMLParser):
+    """Checks that every element is closed in its turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("name", shipped_games())
+def test_the_page_is_whole_and_self_contained(name: str) -> None:
+    html = page(name)
+    balance = Balance()
+    balance.feed(html)
+
+    assert balance.open == []
+    assert not re.search(r"<(script|link|img|iframe)|url\(|@import|\bsrc=|\bhref=", html)
+    assert len(list(drawings(html))) == 3
+
+
+@pytest.mark.parametrize("name", shipped_games())
+def test_the_page_shows_every_box_with_its_exact_edge(name: str) -> None:
+    html = page(name)
+    for each in odds_sheet(load(name)).boxes:
+        assert f"<td>{each.box.id}</td>" in html
+        assert f"<td>{each.figures.edge}</td>" in html
+    assert load(name).hash in html
+
+
+@pytest.mark.parametrize("name", shipped_games())
+def test_the_felt_has_an_area_for_every_box(name: str) -> None:
+    *_, felt = drawings(page(name))
+    titles = [title.text for title in felt.iter("{http://www.w3.org/2000/svg}title")]
+
+    assert set(titles[1:]) == set(load(name).boxes)
+
+
+def test_words_from_a_rulebook_are_escaped(tmp_path: Path) -> None:
+    file = tmp_path / "sly.toml"
+    file.write_text(
+        'extends = "crown-and-anchor"\nid = "sly"\ntitle = "<b>Sly & Co</b>"\n'
+        '[wagers.single]\nname = "<i>Symbol</i>"\n[clauses."4"]\nsummary = "A < B."\n'
+    )
+    game, source = load(f"{file}/main"), open_book(str(file))
+    html = odds_page(odds_sheet(game), readings_in_force(source, game), source.book)
+
+    assert "&lt;b&gt;Sly &amp; Co&lt;/b&gt;" in html
+    assert "<i>" not in html
+    assert "A &lt; B." in html
