@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check format bench citations clean
+.PHONY: run test check format bench citations pictures clean
 
 run: .venv/ready
 	@for game in sg-rws-tai-sai-v6/a sg-rws-tai-sai-open-cover-v5/c nz-tai-sai-2008/2 triple-dice/mat \
@@ -30,7 +30,10 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/odds.py
 
 citations: .venv/ready
-	$(BIN)/pytest --collect-only --quiet --write-citations src/threedice/rulebooks/citations.json
+	$(BIN)/pytest --collect-only --quiet --write-citations=src/threedice/rulebooks/citations.json
+
+pictures: .venv/ready
+	$(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf .venv dist .coverage .mypy_cache .pytest_cache .ruff_cache

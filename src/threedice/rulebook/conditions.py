@@ -50,7 +50,9 @@ def _in_some_order(shown: tuple[int, ...]) -> RollSet:
 
 _SHOWING: Final = {face: _dice_showing(face) for face in FACES}
 _TOTAL: Final = {total: _totalling(total) for total in range(3, 19)}
-_SORTED: Final[dict[Of, RollSet]] = {shown: _in_some_order(shown) for shown in combinations_with_replacement(FACES, 3)}
+_ALIKE: Final[dict[Of, RollSet]] = {
+    shown: _in_some_order(shown) for shown in combinations_with_replacement(FACES, 3)
+}
 _ODD_TOTALS, _EVEN_TOTALS = tuple(range(3, 19, 2)), tuple(range(4, 19, 2))
 ANY_TRIPLE: Final = RollSet(sum(_SHOWING[face][2] for face in FACES))
 
@@ -79,7 +81,7 @@ def _shows_pair(of: Of) -> tuple[RollSet, ...]:
 
 
 def _exactly(of: Of) -> tuple[RollSet, ...]:
-    return (_SORTED[tuple(sorted(of))],)
+    return (_ALIKE[tuple(sorted(of))],)
 
 
 def _three_different_within(of: Of) -> tuple[RollSet, ...]:
