@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, lcm, sqrt
+from math import lcm, sqrt
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -24,45 +24,25 @@ NORMAL_95: Final = Fraction(1645, 1000)
 class Figures:
     """What there is to know of a bet's result per unit staked.
 
-    `ways` of the equally likely `of` outcomes win; mean and variance are of the player's net.
+    `ways` of the equally likely `of` outcomes win. Fractions are exact; `sd` (the standard
+    deviation) and `volatility` (1.645 of it) are for display. `stakes_to_lead` is after how many
+    equal stakes the house leads with 95 % confidence, if ever.
     """
 
     ways: int
     of: int
-    mean: Fraction
+    hit: Fraction
+    edge: Fraction
+    returned: Fraction
     variance: Fraction
+    sd: float
+    volatility: float
+    stakes_to_lead: int | None
 
     @property
-    def hit(self) -> Fraction:
-        """The probability of winning."""
-        return Fraction(self.ways, self.of)
-
-    @property
-    def edge(self) -> Fraction:
-        """The house edge: what the house expects to keep of each unit staked."""
-        return -self.mean
-
-    @property
-    def returned(self) -> Fraction:
-        """The return to the player: what comes back of each unit staked."""
-        return 1 + self.mean
-
-    @property
-    def sd(self) -> float:
-        """The standard deviation, for display."""
-        return sqrt(self.variance)
-
-    @property
-    def volatility(self) -> float:
-        """The volatility index, 1.645 standard deviations, for display."""
-        return float(NORMAL_95) * self.sd
-
-    @property
-    def stakes_to_lead(self) -> int | None:
-        """Return after how many equal stakes the house leads with 95 % confidence, if ever."""
-        if self.edge <= 0:
-            return None
-        return ceil(NORMAL_95**2 * self.variance / self.edge**2)
+    def mean(self) -> Fraction:
+        """The player's expected net result."""
+        return -self.edge
 
 
 def figures(results: Iterable[tuple[int, int]], of: int, unit: int) -> Figures:
@@ -72,26 +52,58 @@ def figures(results: Iterable[tuple[int, int]], of: int, unit: int) -> Figures:
         ways += times if net > 0 else 0
         first += net * times
         second += net * net * times
-    mean = Fraction(first, of * unit)
-    variance = Fraction(second * of - first * first, (of * unit) ** 2)
-    return Figures(ways, of, mean, variance)
+    whole = of * unit
+    squared = second * of - first * first
+    variance = Fraction(squared, whole * whole)
+    sd = sqrt(variance)
+    return Figures(
+        ways,
+        of,
+        Fraction(ways, of),
+        Fraction(-first, whole),
+        Fraction(whole + first, whole),
+        variance,
+        sd,
+        float(NORMAL_95) * sd,
+        _stakes_to_lead(first, squared),
+    )
+
+
+def _stakes_to_lead(first: int, squared: int) -> int | None:
+    """Return (1.645 sd / edge)^2 rounded up, from sums over all outcomes: edge -first, variance."""
+    if first >= 0:
+        return None
+    z, n = NORMAL_95.numerator, NORMAL_95.denominator
+    return -(-z * z * squared // (n * n * first * first))
+
+
+Profile = tuple[int, tuple[tuple[int, int, int], ...]]
+"""Throws, and for each line its odds a to b and on how many rolls it wins."""
+
+
+def profile(box: Box) -> Profile:
+    """Return all that a box's figures depend on; boxes with one profile share their figures."""
+    lines = tuple((line.odds.a, line.odds.b, line.rolls.bit_count()) for line in box.lines)
+    return box.throws, lines
+
+
+def profile_figures(throws: int, lines: tuple[tuple[int, int, int], ...]) -> Figures:
+    """Return the figures of a unit on a box of this profile, over all the throws that decide it."""
+    of = 216**throws
+    unit = lcm(*(b for _, b, _ in lines))
+    wins = [(a * unit // b, rolls**throws) for a, b, rolls in lines]
+    losses = of - sum(ways for _, ways in wins)
+    return figures([*wins, (-unit, losses)], of, unit)
 
 
 def box_figures(box: Box) -> Figures:
-    """Return the figures of a unit on one box, over all the throws that decide it.
+    """Return the figures of a unit on one box.
 
     >>> from threedice.rulebook import load
     >>> str(box_figures(load("sg-rws-tai-sai-v6/a").box("big")).edge)
     '1/36'
     """
-    of = 216**box.throws
-    unit = lcm(*(line.odds.b for line in box.lines))
-    wins = [
-        (line.odds.a * unit // line.odds.b, line.rolls.bit_count() ** box.throws)
-        for line in box.lines
-    ]
-    losses = of - sum(ways for _, ways in wins)
-    return figures([*wins, (-unit, losses)], of, unit)
+    return profile_figures(*profile(box))
 
 
 def percent(value: Fraction, places: int = 3) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING
 
-from threedice.maths.figures import Figures, box_figures
+from threedice.maths.figures import Figures, Profile, profile, profile_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +33,10 @@ class Sheet:
     @property
     def layout_edge(self) -> Fraction:
         """The house edge on one unit on every box that one roll decides."""
-        single = [each.figures.edge for each in self.boxes if each.box.throws == 1]
-        return sum(single, Fraction(0)) / len(single)
+        edges = [each.figures.edge for each in self.boxes if each.box.throws == 1]
+        parts = lcm(*(edge.denominator for edge in edges))
+        lost = sum(edge.numerator * (parts // edge.denominator) for edge in edges)
+        return Fraction(lost, parts * len(edges))
 
     def families(self) -> Iterator[tuple[str, list[BoxOdds]]]:
         """Yield the boxes family by family, with the family's name."""
@@ -50,5 +53,11 @@ def odds_sheet(game: Game) -> Sheet:
     >>> str(odds_sheet(load("nz-tai-sai-2008/1")).layout_edge)
     '2/25'
     """
-    boxes = (BoxOdds(box, box_figures(box)) for box in game.boxes.values())
+    known: dict[Profile, Figures] = {}
+    boxes = []
+    for box in game.boxes.values():
+        key = profile(box)
+        if key not in known:
+            known[key] = profile_figures(*key)
+        boxes.append(BoxOdds(box, known[key]))
     return Sheet(game, tuple(boxes))

@@ -7,7 +7,7 @@ odds of its own. `compile` overlays the sets; two that share a roll are an error
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations, combinations_with_replacement, permutations
 from typing import TYPE_CHECKING, Final, Literal
 
 from threedice.dice import FACES, NO_ROLL, RollSet, index, rolls_where
@@ -85,7 +85,7 @@ def _exactly(of: Of) -> tuple[RollSet, ...]:
 
 
 def _three_different_within(of: Of) -> tuple[RollSet, ...]:
-    return (rolls_where(lambda roll: len(set(roll)) == 3 and set(roll) <= set(of)),)
+    return (_union([_ALIKE[three] for three in combinations(sorted(set(of)), 3)]),)
 
 
 def _all_within(of: Of) -> tuple[RollSet, ...]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -28,13 +29,16 @@ def load(name: str, readings: Mapping[str, str] | None = None) -> Game:
     'crown, heart, club'
     """
     book_name, layout = split(name)
-    source = _known(book_name)
-    layouts = source.book.layouts
-    if layout is None and len(layouts) == 1:
-        layout = next(iter(layouts))
-    if layout not in layouts:
-        raise UnknownName("game", name, [f"{book_name}/{each}" for each in layouts])
-    return compile_layout(source, layout, readings or {})
+    if not book_name.endswith(".toml") and book_name not in shipped_ids():
+        raise UnknownName("game", book_name, shipped_games())
+    opened = _opened(book_name)
+    if layout is None and len(opened.games) == 1:
+        layout = next(iter(opened.games))
+    if layout is None or layout not in opened.games:
+        raise UnknownName("game", name, [f"{book_name}/{each}" for each in opened.games])
+    if not readings:
+        return opened.games[layout]
+    return compile_layout(opened.source, layout, readings)
 
 
 def split(name: str) -> tuple[str, str | None]:
@@ -52,28 +56,31 @@ def split(name: str) -> tuple[str, str | None]:
     return book_id, layout if slash else None
 
 
-def _known(book_name: str) -> Source:
-    if not book_name.endswith(".toml") and book_name not in shipped_ids():
-        raise UnknownName("game", book_name, shipped_games())
-    return open_book(book_name)
-
-
 def open_book(name: str) -> Source:
     """Return a rulebook by id or file, every layout of which compiles and fits together."""
-    return _opened(name) if name in shipped_ids() else _open(name)
+    return _opened(name).source
 
 
-def _open(name: str) -> Source:
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A rulebook that has passed every check, and its games under the default readings."""
+
+    source: Source
+    games: Mapping[str, Game]
+
+
+def _opened(name: str) -> _Opened:
+    return _open_shipped(name) if name in shipped_ids() else _open(name)
+
+
+def _open(name: str) -> _Opened:
     source = read(name)
-    check(
-        source.book,
-        [compile_layout(source, layout, {}) for layout in source.book.layouts],
-        source.file,
-    )
-    return source
+    games = {layout: compile_layout(source, layout, {}) for layout in source.book.layouts}
+    check(source.book, games.values(), source.file)
+    return _Opened(source, games)
 
 
-_opened = lru_cache(maxsize=64)(_open)
+_open_shipped = lru_cache(maxsize=64)(_open)
 """Books that come with the package do not change while it runs."""
 
 

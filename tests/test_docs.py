@@ -1,0 +1,72 @@
+"""The documentation says what is there."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from docs.pictures import FELT, readme_felt
+
+from threedice import load
+from threedice.rulebook import conduct, schema
+from threedice.rulebook.conditions import VOCABULARY
+
+DOCS = Path(__file__).parents[1] / "docs"
+FORMAT = (DOCS / "rulebook-format.md").read_text(encoding="utf-8")
+CODE = {word for span in re.findall(r"`([^`]+)`", FORMAT) for word in re.split(r"[^\w-]+", span)}
+
+
+def structs() -> list[type[msgspec.Struct]]:
+    found = [
+        each
+        for module in (conduct, schema)
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, msgspec.Struct)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def words(kind: object) -> set[str]:
+    """Return the words that a type allows, however deep."""
+    if get_origin(kind) is Literal:
+        return {str(word) for word in get_args(kind)}
+    return {word for inner in get_args(kind) for word in words(inner)}
+
+
+def test_the_format_describes_every_key() -> None:
+    keys = {key for struct in structs() for key in struct.__struct_fields__}
+    headings = set(re.findall(r"^## `?\[?([a-z_]+)", FORMAT, re.MULTILINE))
+
+    assert keys - CODE - headings == set()
+
+
+def test_the_format_describes_every_word_that_a_key_may_take() -> None:
+    allowed = {
+        word
+        for struct in structs()
+        for kind in get_type_hints(struct).values()
+        for word in words(kind)
+    }
+    plain = {"last-placed-first", "smallest-chip", "minimum", "maximum", "out of scope"}
+
+    assert allowed - CODE - plain == set()
+    assert set(VOCABULARY) <= CODE
+
+
+def test_the_example_of_a_game_of_ones_own_loads(tmp_path: Path) -> None:
+    text = (DOCS / "add-a-game.md").read_text(encoding="utf-8")
+    example, wager = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    file = tmp_path / "my-sic-bo.toml"
+    file.write_text(example, encoding="utf-8")
+
+    game = load(f"{file}/main")
+    assert (game.unit, str(game.box("small").lines[0].odds)) == (20, "19 to 20")
+    field = msgspec.convert(tomllib.loads(wager)["wagers"]["field"], schema.Wager)
+    assert field.clause == "4.9"
+
+
+def test_the_picture_in_the_readme_is_drawn_from_the_rulebook() -> None:
+    assert FELT.read_text(encoding="utf-8") == readme_felt(), "run `make pictures`"
