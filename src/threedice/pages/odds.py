@@ -23,7 +23,7 @@ h3 { font-size: 15px; margin: 22px 0 4px; }
 p, li { max-width: 74ch; } .id, code, td, th { font-variant-numeric: tabular-nums; }
 .id { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 12px; color: #55605a;
   overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; font-size: 13px; }
+table { border-collapse: collapse; width: 100%; min-width: 860px; font-size: 13px; }
 th { text-align: right; font-weight: 600; border-bottom: 1.5px solid #1d2b24; padding: 3px 8px; }
 td { text-align: right; border-bottom: 1px solid #e3e6e1; padding: 2px 8px; white-space: nowrap; }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
@@ -34,7 +34,8 @@ figure { margin: 12px 0 28px; } figcaption { font-size: 13px; color: #55605a; ma
 dt { font-weight: 600; margin-top: 10px; } dd { margin: 0; max-width: 74ch; }
 .other { color: #55605a; } .lead { font-size: 18px; }
 @media print { body { padding: 0; max-width: none; font-size: 11pt; }
-  h2, h3 { break-after: avoid; } figure, tr, dt { break-inside: avoid; } svg { min-width: 0; }
+  h2, h3 { break-after: avoid; } figure, tr, dt { break-inside: avoid; }
+  svg, table { min-width: 0; }
   @page { margin: 16mm; } }
 """
 

@@ -1,0 +1,1 @@
+"""Tests of rulebooks: loading them, extending them, and what each document says."""
