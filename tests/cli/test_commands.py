@@ -164,7 +164,9 @@ def test_faces_may_be_given_by_name_in_any_case_and_bets_add_up(run: Run) -> Non
 
 
 def test_rulebooks_lists_all_of_them(run: Run) -> None:
-    assert [each["id"] for each in run("rulebooks", "--json").json["rulebooks"]] == shipped_ids()
+    assert [each["id"] for each in run("rulebooks", "--json").json["rulebooks"]] == list(
+        shipped_ids()
+    )
     assert "sg-rws-tai-sai-v6" in run("rulebooks").out
 
 

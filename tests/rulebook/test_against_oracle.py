@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.oracle import brute_force as oracle
 
+from tests.oracle import brute_force as oracle
 from threedice import load, shipped_games
 from threedice.dice import ROLLS
 

@@ -10,7 +10,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from threedice.maths.figures import box_figures, percent
-from threedice.rulebook.compile import missing_from_families
+from threedice.rulebook.boxes import missing_from_families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Rulebooks: a regulator's document as a TOML file in, a compiled `Game` out.
 
 TOML -> `source` (extends, readings) -> `validation` into `schema` -> `compile` (vocabulary in
-`conditions`, boxes in `selection`, places in `felt`) -> `game`. `library` finds and loads.
+`conditions`, boxes in `boxes`, places in `felt`) -> `game`. `library` finds and loads.
 """
 
 from threedice.rulebook.game import Box, Cell, Conclusive, Game, Line, from_canonical

@@ -10,14 +10,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from threedice.errors import RulebookError, did_you_mean, nearest
-from threedice.rulebook.conduct import cited
+from threedice.errors import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from threedice.rulebook.faces import Faces
     from threedice.rulebook.game import Box
+    from threedice.rulebook.place import Place
     from threedice.rulebook.schema import Block, Layout, Legend
 
 _HOLE = re.compile(r"\{(?:([1-4])(:word)?|([ab])([1-3])?)\}")
@@ -61,33 +61,37 @@ class Felt:
     inscriptions: tuple[Inscription, ...]
 
 
-def draw(
-    name: str, layout: Layout, boxes: Mapping[str, Box], faces: Faces, file: str
-) -> Felt | None:
+def draw(layout: Layout, boxes: Mapping[str, Box], faces: Faces, place: Place) -> Felt | None:
     """Return the felt of a layout, refusing one that misplaces, forgets or invents a box."""
-    if layout.size is None:
-        return None
-    key, clause = f"layouts.{name}", ", ".join(cited(layout.clause))
-    for part, box_id in _named(layout):
+    for path, box_id in _named(layout):
         if box_id not in boxes:
             known = did_you_mean(nearest(box_id, boxes))
-            problem = f"no box {box_id!r} in its pay table"
-            raise RulebookError(file, f"{key}.{part}", problem, known, clause)
+            raise place.at(*path).error(f"no box {box_id!r} in its pay table", known)
+    for name, block in layout.blocks.items():
+        if min(block.cell) < 1 or (block.columns is not None and block.columns < 1):
+            raise place.at("blocks", name).error("has no room for its boxes", "make it larger")
+    if layout.size is None:
+        return None
     width, height = layout.size
     areas = tuple(area for block in layout.blocks.values() for area in _areas(block, boxes, faces))
     legends = tuple(_inscription(each, boxes, faces) for each in layout.legends.values())
     for problem, remedy in _faults(areas, width, height, boxes):
-        raise RulebookError(file, f"{key}.blocks", problem, remedy, clause)
+        raise place.at("blocks").error(problem, remedy)
+    for name, each in zip(layout.legends, legends, strict=True):
+        if min(each.width, each.height) < 1 or not _inside(each, width, height):
+            raise place.at("legends", name).error(
+                "does not fit on the felt", "move it inside the layout's size"
+            )
     return Felt(width, height, areas, legends)
 
 
-def _named(layout: Layout) -> Iterator[tuple[str, str]]:
+def _named(layout: Layout) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield every box that a layout names, and by which key."""
     for name, block in layout.blocks.items():
-        yield from ((f"blocks.{name}.boxes", box_id) for box_id in block.boxes if box_id)
+        yield from ((("blocks", name, "boxes"), box_id) for box_id in block.boxes if box_id)
     for name, legend in layout.legends.items():
         if legend.odds_of:
-            yield f"legends.{name}.odds_of", legend.odds_of
+            yield ("legends", name, "odds_of"), legend.odds_of
 
 
 def _areas(block: Block, boxes: Mapping[str, Box], faces: Faces) -> Iterator[Area]:
@@ -139,6 +143,8 @@ def _filled(text: str, box: Box, faces: Faces) -> str:
 
 def _pictured(box: Box) -> tuple[int, ...]:
     """Return the faces a box's picture shows: a double two of its face, a triple three."""
+    if box.ways[0].when == "total-is":
+        return ()
     shown = {"shows-pair": 2, "triple": 3}.get(box.ways[0].when, 1)
     return box.parts * shown
 
@@ -151,13 +157,17 @@ def _faults(
     for missing in (box_id for box_id in boxes if box_id not in placed):
         yield f"box {missing!r} has no place", "add it to a block"
     for i, area in enumerate(areas):
-        if not (0 <= area.x <= width - area.width and 0 <= area.y <= height - area.height):
+        if not _inside(area, width, height):
             yield f"area {area.id!r} leaves the felt", "move it inside the layout's size"
         for other in areas[:i]:
             if area.id == other.id:
                 yield f"two areas are {area.id!r}", "tell their blocks apart by end"
             if _overlap(area, other):
                 yield f"areas {other.id!r} and {area.id!r} overlap", "move one of them"
+
+
+def _inside(each: Area | Inscription, width: int, height: int) -> bool:
+    return 0 <= each.x <= width - each.width and 0 <= each.y <= height - each.height
 
 
 def _overlap(one: Area, other: Area) -> bool:

@@ -198,7 +198,7 @@ class Game:
         return self.faces.roll(names)
 
     def winning(self, roll: Roll) -> tuple[str, ...]:
-        """Return the boxes that a roll wins, in the order of the pay table."""
+        """Return the boxes that a roll wins, in the order of `boxes`."""
         return tuple(
             box.id for box in self.boxes.values() if box.throws == 1 and contains(box.wins, roll)
         )
@@ -271,7 +271,10 @@ def _defaults(kind: type[Fact]) -> dict[str, Any]:
 
 def from_canonical(canonical: bytes) -> Game:
     """Rebuild a Game from stored canonical bytes; labels and the felt are not among them."""
-    facts = msgspec.json.decode(canonical, type=Facts)
+    try:
+        facts = msgspec.json.decode(canonical, type=Facts)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"these are not the canonical bytes of a game: {error}") from None
     return Game(facts, boxes_of(facts, {}))
 
 

@@ -6,18 +6,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from threedice.errors import UnknownName
 from threedice.rulebook.compile import compile_game
-from threedice.rulebook.consistency import check
-from threedice.rulebook.source import Source, chosen_readings, read, shipped_ids, under_readings
+from threedice.rulebook.consistency import check_conduct, check_offers
+from threedice.rulebook.readings import (
+    check_defaults,
+    check_options,
+    chosen_readings,
+    under_readings,
+)
+from threedice.rulebook.source import Source, read, shipped_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from threedice.rulebook.game import Game
+    from threedice.rulebook.schema import Option, Rulebook
+
+_COMPILED = {"dice", "wagers", "pay_tables", "layouts"}
+"""The tables of a rulebook on which its boxes and felts depend."""
 
 
 def load(name: str, readings: Mapping[str, str] | None = None) -> Game:
@@ -75,13 +85,28 @@ def _opened(name: str) -> _Opened:
 
 def _open(name: str) -> _Opened:
     source = read(name)
+    file = source.file
+    check_defaults(source)
+    check_offers(source.book, file)
     games = {layout: compile_layout(source, layout, {}) for layout in source.book.layouts}
-    check(source.book, games.values(), source.file)
+    boxes = {box_id for game in games.values() for box_id in game.boxes}
+    check_conduct(source.book, boxes, file)
+
+    def check(book: Rulebook, option: Option) -> None:
+        if _COMPILED & option.set.keys():
+            check_offers(book, file)
+            for layout in book.layouts:
+                compile_game(book, layout, {}, file)
+        check_conduct(book, boxes, file)
+
+    check_options(source, check)
     return _Opened(source, games)
 
 
-_open_shipped = lru_cache(maxsize=64)(_open)
-"""Books that come with the package do not change while it runs."""
+@cache
+def _open_shipped(name: str) -> _Opened:
+    """Open a book that comes with the package, which does not change while it runs."""
+    return _open(name)
 
 
 def compile_layout(source: Source, layout: str, readings: Mapping[str, str]) -> Game:
@@ -90,7 +115,7 @@ def compile_layout(source: Source, layout: str, readings: Mapping[str, str]) -> 
     return compile_game(under_readings(source, chosen), layout, chosen, source.file)
 
 
-@lru_cache(maxsize=1)
+@cache
 def shipped_games() -> tuple[str, ...]:
     """Return the names of all games that come with the package."""
     return tuple(

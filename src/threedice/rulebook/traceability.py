@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from threedice.rulebook.source import SHIPPED, citations
+from threedice.rulebook.citing import citations
+from threedice.rulebook.place import key_text
+from threedice.rulebook.source import SHIPPED
 
 if TYPE_CHECKING:
     from threedice.rulebook.schema import Clause
@@ -37,8 +39,8 @@ def trace(source: Source) -> list[ClauseTrace]:
     A clause inherited unchanged counts for both books: a test that cites either shows it.
     """
     data: dict[str, list[str]] = {}
-    for number, key in citations(source.data):
-        data.setdefault(number, []).append(key)
+    for number, path in citations(source.book):
+        data.setdefault(number, []).append(key_text(path))
     return [
         ClauseTrace(
             number,

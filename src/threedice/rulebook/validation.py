@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from threedice.errors import RulebookError, did_you_mean, nearest
+from threedice.rulebook.place import Place
 
 T = TypeVar("T", bound=msgspec.Struct)
 Path = tuple[str, ...]
@@ -28,19 +29,8 @@ def convert(data: dict[str, Any], into: type[T], file: str) -> T:
 def located(data: dict[str, Any], into: type[msgspec.Struct], file: str, say: str) -> RulebookError:
     """Return the error for the first key that does not fit."""
     path, problem, remedy = locate(data, into, ()) or ((), say, "see docs/rulebook-format.md")
-    return RulebookError(file, key_text(path), problem, remedy, clause_at(data, path))
-
-
-def key_text(path: Path) -> str:
-    """Write a key as TOML does, quoting the parts that hold dots.
-
-    >>> key_text(("clauses", "5.1", "status"))
-    'clauses."5.1".status'
-    """
-    bare = (
-        part if part.replace("-", "").replace("_", "").isalnum() else f'"{part}"' for part in path
-    )
-    return ".".join(bare) or "the file"
+    clause = clause_at(data, path)
+    return Place(file, path, (clause,) if clause else ()).error(problem, remedy)
 
 
 def clause_at(data: Any, path: Path) -> str:

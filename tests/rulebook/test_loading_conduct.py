@@ -1,0 +1,245 @@
+"""Limits, procedure, people and readings that are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.rulebook.small_book import (
+    BOOK,
+    OPTION,
+    ORDER,
+    SET,
+    Swap,
+    changed,
+    loaded,
+    refused,
+)
+from threedice import RulebookError, UnknownName
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("new", "odd"),
+    [
+        ('order = ["open-betting", "close-betting", "throw"]', "pay-winners"),
+        (ORDER.replace('"throw"', '"throw", "throw"'), "throw"),
+        (ORDER.replace('"throw"', '"throw", "tumble"'), "tumble"),
+        ("order = []", "throw"),
+    ],
+)
+def test_order_that_disagrees_with_the_steps_is_refused(tmp_path: Path, new: str, odd: str) -> None:
+    error = refused(tmp_path, changed((ORDER, new)))
+
+    assert (error.key, error.clause) == ("procedure.order", "5")
+    assert odd in error.problem
+    assert "steps" in error.remedy
+
+
+@pytest.mark.parametrize("step", ["pay-winners", "throw", "tumble"])
+def test_step_as_early_as_one_that_is_not_earlier_is_refused(tmp_path: Path, step: str) -> None:
+    error = refused(tmp_path, changed(('as_early_as = "open-betting"', f'as_early_as = "{step}"')))
+
+    assert (error.key, error.clause) == ("procedure.steps.throw.as_early_as", "5.1")
+    assert f"{step!r} does not come before 'throw'" in error.problem
+
+
+def test_positions_fixed_at_a_step_that_is_not_taken_are_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed(('fixed_at = "close-betting"', 'fixed_at = "tumble"')))
+
+    assert (error.key, error.clause) == ("procedure.positions.fixed_at", "5")
+    assert "close-betting" in error.remedy
+
+
+def test_differential_between_unknown_boxes_is_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed(('[["big", "small"]]', '[["big", "smal"]]')))
+
+    assert (error.key, error.clause) == ("limits.differential.pairs", "4.1")
+    assert "'smal'" in error.problem
+    assert error.remedy == "did you mean small?"
+
+
+def test_differential_of_a_box_with_itself_is_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed(('[["big", "small"]]', '[["big", "big"]]')))
+
+    assert error.key.startswith("limits.differential.pairs")
+
+
+@pytest.mark.parametrize(
+    "swap",
+    [
+        ('scope = "box"\nnoticed = "reject-excess"\nunnoticed = "stands"',
+         'scope = "box"\nnoticed = "reject-excess"\nunnoticed = "pro-rata"'),
+        ('"small"]]\nnoticed = "reject-excess"\nunnoticed = "stands"',
+         '"small"]]\nnoticed = "reject-excess"\nunnoticed = "pro-rata"'),
+    ],
+    ids=["maximum", "differential"],
+)  # fmt: skip
+def test_apportioning_without_saying_how_is_refused(tmp_path: Path, swap: Swap) -> None:
+    error = refused(tmp_path, changed(swap))
+
+    assert error.key.startswith("limits.")
+    assert error.clause
+    assert "pro_rata" in error.remedy
+
+
+def test_displayed_differential_that_there_is_none_of_is_refused(tmp_path: Path) -> None:
+    start = BOOK.index("[limits.differential]")
+    text = BOOK[:start] + BOOK[BOOK.index("[procedure]") :]
+
+    assert refused(tmp_path, text).key.startswith("limits.d")
+
+
+def test_unknown_shooters_box_is_refused_with_nearest_box(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed(('box = "run"', 'box = "rum"')))
+
+    assert (error.key, error.clause) == ("shooter.box", "6.1")
+    assert error.remedy == "did you mean run?"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("dice_offered = 5", "dice_offered = 2", "shooter.dice_"),
+        ("dice_chosen = 3", "dice_chosen = 4", "shooter.dice_"),
+        ("dice_chosen = 3", "dice_chosen = 0", "shooter.dice_"),
+        ("years = 18", "years = -18", "people.minimum_age.years"),
+        ('as_early_as = "open-betting"', "at_least = 0", "procedure.steps.throw.at_least"),
+        ('as_early_as = "open-betting"', "at_least = -3", "procedure.steps.throw.at_least"),
+    ],
+)
+def test_numbers_that_no_table_can_have_are_refused(
+    tmp_path: Path, old: str, new: str, key: str
+) -> None:
+    assert refused(tmp_path, changed((old, new))).key.startswith(key)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "hole"),
+    [
+        ("[call]", '[call]\ndouble = "two alike"', "call.double", "{face}"),
+        ("[call]", '[call]\ndouble = "{face} and {face}"', "call.double", "{face}"),
+        ("[call]", '[call]\ntriple = "{total}"', "call.triple", "{face}"),
+        ("[call]", '[call]\ntriple = "{{face}}"', "call.triple", "{face}"),
+        ("[call]", '[call]\ntriple = "{face!x}"', "call.triple", "{face}"),
+        ("[call]", '[call]\ntriple = "{face}}"', "call.triple", "{face}"),
+        ("[call]", '[call]\ndouble = ""', "call.double", "{face}"),
+        ('"total {total}"', '"total"', "call.total", "{total}"),
+        ('"total {total}"', '"{total}}"', "call.total", "{total}"),
+    ],
+)
+def test_call_without_its_one_place_to_fill_is_refused(
+    tmp_path: Path, old: str, new: str, key: str, hole: str
+) -> None:
+    error = refused(tmp_path, changed((old, new)))
+
+    assert (error.key, error.clause) == (key, "5.2")
+    assert hole in error.remedy
+
+
+def test_reading_changes_what_its_option_sets_and_the_hash(tmp_path: Path) -> None:
+    usual = loaded(tmp_path, BOOK)
+    generous = loaded(tmp_path, BOOK, readings={"generous": "yes"})
+
+    assert generous.readings == {"generous": "yes"}
+    assert [str(line.odds) for line in usual.box("domino:1-2").lines] == ["5 to 1"]
+    assert [str(line.odds) for line in generous.box("domino:1-2").lines] == ["6 to 1"]
+    assert generous.hash != usual.hash
+
+
+@pytest.mark.parametrize(
+    ("layout", "readings", "kind", "nearest"),
+    [
+        ("main", {"generus": "yes"}, "reading of my-game/main", ["generous"]),
+        ("main", {"generous": "yess"}, "option of the reading generous", ["yes"]),
+        ("main", {"generous": ""}, "option of the reading generous", ["no", "yes"]),
+        ("short", {"generous": "yes"}, "reading of my-game/short", []),
+    ],
+)
+def test_unknown_reading_or_option_is_refused_with_nearest(
+    tmp_path: Path, layout: str, readings: dict[str, str], kind: str, nearest: list[str]
+) -> None:
+    with pytest.raises(UnknownName) as caught:
+        loaded(tmp_path, BOOK, layout, readings)
+    assert caught.value.kind == kind
+    assert caught.value.nearest == nearest
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "meant"),
+    [
+        ('default = "no"', 'default = "noo"', "readings.generous.default", "no"),
+        ('layouts = ["main"]', 'layouts = ["mian"]', "readings.generous.layouts", "main"),
+    ],
+)
+def test_reading_with_an_unknown_default_or_layout_is_refused(
+    tmp_path: Path, old: str, new: str, key: str, meant: str
+) -> None:
+    error = refused(tmp_path, changed((old, new)))
+
+    assert (error.key, error.clause) == (key, "3")
+    assert meant in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("nope", "1"), ("pay_tables.ful.clause", '"3"'), ("wagers.domino.wins.when", '"shows"')],
+)
+def test_option_that_sets_a_key_that_does_not_exist_is_refused(
+    tmp_path: Path, key: str, value: str
+) -> None:
+    error = refused(tmp_path, changed((SET, f"set.{key} = {value}")))
+
+    assert (error.key, error.clause) == (OPTION, "3")
+    assert f"no key {key}" in error.problem
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "pay_tables = 5",
+        'pay_tables.full = "x"',
+        "pay_tables.full.rows.domino.odds = 6",
+        'pay_tables.full.rows.domino.odds = "6 too 1"',
+        'pay_tables.full.rows.domino.boxes = ["1-2"]',
+        'wagers.domino.wins = "triple"',
+        'wagers.domino.clause = "9.9"',
+        "wagers.domino.clause = 5",
+        'layouts.main.pay_table = "nowhere"',
+        'procedure.order = ["throw"]',
+        'procedure.order = ["zzz"]',
+        'limits.maximum.unnoticed = "pro-rata"',
+        'limits.differential.pairs = [["big", "nope"]]',
+        'shooter.box = "nope"',
+        'call.total = "total"',
+        'effective = "yesterday"',
+        'id = "My Game"',
+    ],
+)
+def test_option_that_sets_a_bad_value_is_refused_at_the_option(tmp_path: Path, bad: str) -> None:
+    """Also when nobody has chosen it yet: a book is refused before a table is opened under it."""
+    assert refused(tmp_path, changed((SET, f"set.{bad}"))).key.startswith(OPTION)
+
+
+def test_option_that_sets_a_bad_value_cannot_be_played(tmp_path: Path) -> None:
+    text = changed((SET, 'set.procedure.order = ["throw"]'))
+
+    with pytest.raises(RulebookError):
+        loaded(tmp_path, text, readings={"generous": "yes"})
+
+
+def test_default_option_that_sets_something_is_refused(tmp_path: Path) -> None:
+    text = changed(
+        ('says = "No."', 'says = "No."\nset.pay_tables.full.rows.domino.odds = "4 to 1"')
+    )
+
+    assert refused(tmp_path, text).key.startswith("readings.generous.options.no")
+
+
+def test_option_that_sets_something_without_end_is_refused(tmp_path: Path) -> None:
+    text = changed((SET, f"set{'.a' * 1500} = 1"))
+
+    assert refused(tmp_path, text).key.startswith(OPTION)

@@ -1,0 +1,125 @@
+"""Layouts that are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.rulebook.small_book import (
+    Swap,
+    changed,
+    loaded,
+    refused,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_layout_that_names_an_unknown_box_is_refused_with_nearest_box(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed(('boxes = ["small", ', 'boxes = ["smal", ')))
+
+    assert (error.key, error.clause) == ("layouts.main.blocks.evens.boxes", "1.1")
+    assert "no box 'smal'" in error.problem
+    assert error.remedy == "did you mean small?"
+
+
+@pytest.mark.parametrize(
+    "swap", [('boxes = ["small", ', 'boxes = ["smal", '), ('odds_of = "single:1"', 'odds_of = "x"')]
+)
+def test_layout_without_a_size_may_not_name_an_unknown_box_either(
+    tmp_path: Path, swap: Swap
+) -> None:
+    error = refused(tmp_path, changed(swap, ("size = [600, 300]\n", "")))
+
+    assert error.key.startswith("layouts.main.")
+
+
+def test_box_without_a_place_is_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed(('boxes = ["small", "big"]', 'boxes = ["small"]')))
+
+    assert (error.key, error.clause) == ("layouts.main.blocks", "1.1")
+    assert error.problem == "box 'big' has no place"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("at = [0, 0]", "at = [0, 1]", "'small' and 'single:1' overlap"),
+        ("at = [0, 150]", "at = [0, 149]", "'single:1' and 'domino:1-2' overlap"),
+        ("at = [0, 0]", "at = [-1, 0]", "'small' leaves the felt"),
+        ("at = [0, 0]", "at = [401, 0]", "'big' leaves the felt"),
+        ("at = [0, 150]", "at = [0, 201]", "leaves the felt"),
+        ("size = [600, 300]", "size = [0, 0]", "leaves the felt"),
+        ("size = [600, 300]", "size = [-600, -300]", "leaves the felt"),
+        ('boxes = ["small", "big"]', 'boxes = ["small", "big", "big"]', "two areas are 'big'"),
+    ],
+)
+def test_areas_that_overlap_or_leave_the_felt_are_refused(
+    tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    error = refused(tmp_path, changed((old, new)))
+
+    assert (error.key, error.clause) == ("layouts.main.blocks", "1.1")
+    assert problem in error.problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("cell = [100, 100]", "cell = [0, 100]"),
+        ("cell = [100, 100]", "cell = [100, 0]"),
+        ("cell = [100, 100]", "cell = [100, -10]"),
+        ("columns = 6", "columns = 0"),
+        ("columns = 6", "columns = -6"),
+        ("at = [0, 250]\nsize = [600, 50]", "at = [0, 250]\nsize = [600, 0]"),
+        ("at = [0, 250]\nsize = [600, 50]", "at = [0, 250]\nsize = [600, -5]"),
+        ("at = [0, 250]\nsize = [600, 50]", "at = [0, 290]\nsize = [600, 50]"),
+    ],
+)
+def test_areas_and_legends_that_cannot_be_drawn_are_refused(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    error = refused(tmp_path, changed((old, new)))
+
+    assert error.key.startswith(("layouts.main.blocks", "layouts.main.legends"))
+    assert error.clause == "1.1"
+
+
+def test_legend_with_the_odds_of_an_unknown_box_is_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed(('odds_of = "single:1"', 'odds_of = "single:7"')))
+
+    assert (error.key, error.clause) == ("layouts.main.legends.odds.odds_of", "1.1")
+    assert "'single:7'" in error.problem
+    assert "single:6" in error.remedy
+
+
+def test_totals_are_not_drawn_as_faces(tmp_path: Path) -> None:
+    wager = '[wagers.total]\nname = "T"\nselects = "total"\nwins = "total-is"\nclause = "2"\n\n'
+    text = changed(
+        ("[wagers.run]", f"{wager}[wagers.run]"),
+        ("[layouts.main]", 'total = { odds = "60 to 1", boxes = [17] }\n[layouts.main]'),
+        ('"", "group:1-2-3"', '"total:17", "group:1-2-3"'),
+        ("columns = 3", "columns = 3\ndice = true"),
+    )
+
+    felt = loaded(tmp_path, text).felt
+
+    assert felt is not None
+    assert {face for area in felt.areas for face in area.dice} <= set(range(1, 7))
+
+
+@pytest.mark.parametrize("like", ["sg-rws-tai-sai-v6/z", "sg-rws-tai-sai-v6", "nowhere/a", "", "/"])
+def test_layout_like_an_unknown_game_is_refused(tmp_path: Path, like: str) -> None:
+    error = refused(tmp_path, changed(("[layouts.short]", f'[layouts.short]\nlike = "{like}"')))
+
+    assert error.key == "layouts.short.like"
+    assert "did you mean" in error.remedy
+
+
+@pytest.mark.parametrize("like", ["my-game/main", "my-game/short"])
+def test_layout_like_one_of_its_own_file_is_refused(tmp_path: Path, like: str) -> None:
+    error = refused(tmp_path, changed(("[layouts.short]", f'[layouts.short]\nlike = "{like}"')))
+
+    assert error.key == "layouts.short.like"
