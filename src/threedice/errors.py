@@ -3,7 +3,9 @@
 ThreediceError
 ├── RulebookError      a rulebook file is not well formed: file, key, clause, what to do
 ├── UnknownName        no game, box, reading, ... of that name: with the nearest that exist
-└── InvalidInput       dice, amounts or odds that cannot be meant
+├── InvalidInput       dice, amounts or odds that cannot be meant
+├── Refusal            a person may not do this now (in `table`): code, clause, facts
+└── InvariantBroken    something that must always hold does not; stops the table
 """
 
 from __future__ import annotations
@@ -40,6 +42,10 @@ class UnknownName(ThreediceError):
 
 class InvalidInput(ThreediceError):
     """Input that has the wrong form, told in words that say what would be right."""
+
+
+class InvariantBroken(ThreediceError):
+    """Something that must always hold does not: a defect, never a person's mistake."""
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:

@@ -176,3 +176,16 @@ def clauses(
     from threedice.cli import clauses as command
 
     command.show(book, as_json)
+
+
+@app.command()
+def cases(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE...", help="Files of cases; ours without.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Play cases: who bets what, what happens, and what each player must end up with."""
+    from threedice.cli import cases as command
+
+    raise typer.Exit(command.run(files or [], as_json))

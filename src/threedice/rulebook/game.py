@@ -187,6 +187,14 @@ class Game:
                 rolls = RollSet(rolls ^ lowest)
         return tuple(row)
 
+    @cached_property
+    def ends(self) -> dict[str, tuple[str, ...]]:
+        """The ends of the table at which each box has an area; one without a name for most."""
+        ends: dict[str, tuple[str, ...]] = {}
+        for area in self.felt.areas if self.felt else ():
+            ends[area.box] = (*ends.get(area.box, ()), area.id.partition("@")[2])
+        return ends
+
     def box(self, box_id: str) -> Box:
         """Return a box by its id."""
         if box_id not in self.boxes:

@@ -1,0 +1,189 @@
+"""Running a case: lines through the table, and what came out against what was expected."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from threedice.cases.script import Scene, commands_of, plain_limits
+from threedice.errors import InvalidInput, RulebookError, ThreediceError
+from threedice.ledger import Balances, postings
+from threedice.rulebook import Game, load
+from threedice.table import Refusal, TableState, decide, evolve
+from threedice.table import commands as asked
+from threedice.table.commands import Actor
+from threedice.table.terms import Mode, Range
+
+if TYPE_CHECKING:
+    from threedice.table.commands import AnyCommand
+    from threedice.table.events import AnyEvent
+
+_OPENER = Actor(id="supervisor", role="supervisor")
+
+
+class CaseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits for every box, a differential for every pair, and exceptions by family or box."""
+
+    minimum: int = 5
+    maximum: int = 10_000
+    differential: int | None = None
+    only: dict[str, tuple[int, int]] = {}
+
+
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One case of a file."""
+
+    name: str
+    clause: str | list[str]
+    game: str
+    play: list[str]
+    expect: dict[str, int] = {}
+    owing: dict[str, int] = {}
+    readings: dict[str, str] = {}
+    mode: Mode = "record"
+    chips: list[int] = msgspec.field(default_factory=lambda: [5, 25, 100])
+    limits: CaseLimits = CaseLimits()
+    float: int = 1_000_000
+    players: dict[str, int] = {}
+    checked: bool = True
+
+
+class CaseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of cases."""
+
+    case: list[Case]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a case led to: its events, and every difference from what was expected."""
+
+    case: Case
+    events: list[AnyEvent] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything came out as expected."""
+        return not self.differences
+
+
+def read_cases(file: Path) -> list[Case]:
+    """Read a file of cases strictly."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        return msgspec.convert(data, CaseFile).case
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
+    except (ValueError, msgspec.ValidationError, RecursionError) as error:
+        raise InvalidInput(f"{file} is no file of cases: {error}") from None
+
+
+def shipped_cases() -> list[Path]:
+    """Return the files of cases that come with the package."""
+    return sorted(Path(__file__).parent.glob("shipped/*.toml"))
+
+
+def run_case(case: Case) -> Outcome:
+    """Play a case and compare its end with what it expects."""
+    outcome = Outcome(case)
+    try:
+        game = load(case.game, case.readings)
+        table = _Table(game)
+        _set_up(case, game, table)
+        for line in case.play:
+            _play_line(line, table, outcome)
+    except (ThreediceError, RulebookError) as error:
+        outcome.differences.append(f"stopped: {error}")
+        return outcome
+    outcome.events = table.events
+    outcome.differences += _compare(case, table.state)
+    return outcome
+
+
+class _Table:
+    """A table being played in a case, with its money watched."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.state = TableState()
+        self.events: list[AnyEvent] = []
+        self.balances = Balances()
+
+    def handle(self, command: AnyCommand) -> None:
+        for event in decide(self.game, self.state, command):
+            evolve(self.state, event)
+            self.balances.post(postings(event))
+            self.events.append(event)
+
+
+def _set_up(case: Case, game: Game, table: _Table) -> None:
+    """Open the table, make its checks and give the players their chips."""
+    limits = plain_limits(game, case.limits.minimum, case.limits.maximum, case.limits.differential)
+    for name, (least, most) in case.limits.only.items():
+        kind = limits.boxes if name in game.boxes and ":" in name else limits.families
+        kind[name] = Range(least, most)
+    table.handle(
+        asked.OpenTable(
+            by=_OPENER,
+            table="case",
+            currency="XXX",
+            mode=case.mode,
+            chips=case.chips,
+            float_amount=case.float,
+            limits=limits,
+        )
+    )
+    if case.checked:
+        for check in game.facts.opening:
+            table.handle(asked.PassCheck(by=_OPENER, check=check))
+    for player, amount in case.players.items():
+        by = Actor(id=player, role="player")
+        table.handle(asked.BuyIn(by=by, player=player, amount=amount, age_years=30))
+
+
+def _play_line(line: str, table: _Table, outcome: Outcome) -> None:
+    """Play a line; one that ends in "-> refused ..." must be refused, and for that reason."""
+    words, arrow, expected = (part.strip() for part in line.partition("->"))
+    try:
+        for command in commands_of(words, Scene(table.game, table.state)):
+            table.handle(command)
+    except Refusal as refusal:
+        if not arrow:
+            raise
+        _compare_refusal(words, expected, refusal, outcome)
+        return
+    if arrow:
+        outcome.differences.append(f"{words!r} was accepted, expected {expected}")
+
+
+def _compare_refusal(words: str, expected: str, refusal: Refusal, outcome: Outcome) -> None:
+    asked_for, *reasons = expected.split()
+    if asked_for != "refused":
+        raise InvalidInput(f"'-> {expected}': write '-> refused' and a code or clauses")
+    told = {refusal.code, *refusal.clause}
+    missing = [reason for reason in reasons if reason not in told]
+    if missing:
+        outcome.differences.append(
+            f"{words!r} was refused for {', '.join(sorted(told))}, expected {' '.join(reasons)}"
+        )
+
+
+def _compare(case: Case, state: TableState) -> list[str]:
+    """Return how stacks and debts at the end differ from those expected."""
+    stacks = {player: seat.stack for player, seat in state.seats.items()}
+    differences = [
+        f"{player} has {stacks.get(player, 0)}, expected {amount}"
+        for player, amount in case.expect.items()
+        if stacks.get(player, 0) != amount
+    ]
+    owing: dict[str, Any] = {**dict.fromkeys(case.expect, 0), **case.owing}
+    return differences + [
+        f"{player} owes {state.owing.get(player, 0)}, expected {amount}"
+        for player, amount in owing.items()
+        if state.owing.get(player, 0) != amount
+    ]

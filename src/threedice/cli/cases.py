@@ -1,0 +1,44 @@
+"""`threedice cases`: play cases and show where they come out otherwise than expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from threedice.cases import Outcome, read_cases, run_case, shipped_cases
+from threedice.cli.output import print_heading, print_json, print_line
+from threedice.rulebook.conduct import cited
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def run(files: Sequence[Path], as_json: bool) -> int:
+    """Play the cases of the files, or those shipped; return 1 if any comes out otherwise."""
+    chosen = list(files) or shipped_cases()
+    outcomes = [(file, run_case(case)) for file in chosen for case in read_cases(file)]
+    failed = [outcome for _, outcome in outcomes if not outcome.passed]
+    if as_json:
+        print_json({"cases": [_as_json(file, outcome) for file, outcome in outcomes]})
+    else:
+        for file, outcome in outcomes:
+            if not outcome.passed:
+                _print(file, outcome)
+        print_line(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+def _as_json(file: Path, outcome: Outcome) -> dict[str, object]:
+    return {
+        "file": str(file),
+        "case": outcome.case.name,
+        "clauses": list(cited(outcome.case.clause)),
+        "passed": outcome.passed,
+        "differences": outcome.differences,
+    }
+
+
+def _print(file: Path, outcome: Outcome) -> None:
+    print_heading(f"{file.name}: {outcome.case.name} ({', '.join(cited(outcome.case.clause))})")
+    for difference in outcome.differences:
+        print_line(f"  {difference}")

@@ -1,0 +1,11 @@
+"""Money: every event of a table as postings between accounts, and what they add up to.
+
+`postings` (event -> postings) -> `balances` (a fold, with what may not go below zero) ->
+`accounting` (drop, turnover, win, hold, and what theory expects).
+"""
+
+from threedice.ledger.accounting import Accounts, account
+from threedice.ledger.balances import Balances
+from threedice.ledger.postings import Posting, postings
+
+__all__ = ["Accounts", "Balances", "Posting", "account", "postings"]

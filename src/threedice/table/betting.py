@@ -1,0 +1,263 @@
+"""Betting: placing, withdrawing and rejecting bets, and chips that were moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, cast
+
+from threedice.table import events as happened
+from threedice.table.limits import limits_of, rejections, room, shared_excess
+from threedice.table.refusal import refuse
+from threedice.table.rules import (
+    STAFF,
+    need_act,
+    need_betting,
+    need_box,
+    need_open,
+    need_role,
+    spot_of,
+)
+from threedice.table.state import box_of
+
+if TYPE_CHECKING:
+    from threedice.rulebook import Box, Game
+    from threedice.table import commands as asked
+    from threedice.table.events import AnyEvent, Spot
+    from threedice.table.state import Bet, Round, Seat, TableState
+
+
+def place_bet(game: Game, state: TableState, command: asked.PlaceBet) -> list[AnyEvent]:
+    """Put chips of a player on a box."""
+    need_open(state)
+    need_betting(game, state)
+    _need_manner(game, command)
+    box = need_box(game, command.box)
+    spot = spot_of(game, command.box, command.area)
+    seat = state.seats.get(command.player)
+    if seat is None:
+        raise refuse("player/unknown", player=command.player)
+    _need_amount(state, seat, box, command.amount)
+    shooter = game.facts.shooter
+    if shooter and command.box == shooter.box:
+        return [_shooters_bet(game, state, command)]
+    if state.mode == "refuse":
+        _need_room(game, state, spot, command)
+    return [_placed(state, command, spot, command.manner)]
+
+
+def _placed(
+    state: TableState,
+    command: asked.PlaceBet,
+    spot: Spot,
+    manner: Literal["self", "behalf", "call", "shooter"],
+) -> AnyEvent:
+    return happened.BetPlaced(
+        player=command.player,
+        spot=spot,
+        area=command.area,
+        amount=command.amount,
+        number=state.placements + 1,
+        manner=manner,
+        by=command.by,
+    )
+
+
+def _need_manner(game: Game, command: asked.PlaceBet) -> None:
+    """Refuse whoever may not bet for this player in this manner."""
+    if command.manner == "behalf":
+        need_act(game, command.by, "bet-on-behalf")
+        return
+    need_act(game, command.by, "call-bet" if command.manner == "call" else "bet")
+    if command.by.id != command.player:
+        rule = game.facts.people.acts.get("bet-on-behalf")
+        allowed = ", ".join(rule.by) if rule else "nobody"
+        raise refuse("role/not-allowed", role=command.by.role, allowed=allowed)
+
+
+def _need_amount(state: TableState, seat: Seat, box: Box, amount: int) -> None:
+    """Refuse an amount that chips cannot make, odds cannot pay or the stack does not hold."""
+    chip = seat.colour_value or state.chips[0]
+    if amount < 1 or amount % chip:
+        raise refuse("bet/amount", amount=amount, chip=chip)
+    for line in box.lines:
+        winnings, rest = divmod(amount * line.odds.a, line.odds.b)
+        if rest or winnings % state.chips[0]:
+            chip = state.chips[0]
+            raise refuse("bet/not-payable", box.pays, amount=amount, odds=str(line.odds), chip=chip)
+    if amount > seat.stack:
+        raise refuse("bet/stack", amount=amount, stack=seat.stack)
+
+
+def _need_room(game: Game, state: TableState, spot: Spot, command: asked.PlaceBet) -> None:
+    """Refuse a bet that breaks the maximum or leaves the player under the minimum."""
+    policy, limits = game.facts.limits, limits_of(state).of(command.box)
+    fits = room(game, state, spot, command.player)
+    if command.amount > fits:
+        raise refuse(
+            "bet/over-maximum",
+            policy.maximum.clause,
+            amount=command.amount,
+            room=fits,
+            maximum=limits.maximum,
+        )
+    before = _total(state.current, spot, command.player)
+    if policy.minimum.scope == "box":
+        before = state.current.totals.get(spot, 0)
+    if before + command.amount < limits.minimum:
+        raise refuse(
+            "bet/under-minimum",
+            policy.minimum.clause,
+            total=before + command.amount,
+            minimum=limits.minimum,
+        )
+
+
+def _total(current: Round, spot: Spot, player: str) -> int:
+    bet = current.bets.get(spot, {}).get(player)
+    return bet.total if bet else 0
+
+
+def _shooters_bet(game: Game, state: TableState, command: asked.PlaceBet) -> AnyEvent:
+    """Place the bet that only the shooter may hold, once, before his first throw."""
+    rule, shooter = game.facts.shooter, state.shooter
+    clause = rule.clause if rule else ()
+    if shooter is None or shooter.player != command.player or command.by.id != command.player:
+        raise refuse("shooter/only", clause)
+    if shooter.throws:
+        raise refuse("shooter/series", clause)
+    limits = limits_of(state).of(command.box)
+    total = shooter.stake + command.amount
+    if state.mode == "refuse" and total > limits.maximum:
+        raise refuse(
+            "bet/over-maximum",
+            game.facts.limits.maximum.clause,
+            amount=command.amount,
+            room=limits.maximum - shooter.stake,
+            maximum=limits.maximum,
+        )
+    if state.mode == "refuse" and total < limits.minimum:
+        raise refuse(
+            "bet/under-minimum",
+            game.facts.limits.minimum.clause,
+            total=total,
+            minimum=limits.minimum,
+        )
+    return _placed(state, command, command.box, "shooter")
+
+
+def withdraw_bet(game: Game, state: TableState, command: asked.WithdrawBet) -> list[AnyEvent]:
+    """Give a player chips back from a box before the close."""
+    need_open(state)
+    current = need_betting(game, state)
+    box = need_box(game, command.box)
+    shooter = game.facts.shooter
+    if shooter and shooter.locked and box.id == shooter.box:
+        raise refuse("bet/locked", shooter.clause)
+    if command.by.id != command.player:
+        need_act(game, command.by, "bet-on-behalf")
+    spot = spot_of(game, command.box, command.area)
+    bet = _need_bet(current, spot, command.player, command.amount)
+    _need_withdrawable(game, state, spot, bet, command.amount)
+    return [happened.BetWithdrawn(player=command.player, spot=spot, amount=command.amount)]
+
+
+def _need_bet(current: Round, spot: Spot, player: str, amount: int) -> Bet:
+    bet = current.bets.get(spot, {}).get(player)
+    if bet is None or not 0 < amount <= bet.total:
+        raise refuse("bet/not-there", amount=amount, staked=bet.total if bet else 0)
+    return bet
+
+
+def _need_withdrawable(game: Game, state: TableState, spot: Spot, bet: Bet, amount: int) -> None:
+    """Refuse a rest that chips cannot make or that is too small for an electronic table."""
+    rest, chip = bet.total - amount, state.chips[0]
+    if amount % chip:
+        raise refuse("bet/amount", amount=amount, chip=chip)
+    minimum = game.facts.limits.minimum
+    limits = limits_of(state).of(box_of(spot))
+    if state.mode == "refuse" and minimum.scope == "player" and 0 < rest < limits.minimum:
+        raise refuse("bet/under-minimum", minimum.clause, total=rest, minimum=limits.minimum)
+
+
+def reject_excess(game: Game, state: TableState, command: asked.RejectExcess) -> list[AnyEvent]:
+    """Reject what is over a limit in a box, the last placement first."""
+    need_open(state)
+    need_betting(game, state)
+    need_role(command.by, STAFF)
+    need_box(game, command.box)
+    spot = spot_of(game, command.box, command.area)
+    events = rejected(game, state, spot)
+    if not events:
+        raise refuse("bet/nothing-over", game.facts.limits.maximum.clause, box=command.box)
+    return events
+
+
+def rejected(game: Game, state: TableState, spot: Spot) -> list[AnyEvent]:
+    """Return the rejections that bring a spot within its limits."""
+    shared = game.facts.limits.maximum.scope == "box"
+    limit = shared_excess(game, state, spot)[1] if shared else "maximum"
+    return [
+        happened.BetRejected(
+            player=each.player,
+            spot=each.spot,
+            amount=each.amount,
+            number=each.number,
+            limit=cast("Literal['maximum', 'differential']", limit),
+        )
+        for each in rejections(game, state, spot)
+    ]
+
+
+def move_chips(game: Game, state: TableState, command: asked.MoveChips) -> list[AnyEvent]:
+    """Record that chips lie elsewhere than where they were put, while that can still matter."""
+    need_open(state)
+    spot, to_spot = _need_unsettled(game, state, command)
+    need_role(command.by, STAFF)
+    _need_bet(state.current, spot, command.player, command.amount)
+    return [
+        happened.ChipsMoved(
+            player=command.player,
+            spot=spot,
+            to_spot=to_spot,
+            amount=command.amount,
+            by=command.by,
+        )
+    ]
+
+
+def put_back(game: Game, state: TableState, command: asked.PutBack) -> list[AnyEvent]:
+    """Put chips back that were moved by accident; a misplaced call bet is not."""
+    need_open(state)
+    rule = game.facts.irregularities.get("bet-moved")
+    if rule is None:
+        raise refuse("irregularity/unknown", irregularity="bet-moved")
+    need_role(command.by, rule.by, rule.clause)
+    spot, to_spot = _need_unsettled(game, state, command)
+    bet = _need_bet(state.current, spot, command.player, command.amount)
+    moved = state.current.moved.get((command.player, to_spot, spot), 0)
+    if any(each.manner == "call" for each in bet.placements) and not moved:
+        misplaced = game.facts.irregularities.get("call-bet-misplaced", rule)
+        raise refuse("bet/call-bet", misplaced.clause)
+    if command.amount > moved:
+        raise refuse("bet/not-there", rule.clause, amount=command.amount, staked=moved)
+    return [
+        happened.ChipsPutBack(
+            player=command.player,
+            spot=spot,
+            to_spot=to_spot,
+            amount=command.amount,
+            by=command.by,
+        )
+    ]
+
+
+def _need_unsettled(
+    game: Game, state: TableState, command: asked.MoveChips | asked.PutBack
+) -> tuple[Spot, Spot]:
+    """Return the two spots of a move, refusing one that comes when places are fixed."""
+    positions = game.facts.procedure.positions
+    current = state.round
+    if current is None or positions.fixed_at in current.done:
+        raise refuse("bet/position-fixed", positions.clause)
+    need_box(game, command.box)
+    need_box(game, command.to_box)
+    return spot_of(game, command.box, ""), spot_of(game, command.to_box, "")

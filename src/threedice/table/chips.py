@@ -1,0 +1,88 @@
+"""Chips: buying in, taking them away, and colours of a player's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from threedice.table import events as happened
+from threedice.table.refusal import refuse
+from threedice.table.rules import STAFF, need_open, need_role
+
+if TYPE_CHECKING:
+    from threedice.rulebook import Game
+    from threedice.table import commands as asked
+    from threedice.table.commands import Actor
+    from threedice.table.events import AnyEvent
+    from threedice.table.state import Seat, TableState
+
+
+def buy_in(game: Game, state: TableState, command: asked.BuyIn) -> list[AnyEvent]:
+    """Give a player chips for cash or from his account."""
+    need_open(state)
+    _need_player_or_staff(command.by, command.player)
+    age = game.facts.people.minimum_age
+    if age and "player" in age.applies_to and (command.age_years or 0) < age.years:
+        raise refuse("player/age", age.clause, years=age.years)
+    _need_chips(state, command.amount)
+    if command.amount > state.float_amount:
+        raise refuse("float/short", short=command.amount - state.float_amount)
+    return [happened.BoughtIn(player=command.player, amount=command.amount, source=command.source)]
+
+
+def cash_out(_game: Game, state: TableState, command: asked.CashOut) -> list[AnyEvent]:
+    """Let a player take chips away."""
+    need_open(state)
+    _need_player_or_staff(command.by, command.player)
+    seat = _seated(state, command.player)
+    _need_chips(state, command.amount)
+    if command.amount > seat.stack:
+        raise refuse("chips/stack", amount=command.amount, stack=seat.stack)
+    leaving = command.amount == seat.stack and not seat.at_risk
+    events: list[AnyEvent] = []
+    if leaving and seat.colour:
+        events.append(happened.ColouredUp(player=command.player))
+    out = happened.CashedOut(player=command.player, amount=command.amount, to=command.to)
+    return [*events, out]
+
+
+def take_colour(game: Game, state: TableState, command: asked.TakeColour) -> list[AnyEvent]:
+    """Give a player non-value chips of a colour at a declared value."""
+    need_open(state)
+    need_role(command.by, STAFF)
+    if "non-value" not in game.facts.chips.kinds:
+        raise refuse("chips/no-colours", game.facts.chips.clause)
+    seat = _seated(state, command.player)
+    clause = game.facts.chips.clause
+    if any(each.colour == command.colour for each in state.seats.values() if each is not seat):
+        raise refuse("chips/colour-taken", clause, colour=command.colour)
+    if command.value < 1 or command.value % state.chips[0] or seat.stack % command.value:
+        raise refuse("chips/colour-value", clause, chip=state.chips[0])
+    if seat.at_risk:
+        raise refuse("chips/bets-down", clause)
+    return [happened.ColourTaken(player=command.player, colour=command.colour, value=command.value)]
+
+
+def colour_up(game: Game, state: TableState, command: asked.ColourUp) -> list[AnyEvent]:
+    """Change a player's colour back into value chips."""
+    need_open(state)
+    need_role(command.by, STAFF)
+    seat = _seated(state, command.player)
+    if not seat.colour:
+        raise refuse("chips/no-colours", game.facts.chips.clause)
+    return [happened.ColouredUp(player=command.player)]
+
+
+def _need_player_or_staff(actor: Actor, player: str) -> None:
+    if actor.role in ("player", "shooter") and actor.id != player:
+        raise refuse("role/not-allowed", role=actor.role, allowed=", ".join(STAFF))
+
+
+def _need_chips(state: TableState, amount: int) -> None:
+    if amount < 1 or amount % state.chips[0]:
+        raise refuse("chips/amount", amount=amount, chip=state.chips[0])
+
+
+def _seated(state: TableState, player: str) -> Seat:
+    if player not in state.seats:
+        raise refuse("player/unknown", player=player)
+    return state.seats[player]

@@ -1,0 +1,377 @@
+"""Events: what has happened at a table, never changed afterwards.
+
+`decide` makes them, `state.evolve` applies them, `ledger` turns them into postings. Lists of bets
+are plain tuples, because a settlement may hold a hundred thousand of them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from threedice.rulebook.conduct import IrregularityName, StepName
+from threedice.table.commands import Actor
+from threedice.table.terms import BoxId, Mode, PlayerId, TableLimits
+
+Spot = str
+"""Where a bet counts: a box, or `box@area` where each area has limits of its own."""
+
+Stake = tuple[Spot, PlayerId, int]
+"""A player's chips on a spot."""
+
+Paid = tuple[Spot, PlayerId, int, int]
+"""A player's winning chips on a spot, and the winnings."""
+
+Transfer = tuple[PlayerId, int]
+"""Money to a player, or from him where below zero."""
+
+
+class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+    """Something that has happened."""
+
+
+class TableOpened(Event, frozen=True, kw_only=True):
+    """A table was opened on a game, which it pins by hash."""
+
+    table: str
+    game: str
+    game_hash: str
+    currency: str
+    mode: Mode
+    chips: list[int]
+    float_amount: int
+    limits: TableLimits
+    by: Actor
+
+
+class CheckPassed(Event, frozen=True, kw_only=True):
+    """Something to be seen to before opening is in order."""
+
+    check: str
+    by: Actor
+
+
+class LimitsSet(Event, frozen=True, kw_only=True):
+    """New limits wait for the next opening of betting."""
+
+    limits: TableLimits
+    by: Actor
+    approved_by: Actor
+
+
+class FloatFilled(Event, frozen=True, kw_only=True):
+    """Chips came from the vault."""
+
+    amount: int
+    by: Actor
+
+
+class FloatCredited(Event, frozen=True, kw_only=True):
+    """Chips went to the vault."""
+
+    amount: int
+    by: Actor
+
+
+class TableClosed(Event, frozen=True, kw_only=True):
+    """The table was closed; players carried their chips away, the house counted its own."""
+
+    carried_away: list[Transfer]
+    float_amount: int
+    drop: int
+    by: Actor
+
+
+class TableLocked(Event, frozen=True, kw_only=True):
+    """No further round starts until the table is released."""
+
+    cause: IrregularityName
+
+
+class TableReleased(Event, frozen=True, kw_only=True):
+    """Play may go on."""
+
+    reason: str
+    by: Actor
+
+
+class BoughtIn(Event, frozen=True, kw_only=True):
+    """A player got chips for cash or from his account."""
+
+    player: PlayerId
+    amount: int
+    source: Literal["cash", "account"]
+
+
+class CashedOut(Event, frozen=True, kw_only=True):
+    """A player took chips away or put them into his account."""
+
+    player: PlayerId
+    amount: int
+    to: Literal["outside", "account"]
+
+
+class ColourTaken(Event, frozen=True, kw_only=True):
+    """A player plays in a colour of his own at a declared value."""
+
+    player: PlayerId
+    colour: str
+    value: int
+
+
+class ColouredUp(Event, frozen=True, kw_only=True):
+    """A player plays in value chips again."""
+
+    player: PlayerId
+
+
+class RoundStarted(Event, frozen=True, kw_only=True):
+    """A round began, under the game that it pins by hash."""
+
+    round: int
+    game_hash: str
+
+
+class BettingOpened(Event, frozen=True, kw_only=True):
+    """Bets may be placed, within these limits."""
+
+    limits: TableLimits
+    by: Actor
+
+
+class BettingClosed(Event, frozen=True, kw_only=True):
+    """No more bets may be placed, increased or withdrawn."""
+
+    by: Actor
+
+
+class StepTaken(Event, frozen=True, kw_only=True):
+    """A step of the procedure without consequences of its own was taken."""
+
+    step: StepName
+    by: Actor
+
+
+class BetPlaced(Event, frozen=True, kw_only=True):
+    """Chips of a player went onto a box."""
+
+    player: PlayerId
+    spot: Spot
+    area: str
+    amount: int
+    number: int
+    manner: Literal["self", "behalf", "call", "shooter"]
+    by: Actor
+
+
+class BetWithdrawn(Event, frozen=True, kw_only=True):
+    """Chips of a player came back from a box before the close."""
+
+    player: PlayerId
+    spot: Spot
+    amount: int
+
+
+class BetRejected(Event, frozen=True, kw_only=True):
+    """Chips over a limit went back to a player."""
+
+    player: PlayerId
+    spot: Spot
+    amount: int
+    number: int
+    limit: Literal["maximum", "differential"]
+
+
+class ChipsMoved(Event, frozen=True, kw_only=True):
+    """Chips lie elsewhere now than where they were put."""
+
+    player: PlayerId
+    spot: Spot
+    to_spot: Spot
+    amount: int
+    by: Actor
+
+
+class ChipsPutBack(Event, frozen=True, kw_only=True):
+    """Chips moved by accident lie where they were put again."""
+
+    player: PlayerId
+    spot: Spot
+    to_spot: Spot
+    amount: int
+    by: Actor
+
+
+class DiceOffered(Event, frozen=True, kw_only=True):
+    """A player was offered the dice."""
+
+    player: PlayerId
+
+
+class DiceChosen(Event, frozen=True, kw_only=True):
+    """The shooter chose his dice."""
+
+    player: PlayerId
+    dice: list[int]
+
+
+class DiceTumbled(Event, frozen=True, kw_only=True):
+    """The tumbler was activated."""
+
+    times: int
+    by: Actor
+
+
+class ResultCalled(Event, frozen=True, kw_only=True):
+    """The dealer called what the dice show."""
+
+    dice: tuple[int, int, int]
+    call: str
+    by: Actor
+
+
+class KeyPressed(Event, frozen=True, kw_only=True):
+    """A key of the terminal was pressed."""
+
+    key: int
+
+
+class ResultEntered(Event, frozen=True, kw_only=True):
+    """Enter was pressed; these faces count until amended."""
+
+    dice: tuple[int, int, int]
+    by: Actor
+
+
+class ResultAmended(Event, frozen=True, kw_only=True):
+    """A wrong entry was amended under supervision."""
+
+    dice: tuple[int, int, int]
+    by: Actor
+    approved_by: Actor
+
+
+class AreasLit(Event, frozen=True, kw_only=True):
+    """The winning boxes were lit, or should have been."""
+
+    boxes: list[BoxId]
+    correct: bool
+
+
+class BetsApportioned(Event, frozen=True, kw_only=True):
+    """Bets over an unnoticed limit play in part: (spot, player, stake, plays)."""
+
+    bets: list[tuple[Spot, PlayerId, int, int]]
+
+
+class LosersCollected(Event, frozen=True, kw_only=True):
+    """Losing bets were taken."""
+
+    bets: list[Stake]
+
+
+class WinnersPaid(Event, frozen=True, kw_only=True):
+    """Winning bets were paid and handed back; the round is settled."""
+
+    round: int
+    dice: tuple[int, int, int]
+    bets: list[Paid]
+
+
+class ShooterAdvanced(Event, frozen=True, kw_only=True):
+    """The shooter threw what he needed and throws again."""
+
+    player: PlayerId
+    throws: int
+
+
+class ShooterWon(Event, frozen=True, kw_only=True):
+    """The shooter's bet won on its last throw."""
+
+    player: PlayerId
+    stake: int
+    winnings: int
+
+
+class ShooterLost(Event, frozen=True, kw_only=True):
+    """The shooter's bet was lost, and his series ended."""
+
+    player: PlayerId
+    stake: int
+
+
+class RoundVoided(Event, frozen=True, kw_only=True):
+    """A round has no result; its bets are returned, or stay for the next."""
+
+    round: int
+    cause: str
+    bets: Literal["returned", "stand"]
+    returned: list[Stake]
+
+
+class RoundReversed(Event, frozen=True, kw_only=True):
+    """A settled round was voided; what it paid and took is undone, as far as stacks reach."""
+
+    round: int
+    cause: str
+    transfers: list[Transfer]
+    owing: list[Transfer]
+    by: Actor
+    approved_by: Actor
+
+
+class ThrowRepeated(Event, frozen=True, kw_only=True):
+    """A throw did not count; the dice are thrown again and no bet may be altered."""
+
+    cause: IrregularityName
+
+
+class RoundContinued(Event, frozen=True, kw_only=True):
+    """An interrupted round goes on, because these boxes are decided already."""
+
+    known: list[int]
+    won: list[BoxId]
+    lost: list[BoxId]
+
+
+class IrregularityNoted(Event, frozen=True, kw_only=True):
+    """An irregularity that changes nothing by itself was recorded."""
+
+    irregularity: IrregularityName
+    note: str
+    by: Actor
+
+
+class BetCorrected(Event, frozen=True, kw_only=True):
+    """What a settled bet should have been paid was paid, or taken."""
+
+    round: int
+    player: PlayerId
+    amount: int
+    owing: int
+    reason: str
+    by: Actor
+    approved_by: Actor
+
+
+class RulingMade(Event, frozen=True, kw_only=True):
+    """The shift manager decided what the rules do not provide for."""
+
+    player: PlayerId
+    amount: int
+    owing: int
+    reason: str
+    by: Actor
+
+
+AnyEvent = (
+    TableOpened | CheckPassed | LimitsSet | FloatFilled | FloatCredited | TableClosed
+    | TableLocked | TableReleased | BoughtIn | CashedOut | ColourTaken | ColouredUp
+    | RoundStarted | BettingOpened | BettingClosed | StepTaken
+    | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack
+    | DiceOffered | DiceChosen | DiceTumbled | ResultCalled | KeyPressed | ResultEntered
+    | ResultAmended | AreasLit | BetsApportioned | LosersCollected | WinnersPaid
+    | ShooterAdvanced | ShooterWon | ShooterLost | RoundVoided | RoundReversed | ThrowRepeated
+    | RoundContinued | IrregularityNoted | BetCorrected | RulingMade
+)  # fmt: skip

@@ -1,0 +1,174 @@
+"""Irregularities: each is reported by name, and the rulebook says what follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from threedice.table import events as happened
+from threedice.table.refusal import refuse
+from threedice.table.rules import STAFF, SUPERVISORS, need_open, need_role, need_second
+from threedice.table.voiding import reverse_rounds, undone, void_round
+
+if TYPE_CHECKING:
+    from threedice.rulebook import Game
+    from threedice.rulebook.conduct import Irregularity
+    from threedice.table import commands as asked
+    from threedice.table.events import AnyEvent
+    from threedice.table.state import TableState
+
+
+def report(game: Game, state: TableState, command: asked.Report) -> list[AnyEvent]:
+    """Do what the rulebook says about an irregularity."""
+    need_open(state)
+    rule = game.facts.irregularities.get(command.irregularity)
+    if rule is None:
+        raise refuse("irregularity/unknown", irregularity=command.irregularity)
+    need_role(command.by, rule.by or STAFF, rule.clause)
+    events = _consequence(game, state, command, rule)
+    if rule.locks_table and not state.locked:
+        events.append(happened.TableLocked(cause=command.irregularity))
+    return events
+
+
+def _consequence(
+    game: Game, state: TableState, command: asked.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    match rule.consequence:
+        case "void-round":
+            return _void(game, state, command, rule)
+        case "void-affected-rounds":
+            return _void_affected(game, state, command, rule)
+        case "throw-again":
+            return _throw_again(state, command, rule)
+        case "continue-if-conclusive":
+            return _interrupted(game, state, command, rule)
+        case _:
+            return [
+                happened.IrregularityNoted(
+                    irregularity=command.irregularity, note=command.note, by=command.by
+                )
+            ]
+
+
+def _need_round(state: TableState, command: asked.Report, rule: Irregularity) -> None:
+    """Refuse a report about the round being played where there is none, or it is being settled."""
+    current = state.round
+    if current is None or "collect-losers" in current.done:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+
+
+def _void(
+    game: Game, state: TableState, command: asked.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    """Void the round being played; once there is a result, a second person has to agree."""
+    _need_round(state, command, rule)
+    before_close = command.irregularity in ("exposed-before-close", "tumbled-before-close")
+    if before_close and "close-betting" in state.current.done:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    if state.current.result is not None:
+        need_second(command.by, command.approved_by, SUPERVISORS, rule.clause)
+    if rule.bets == "stand":
+        return void_round(game, state, command.irregularity, "stand")
+    return void_round(game, state, command.irregularity, "returned")
+
+
+def _void_affected(
+    game: Game, state: TableState, command: asked.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    """Void the round being played and undo the settled ones that are named."""
+    second = need_second(command.by, command.approved_by, SUPERVISORS, rule.clause)
+    rounds = sorted(set(command.rounds))
+    events: list[AnyEvent] = []
+    if state.round is not None:
+        _need_round(state, command, rule)
+        events += void_round(game, state, command.irregularity, "returned")
+    elif not rounds:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    cause = command.irregularity
+    return [*events, *reverse_rounds(game, state, rounds, cause, command.by, second)]
+
+
+def _throw_again(state: TableState, command: asked.Report, rule: Irregularity) -> list[AnyEvent]:
+    """Have the dice thrown again; bets are locked as they are."""
+    _need_round(state, command, rule)
+    if "throw" not in state.current.done or state.current.result is not None:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    return [happened.ThrowRepeated(cause=command.irregularity)]
+
+
+def _interrupted(
+    game: Game, state: TableState, command: asked.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    """Go on if any available bet has conclusively won or lost by what is known, else void."""
+    _need_round(state, command, rule)
+    known = tuple(command.known)
+    if len(known) > 3 or any(face not in range(1, 7) for face in known):
+        raise refuse("irregularity/dice", rule.clause, known=command.known)
+    found = game.conclusive(known)
+    decided = found.won | found.lost
+    if rule.available == "placed":
+        decided &= {spot.partition("@")[0] for spot in state.current.bets}
+    if not decided:
+        return void_round(game, state, command.irregularity, "returned")
+    order = [box for box in game.boxes if box in decided]
+    return [
+        happened.RoundContinued(
+            known=command.known,
+            won=[box for box in order if box in found.won],
+            lost=[box for box in order if box in found.lost],
+        )
+    ]
+
+
+def correct_bet(game: Game, state: TableState, command: asked.CorrectBet) -> list[AnyEvent]:
+    """Pay or take what a settled bet should have been paid, by compensation."""
+    need_open(state)
+    need_role(command.by, STAFF)
+    second = need_second(command.by, command.approved_by, SUPERVISORS)
+    if command.round not in state.settled or command.round in state.reversed:
+        unit = game.facts.procedure.unit
+        raise refuse("round/unknown", unit=unit, round=command.round)
+    owing = _need_transfer(state, command.player, command.amount, command.reason)
+    return [
+        happened.BetCorrected(
+            round=command.round,
+            player=command.player,
+            amount=command.amount,
+            owing=owing,
+            reason=command.reason,
+            by=command.by,
+            approved_by=second,
+        )
+    ]
+
+
+def make_ruling(game: Game, state: TableState, command: asked.MakeRuling) -> list[AnyEvent]:
+    """Decide what the rules do not provide for."""
+    need_open(state)
+    rule = game.facts.irregularities.get("not-provided-for")
+    need_role(command.by, rule.by if rule else ("shift-manager",), rule.clause if rule else ())
+    owing = _need_transfer(state, command.player, command.amount, command.reason)
+    return [
+        happened.RulingMade(
+            player=command.player,
+            amount=command.amount,
+            owing=owing,
+            reason=command.reason,
+            by=command.by,
+        )
+    ]
+
+
+def _need_transfer(state: TableState, player: str, amount: int, reason: str) -> int:
+    """Return what a transfer leaves the player owing, refusing one that cannot be made."""
+    if not reason.strip():
+        raise refuse("reason/missing")
+    if not amount:
+        raise refuse("amount/zero")
+    if amount % state.chips[0]:
+        raise refuse("chips/amount", amount=amount, chip=state.chips[0])
+    if amount > state.float_amount:
+        raise refuse("float/short", short=amount - state.float_amount)
+    seat = state.seats.get(player)
+    _, owing = undone({player: -amount}, {player: seat.stack if seat else 0})
+    return owing[0][1] if owing else 0

@@ -1,0 +1,219 @@
+"""Limits at work: room left, what is over or under, whose excess goes, and pro rata.
+
+Pure arithmetic over the bets of a round; `betting` refuses and rejects with it, `settling`
+apportions with it. The maximum of a box may be shared by all players (sg-rws-tai-sai-v6 3.5), the
+differential bounds two opposite boxes (sg-rws-tai-sai-v6 1.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from threedice.rulebook.conduct import cited
+from threedice.table.state import box_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from threedice.rulebook import Game
+    from threedice.table.events import Spot
+    from threedice.table.state import Bet, Round, TableState
+    from threedice.table.terms import PlayerId, TableLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A limit that bets on the layout break, for the dealer to see before the close."""
+
+    kind: Literal["maximum", "differential", "minimum"]
+    spot: Spot
+    player: PlayerId
+    staked: int
+    limit: int
+    clauses: tuple[str, ...]
+
+
+def limits_of(state: TableState) -> TableLimits:
+    """Return the limits in force."""
+    if state.limits is None:
+        raise LookupError("the table has no limits")
+    return state.limits
+
+
+def opposite(game: Game, spot: Spot) -> tuple[Spot, str] | None:
+    """Return the spot across the differential from this one, and the first box of their pair."""
+    policy = game.facts.limits.differential
+    box, at, area = spot.partition("@")
+    for pair in policy.pairs if policy else []:
+        if box in pair:
+            other = pair[1] if box == pair[0] else pair[0]
+            return f"{other}{at}{area}", pair[0]
+    return None
+
+
+def permitted(game: Game, limits: TableLimits, totals: Mapping[Spot, int], spot: Spot) -> int:
+    """Return how much may play on a spot that all players share.
+
+    The lesser of its maximum and what the other side, after its own maximum, leaves room for
+    (sg-rws-tai-sai-v6 5.1).
+    """
+    most = limits.of(box_of(spot)).maximum
+    across = opposite(game, spot)
+    if across is None:
+        return most
+    other, first = across
+    held = min(totals.get(other, 0), limits.of(box_of(other)).maximum)
+    return min(most, held + limits.differential[first])
+
+
+def room(game: Game, state: TableState, spot: Spot, player: PlayerId) -> int:
+    """Return how much more a player may stake on a spot before its maximum is reached.
+
+    The differential is not part of it: it is trimmed at the close, when both sides are known.
+    """
+    most = limits_of(state).of(box_of(spot)).maximum
+    current = state.current
+    if game.facts.limits.maximum.scope == "box":
+        return max(most - current.totals.get(spot, 0), 0)
+    bet = current.bets.get(spot, {}).get(player)
+    return max(most - (bet.total if bet else 0), 0)
+
+
+def flags(game: Game, state: TableState) -> Iterator[Flag]:
+    """Yield every limit that the bets on the layout break."""
+    policy, limits, current = game.facts.limits, limits_of(state), state.current
+    for spot, bets in current.bets.items():
+        total, box = current.totals[spot], limits.of(box_of(spot))
+        if policy.maximum.scope == "box":
+            yield from _shared_flags(game, limits, current, spot)
+        for player, bet in bets.items():
+            if policy.maximum.scope == "player" and bet.total > box.maximum:
+                clauses = cited(policy.maximum.clause)
+                yield Flag("maximum", spot, player, bet.total, box.maximum, clauses)
+            staked = bet.total if policy.minimum.scope == "player" else total
+            if staked < box.minimum:
+                clauses = cited(policy.minimum.clause)
+                yield Flag("minimum", spot, player, staked, box.minimum, clauses)
+
+
+def _shared_flags(game: Game, limits: TableLimits, current: Round, spot: Spot) -> Iterator[Flag]:
+    policy, total = game.facts.limits, current.totals[spot]
+    most = limits.of(box_of(spot)).maximum
+    if total > most:
+        yield Flag("maximum", spot, "", total, most, cited(policy.maximum.clause))
+    allowed = permitted(game, limits, current.totals, spot)
+    if policy.differential and allowed < most and total > allowed:
+        yield Flag("differential", spot, "", total, allowed, cited(policy.differential.clause))
+
+
+def shared_excess(game: Game, state: TableState, spot: Spot) -> tuple[int, str]:
+    """Return by how much a shared spot is over, and which limit it breaks the most."""
+    limits, totals = limits_of(state), state.current.totals
+    total, most = totals.get(spot, 0), limits.of(box_of(spot)).maximum
+    allowed = permitted(game, limits, totals, spot)
+    return max(total - allowed, 0), "differential" if allowed < most else "maximum"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Chips of one placement that go back."""
+
+    spot: Spot
+    player: PlayerId
+    number: int
+    amount: int
+
+
+def rejections(game: Game, state: TableState, spot: Spot) -> list[Rejection]:
+    """Return whose excess on a spot goes back: the last placement first.
+
+    A placement trimmed below the minimum goes back whole; amounts stay multiples of the smallest
+    chip.
+    """
+    if game.facts.limits.maximum.scope == "box":
+        excess = shared_excess(game, state, spot)[0]
+        return _last_first(state, spot, state.current.bets.get(spot, {}), excess)
+    most = limits_of(state).of(box_of(spot)).maximum
+    return [
+        each
+        for player, bet in state.current.bets.get(spot, {}).items()
+        for each in _last_first(state, spot, {player: bet}, max(bet.total - most, 0))
+    ]
+
+
+def _last_first(
+    state: TableState, spot: Spot, bets: Mapping[PlayerId, Bet], excess: int
+) -> list[Rejection]:
+    chip = state.chips[0]
+    minimum = limits_of(state).of(box_of(spot)).minimum
+    left = {player: bet.total for player, bet in bets.items()}
+    placed = sorted(
+        (
+            (each.number, player, each.amount)
+            for player, bet in bets.items()
+            for each in bet.placements
+        ),
+        reverse=True,
+    )
+    found = []
+    for number, player, amount in placed:
+        if excess <= 0:
+            break
+        goes = min(amount, -(-excess // chip) * chip)
+        if left[player] - goes < minimum:
+            goes = amount
+        left[player] -= goes
+        excess -= goes
+        found.append(Rejection(spot, player, number, goes))
+    return found
+
+
+# --- pro rata -----------------------------------------------------------------------------------
+
+
+def apportioned(
+    method: Literal["floor", "absorb"],
+    stakes: Mapping[PlayerId, int],
+    allowed: int,
+    minimum: int,
+    chip: int,
+) -> dict[PlayerId, int]:
+    """Return what each stake in a box over its limit plays.
+
+    `floor`: stake x allowed / total, rounded down to the smallest chip but not below the minimum;
+    a stake below the minimum plays whole (sg-rws-tai-sai-v6 5.1.1, sg-rws-tai-sai-v6 5.1.2).
+
+    >>> apportioned("floor", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
+    {'a': 725, 'b': 240, 'c': 40}
+
+    `absorb`: the others give up what floors and exemptions add.
+
+    >>> apportioned("absorb", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
+    {'a': 720, 'b': 240, 'c': 40}
+    """
+    total = sum(stakes.values())
+    if total <= allowed:
+        return dict(stakes)
+    if method == "absorb":
+        return _absorbed(stakes, allowed, minimum, chip)
+    return {
+        player: stake if stake < minimum else max(stake * allowed // total // chip * chip, minimum)
+        for player, stake in stakes.items()
+    }
+
+
+def _absorbed(
+    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int
+) -> dict[PlayerId, int]:
+    """Share what exempt stakes leave; whoever would fall below the minimum plays it instead."""
+    fixed = {player: stake for player, stake in stakes.items() if stake < minimum}
+    while True:
+        rest = max(allowed - sum(fixed.values()), 0)
+        sharing = {player: stake for player, stake in stakes.items() if player not in fixed}
+        total = sum(sharing.values())
+        shares = {player: stake * rest // total // chip * chip for player, stake in sharing.items()}
+        low = [player for player, share in shares.items() if share < minimum]
+        if not low:
+            return {player: fixed.get(player, shares.get(player, 0)) for player in stakes}
+        fixed.update(dict.fromkeys(low, minimum))

@@ -1,0 +1,117 @@
+"""Questions every handler asks: may this person, at this step, now?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from threedice.errors import nearest
+from threedice.table.refusal import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from threedice.rulebook import Box, Game
+    from threedice.rulebook.conduct import ActName, Citation, Role, Step, StepName
+    from threedice.table.commands import Actor
+    from threedice.table.events import Spot
+    from threedice.table.state import Round, TableState
+
+STAFF: tuple[Role, ...] = ("dealer", "supervisor", "pit-manager", "shift-manager")
+SUPERVISORS: tuple[Role, ...] = ("supervisor", "pit-manager", "shift-manager")
+
+
+def need_role(
+    actor: Actor, allowed: Iterable[Role], clause: Citation | tuple[str, ...] = ()
+) -> None:
+    """Refuse an actor in a role that may not do this."""
+    roles = list(allowed)
+    if actor.role not in roles:
+        raise refuse("role/not-allowed", clause, role=actor.role, allowed=", ".join(roles))
+
+
+def need_act(game: Game, actor: Actor, act: ActName, others: Iterable[Role] = ()) -> None:
+    """Refuse an actor whom the rulebook does not let do this; `others` may where it is silent."""
+    rule = game.facts.people.acts.get(act)
+    if rule:
+        need_role(actor, rule.by, rule.clause)
+    else:
+        need_role(actor, others)
+
+
+def need_second(
+    actor: Actor,
+    second: Actor | None,
+    allowed: Iterable[Role],
+    clause: Citation | tuple[str, ...] = (),
+) -> Actor:
+    """Return the second person, refusing none, one of the wrong role, or the same one again."""
+    roles = list(allowed)
+    if second is None or second.role not in roles:
+        raise refuse("role/second-person", clause, allowed=", ".join(roles))
+    if second.id == actor.id:
+        raise refuse("role/same-person", clause)
+    return second
+
+
+def need_open(state: TableState) -> None:
+    """Refuse anything at a table that is not open."""
+    if not state.open:
+        raise refuse("table/not-open")
+
+
+def need_step(game: Game, state: TableState, step: StepName, actor: Actor) -> Step:
+    """Return a step of the procedure that may be taken now by this actor."""
+    rule = game.facts.procedure.steps.get(step)
+    if rule is None:
+        raise refuse("step/not-in-rulebook", game.facts.procedure.clause, step=step)
+    need_role(actor, rule.by, rule.clause)
+    done = state.round.done if state.round else set()
+    if step in done:
+        raise refuse("step/already-done", rule.clause, step=step)
+    missing = [each for each in steps_before(game, state, step) if each not in done]
+    if missing:
+        raise refuse("step/not-now", rule.clause, step=step, after=missing[0])
+    return rule
+
+
+def steps_before(game: Game, state: TableState, step: StepName) -> list[StepName]:
+    """Return the steps that must have been taken before this one.
+
+    A step that may come early needs only those up to the one it may follow; what is done once for
+    each shooter is not needed while his series goes on.
+    """
+    procedure = game.facts.procedure
+    order = procedure.order
+    early = procedure.steps[step].as_early_as
+    before = order[: order.index(early) + 1] if early else order[: order.index(step)]
+    series = state.shooter is not None and state.shooter.stake > 0
+    return [each for each in before if not (series and procedure.steps[each].per == "shooter")]
+
+
+def need_betting(game: Game, state: TableState) -> Round:
+    """Return the round whose betting is open."""
+    current, steps = state.round, game.facts.procedure.steps
+    if current is None or "open-betting" not in current.done:
+        raise refuse("betting/not-open", steps["open-betting"].clause)
+    if "close-betting" in current.done:
+        late = game.facts.irregularities.get("bet-after-close")
+        raise refuse("betting/closed", late.clause if late else steps["close-betting"].clause)
+    return current
+
+
+def need_box(game: Game, box_id: str) -> Box:
+    """Return a box of the layout."""
+    box = game.boxes.get(box_id)
+    if box is None:
+        known = ", ".join(nearest(box_id, game.boxes))
+        raise refuse("bet/unknown-box", box=box_id, nearest=known)
+    return box
+
+
+def spot_of(game: Game, box: str, area: str) -> Spot:
+    """Return where chips on a box count, checking the area they lie in."""
+    per_area = game.facts.limits.areas == "per-area"
+    ends = game.ends.get(box, (area,))
+    if area not in ends and (area or per_area):
+        raise refuse("bet/unknown-area", box=box, area=area, areas=", ".join(ends))
+    return f"{box}@{area}" if per_area and area else box

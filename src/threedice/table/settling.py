@@ -1,0 +1,133 @@
+"""Settlement: losers are collected, then winners are paid, to the cent.
+
+Bets over a limit that nobody noticed are apportioned first, where the rulebook says so
+(sg-rws-tai-sai-v6 5.1.1). Everything is listed in the order a dealer works the layout.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from threedice.dice import contains
+from threedice.money import Amount
+from threedice.table import events as happened
+from threedice.table.limits import apportioned, limits_of, permitted
+from threedice.table.refusal import refuse
+from threedice.table.rules import need_open, need_step
+from threedice.table.state import box_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from threedice.dice import Roll
+    from threedice.money import Odds
+    from threedice.rulebook import Game
+    from threedice.table import commands as asked
+    from threedice.table.events import AnyEvent, Paid, Spot
+    from threedice.table.state import Bet, TableState
+
+
+def collect_losers(game: Game, state: TableState, command: asked.CollectLosers) -> list[AnyEvent]:
+    """Apportion what is over a limit, and take the losing bets."""
+    need_open(state)
+    need_step(game, state, "collect-losers", command.by)
+    roll = _result(state)
+    shares = list(_shares(game, state))
+    plays = {(spot, player): share for spot, player, _, share in shares}
+    losing = [
+        (spot, player, plays.get((spot, player), bet.total))
+        for spot, bets in working_order(game, state)
+        if odds_on(game, spot, roll) is None
+        for player, bet in bets.items()
+    ]
+    events: list[AnyEvent] = [happened.LosersCollected(bets=losing)]
+    if shares:
+        events.insert(0, happened.BetsApportioned(bets=shares))
+    return [*events, *_shooter_lost(game, state, roll)]
+
+
+def pay_winners(game: Game, state: TableState, command: asked.PayWinners) -> list[AnyEvent]:
+    """Pay the winning bets; the round is settled."""
+    need_open(state)
+    need_step(game, state, "pay-winners", command.by)
+    roll = _result(state)
+    paid: list[Paid] = [
+        (spot, player, bet.total, odds.winnings(Amount(bet.total)))
+        for spot, bets in working_order(game, state)
+        if (odds := odds_on(game, spot, roll)) is not None
+        for player, bet in bets.items()
+    ]
+    shooter = _shooter_wins(game, state, roll)
+    owed: int = sum(winnings for *_, winnings in paid)
+    owed += sum(each.winnings for each in shooter if isinstance(each, happened.ShooterWon))
+    if owed > state.float_amount:
+        raise refuse("float/short", short=owed - state.float_amount)
+    number = state.current.number
+    return [*shooter, happened.WinnersPaid(round=number, dice=roll, bets=paid)]
+
+
+def _result(state: TableState) -> Roll:
+    result = state.current.result
+    if result is None:
+        raise refuse("dice/not-called")
+    return result
+
+
+def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[str, Bet]]]:
+    """Yield the spots with bets as a dealer works the layout: in the order of its boxes."""
+    bets = state.current.bets
+    for box in game.boxes:
+        if box in bets:
+            yield box, bets[box]
+        for end in game.ends.get(box, ()):
+            if end and (spot := f"{box}@{end}") in bets:
+                yield spot, bets[spot]
+
+
+def odds_on(game: Game, spot: Spot, roll: Roll) -> Odds | None:
+    """Return the odds at which a spot wins on a roll, or nothing."""
+    lines = game.boxes[box_of(spot)].lines
+    return next((line.odds for line in lines if contains(line.rolls, roll)), None)
+
+
+def _shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int]]:
+    """Yield the bets that play in part: (spot, player, stake, plays)."""
+    policy, limits, current = game.facts.limits, limits_of(state), state.current
+    if policy.maximum.scope != "box" or policy.pro_rata is None:
+        return
+    for spot, bets in working_order(game, state):
+        allowed = permitted(game, limits, current.totals, spot)
+        if current.totals[spot] <= allowed:
+            continue
+        stakes = {player: bet.total for player, bet in bets.items()}
+        minimum = limits.of(box_of(spot)).minimum
+        chip = state.chips[0]
+        shares = apportioned(policy.pro_rata.method, stakes, allowed, minimum, chip)
+        for player, stake in stakes.items():
+            if shares[player] != stake:
+                yield spot, player, stake, shares[player]
+
+
+# --- the shooter --------------------------------------------------------------------------------
+
+
+def _shooter_lost(game: Game, state: TableState, roll: Roll) -> list[AnyEvent]:
+    """Take the shooter's bet at the first throw without what he needs."""
+    rule, shooter = game.facts.shooter, state.shooter
+    if rule is None or shooter is None or contains(game.boxes[rule.box].wins, roll):
+        return []
+    return [happened.ShooterLost(player=shooter.player, stake=shooter.stake)]
+
+
+def _shooter_wins(
+    game: Game, state: TableState, roll: Roll
+) -> list[happened.ShooterAdvanced | happened.ShooterWon]:
+    """Count the shooter's throw, and pay him on the last."""
+    rule, shooter = game.facts.shooter, state.shooter
+    if rule is None or shooter is None or not contains(game.boxes[rule.box].wins, roll):
+        return []
+    box, throws = game.boxes[rule.box], shooter.throws + 1
+    if throws < box.throws:
+        return [happened.ShooterAdvanced(player=shooter.player, throws=throws)]
+    winnings = box.lines[0].odds.winnings(Amount(shooter.stake))
+    return [happened.ShooterWon(player=shooter.player, stake=shooter.stake, winnings=winnings)]
