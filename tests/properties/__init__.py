@@ -1,0 +1,1 @@
+"""Properties that hold at every table, whatever is asked of it."""

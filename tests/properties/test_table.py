@@ -1,0 +1,75 @@
+"""What holds at every table: money, replay, refusals that change nothing, settlement by oracle."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.properties.driver import Driven
+from threedice import load, shipped_games
+from threedice.table import events as happened
+from threedice.table.refusal import TEXTS
+
+GAMES: list[tuple[str, dict[str, str]]] = [(game, {}) for game in shipped_games()] + [
+    ("sg-rws-tai-sai-v6/e", {"areas": "per-area", "pro-rata": "absorb"}),
+    ("sg-rws-tai-sai-v6/c", {"pro-rata": "absorb", "minimum": "box-total", "available": "placed"}),
+    ("nz-tai-sai-2008/1", {"no-spin": "stand"}),
+    ("triple-dice/mat", {"no-throw": "return", "outside": "per-die", "double": "exact-pair"}),
+]
+STEPS = int(os.environ.get("THREEDICE_STEPS", "100000"))
+SEEN: Counter[str] = Counter()
+EVENTS = {event.__name__ for event in happened.AnyEvent.__args__}
+RUN = 400
+"""Steps to a table: long enough for a dozen rounds, short enough to read."""
+
+
+def drive(name: str, readings: dict[str, str], mode: str, seed: int, steps: int) -> Driven:
+    table = Driven(load(name, readings), mode, seed)  # type: ignore[arg-type]
+    for _ in range(steps):
+        table.step()
+    table.finish()
+    return table
+
+
+@given(
+    st.sampled_from(GAMES),
+    st.sampled_from(["refuse", "record"]),
+    st.integers(0, 2**64),
+    st.integers(1, 60),
+)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate, Phase.shrink],
+)
+def test_a_table_keeps_its_promises_whatever_is_asked_of_it(
+    game: tuple[str, dict[str, str]], mode: str, seed: int, steps: int
+) -> None:
+    drive(*game, mode, seed, steps)
+
+
+@pytest.mark.parametrize("mode", ["refuse", "record"])
+@pytest.mark.parametrize(("name", "readings"), GAMES)
+def test_long_runs_keep_them_too(name: str, readings: dict[str, str], mode: str) -> None:
+    tables = STEPS // (len(GAMES) * 2 * RUN) + 1
+    for seed in range(tables):
+        SEEN.update(drive(name, readings, mode, seed, RUN).counts)
+
+
+def test_the_long_runs_have_seen_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the commands accepted, every event and every refusal often enough."""
+    if not SEEN:
+        pytest.skip("the long runs did not run")
+    with capsys.disabled():
+        asked, accepted = SEEN["accepted"] + SEEN["refused"], SEEN["accepted"]
+        print(f"\n{asked} commands, {accepted} accepted")  # noqa: T201
+        for kind in (sorted(EVENTS), sorted(TEXTS)):
+            print(", ".join(f"{name} {SEEN[name]}" for name in kind))  # noqa: T201
+    enough = 100 * asked // 100_000
+    assert accepted * 2 >= asked
+    assert {name for name in {*EVENTS, *TEXTS} if SEEN[name] < enough} == set()
