@@ -9,8 +9,10 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Final, NewType
 
+from threedice.errors import InvalidInput
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 Roll = tuple[int, int, int]
 RollSet = NewType("RollSet", int)
@@ -30,6 +32,21 @@ def index(roll: Roll) -> int:
     """
     a, b, c = roll
     return (a - 1) * 36 + (b - 1) * 6 + (c - 1)
+
+
+def as_roll(faces: Sequence[int]) -> Roll:
+    """Return three faces as a roll, refusing what three dice cannot show."""
+    known = as_known(faces)
+    if len(known) != 3:
+        raise InvalidInput(f"{len(known)} dice; a roll has three")
+    return known[0], known[1], known[2]
+
+
+def as_known(faces: Sequence[int]) -> tuple[int, ...]:
+    """Return what is known of the dice: up to three faces, numbered 1 to 6."""
+    if len(faces) > 3 or any(type(face) is not int or face not in FACES for face in faces):
+        raise InvalidInput(f"{faces!r}: up to three dice show faces numbered 1 to 6")
+    return tuple(faces)
 
 
 def rolls_where(holds: Callable[[Roll], bool]) -> RollSet:

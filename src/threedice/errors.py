@@ -34,9 +34,11 @@ class RulebookError(ThreediceError):
 class UnknownName(ThreediceError):
     """A name that nothing has, with the nearest names that something does."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], alike: list[str] | None = None
+    ) -> None:
         self.kind, self.name = kind, name
-        self.nearest = nearest(name, known)
+        self.nearest = alike or nearest(name, known)
         super().__init__(f"no {kind} {name!r}; {did_you_mean(self.nearest)}")
 
 
@@ -50,8 +52,9 @@ class InvariantBroken(ThreediceError):
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Return the known names most like the given one; where none is alike, the first few."""
-    names = list(known)
-    return get_close_matches(name, names, n=most, cutoff=0.5) or names[:8]
+    names = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), names, n=most, cutoff=0.5)
+    return [names[each] for each in close] or list(names.values())[:12]
 
 
 def did_you_mean(names: list[str]) -> str:

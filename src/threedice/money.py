@@ -65,6 +65,7 @@ def parse_amount(text: str) -> Amount:
     """
     if _AMOUNT.fullmatch(text) is None:
         raise InvalidInput(
-            f"{text!r} is not an amount; give a whole number above zero (count in cents if need be)"
+            f"{text!r} is not an amount; give a whole number above zero of at most 18 digits "
+            "(count in cents if need be)"
         )
     return Amount(int(text))

@@ -9,6 +9,7 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,8 +20,6 @@ from threedice.dice import ROLLS
 from threedice.rulebook.source import shipped_ids
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.cli.conftest import Run
 
 
@@ -216,6 +215,25 @@ def test_diff_of_two_games_shows_edges_and_readings(run: Run) -> None:
     assert "no difference" in same.out
 
 
+def test_clauses_in_text_list_data_and_tests(run: Run) -> None:
+    out = run("clauses", "sg-rws-tai-sai-open-cover-v5").out
+
+    assert "\n5.1.1 [modelled, stated in sg-rws-tai-sai-v6]" in out
+    assert "  data: limits.maximum, limits.differential, limits.pro_rata, readings.pro-rata" in out
+    assert "  test: tests/rulebook/test_singapore.py::test_limits_are_per_box" in out
+
+
+def test_nobody_has_tested_a_users_own_book(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "fake.toml"
+    file.write_text(
+        'extends = "sg-rws-tai-sai-v6"\nid = "fake"\ntitle = "Fake"\n'
+        '[pay_tables.1.rows]\nbig.odds = "3 to 1"\n'
+    )
+    (book,) = run("clauses", str(file), "--json").json["rulebooks"]
+
+    assert all(clause["tests"] == [] for clause in book["clauses"])
+
+
 def test_clauses_trace_to_data_and_tests(run: Run) -> None:
     (book,) = run("clauses", "sg-rws-tai-sai-open-cover-v5", "--json").json["rulebooks"]
     clauses = {each["clause"]: each for each in book["clauses"]}
@@ -234,7 +252,7 @@ def test_clauses_trace_to_data_and_tests(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["odds", "sg-rws-tai-sai-v7/a"], "no game 'sg-rws-tai-sai-v7'; did you mean sg-rws-tai"),
+        (["odds", "sg-rws-tai-sai-v7/a"], "did you mean sg-rws-tai-sai-v6/a"),
         (["odds", "sg-rws-tai-sai-v6/b"], "sg-rws-tai-sai-v6/a"),
         (["odds", "sg-rws-tai-sai-v6"], "sg-rws-tai-sai-v6/a"),
         (["odds", "sg-rws-tai-sai-v6/a", "--box", "bgi"], "did you mean big?"),
@@ -269,6 +287,17 @@ def test_clauses_trace_to_data_and_tests(run: Run) -> None:
         (["rulebooks", "diff", "triple-dice", "sg-rws-tai-sai-v6"], "sg-rws-tai-sai-v6/a"),
         (["rulebooks", "diff", "triple-dice", "crown-and-anchor", "--reading", "x=y"],
          "no reading"),
+        (["rulebooks", "--json", "show", "triple-dice"], "put --json after show"),
+        (["rulebooks", "diff", "sg-rws-tai-sai-v6/a", "sg-rws-tai-sai-open-cover-v5/a",
+          "--reading", "areas=bogus"], "did you mean"),
+        (["rulebooks", "check", "triple-dice", "--floor", "0.75"], "under one per cent"),
+        (["rulebooks", "check", "triple-dice", "--chips", "2,5"], "no multiple of the smallest"),
+        (["odds", "SG-RWS-TAI-SAI-V6/Z"], "did you mean sg-rws-tai-sai-v6/"),
+        (["odds", "sg-rws-tai-sai-v6/a", "--box", "domino:3-1"], "did you mean domino:1-3?"),
+        (["odds", "triple-dice", "--box", "red", "--html", "page.html"], "every box"),
+        (["odds", "triple-dice", "--box", "red", "--bet", "red=5"], "exclude each other"),
+        (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,6", "--bet", "big=" + "9" * 24],
+         "at most 18 digits"),
         (["clauses", "nope"], "no rulebook 'nope'"),
         (["nonsense"], "No such command"),
     ],
@@ -318,6 +347,73 @@ def test_a_pipe_closed_early_is_no_error() -> None:
         process.stdout.read(10)
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_without_words_the_help_is_shown(run: Run) -> None:
+    assert run().out == run("--help").out
+    assert "Commands:" in run().out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_is_bilingual_reaches_any_pipe(encoding: str) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "threedice", "rulebooks", "show", "sg-rws-tai-sai-v6", "--json"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert "圍骰通吃" in shown.stdout.decode("utf-8")
+
+
+def test_a_disk_that_is_full_is_told_in_one_line() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        words = [sys.executable, "-m", "threedice", "odds", "triple-dice"]
+        shown = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False, text=True)
+    assert shown.returncode == 2
+    assert shown.stderr == "threedice: cannot write: No space left on device\n"
+
+
+def test_a_narrow_terminal_never_breaks_a_figure() -> None:
+    main_end, terminal = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "threedice", "odds", "triple-dice", "--box", "single:crown"],
+        stdout=terminal,
+        check=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "60"},
+    )
+    os.close(terminal)
+    shown = os.read(main_end, 65536).decode()
+    for figure in ("91/216", "17/108", "15.741 %", "0.9875"):
+        assert figure in shown
+
+
+def test_sheets_name_game_hash_and_readings_in_every_form(run: Run) -> None:
+    game = load("triple-dice", {"outside": "per-die"})
+    chosen = ("--reading", "outside=per-die")
+    for words in (
+        ("odds", "triple-dice", *chosen),
+        ("odds", "triple-dice", "--csv", *chosen),
+        ("odds", "triple-dice", "--json", *chosen),
+        ("odds", "triple-dice", "--bet", "red=5", *chosen),
+        ("settle", "triple-dice", "--dice", "1,2,3", "--bet", "red=5", *chosen),
+    ):
+        out = run(*words).out
+        assert game.hash in out
+        assert "per-die" in out
+
+
+def test_show_prints_the_whole_conduct_of_the_game(run: Run) -> None:
+    out = run("rulebooks", "show", "triple-dice").out
+
+    for fact in (
+        "limits.maximum.scope: player",
+        "people.minimum_age.years: 18",
+        "shooter.dice_offered: 5",
+        "chips.kinds: value",
+        "equipment.mat.needed: always",
+    ):
+        assert fact in out
+    assert "Readings of sg-rws-tai-sai-v6/a" in run("rulebooks", "show", "sg-rws-tai-sai-v6").out
 
 
 def test_help_imports_neither_rich_nor_the_rulebooks() -> None:

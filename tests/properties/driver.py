@@ -54,12 +54,11 @@ class Driven:
         try:
             events = decide(self.game, self.state, command)
         except Refusal as refusal:
-            assert repr(self.state) == before
-            assert str(refusal)
+            self.must_be(before)
             self.counts[refusal.code] += 1
             self.counts["refused"] += 1
             return
-        assert repr(self.state) == before
+        self.must_be(before)
         self.counts["accepted"] += 1
         for event in events:
             self.check_before(event)
@@ -68,6 +67,10 @@ class Driven:
             self.events.append(event)
             self.counts[type(event).__name__] += 1
         self.check()
+
+    def must_be(self, before: str) -> None:
+        """Deciding has changed nothing."""
+        assert repr(self.state) == before
 
     # --- what must hold -------------------------------------------------------------------------
 

@@ -186,7 +186,11 @@ def test_reading_with_an_unknown_default_or_layout_is_refused(
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("nope", "1"), ("pay_tables.ful.clause", '"3"'), ("wagers.domino.wins.when", '"shows"')],
+    [
+        ("wagers.nope", "1"),
+        ("pay_tables.ful.clause", '"3"'),
+        ("wagers.domino.wins.when", '"shows"'),
+    ],
 )
 def test_option_that_sets_a_key_that_does_not_exist_is_refused(
     tmp_path: Path, key: str, value: str

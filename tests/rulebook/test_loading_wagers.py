@@ -254,7 +254,6 @@ def test_wager_that_no_pay_table_offers_is_checked_too(tmp_path: Path) -> None:
         pytest.param("readings.generous", "readings.{}", id="reading"),
         pytest.param("options.yes", "options.{}", id="option"),
         pytest.param("equipment.dice", "equipment.{}", id="thing"),
-        pytest.param("count = 3", "{} = 3", id="detail"),
         pytest.param('"7" = {', '"{}" = {', id="clause"),
     ],
 )

@@ -154,13 +154,18 @@ def test_a_supervisor_checks_four_things_before_opening() -> None:
 
 @clause(
     "3.1", "3.3", "3.3(a)", "3.3(a)(i)", "3.3(a)(ii)", "3.3(a)(iii)", "3.3(b)", "3.4(d)", "3.4(e)",
-    "3.4(e)(iv)", "3.4(e)(v)",
+    "3.4(c)", "3.4(e)(i)", "3.4(e)(ii)", "3.4(e)(iii)", "3.4(e)(iv)", "3.4(e)(v)",
 )  # fmt: skip
 def test_the_equipment_of_the_table() -> None:
     equipment = open_book(BOOK).book.equipment
 
-    assert equipment["terminal"].detail == {"keys": 6, "entry_keys": 1, "echo": 3}
-    assert equipment["dice"].detail["count"] == 3
-    assert equipment["tumbler"].detail["cover"] is True
+    terminal, tumbler = equipment["terminal"].detail, equipment["tumbler"].detail
+    assert (terminal.keys, terminal.entry_keys, terminal.echo) == (6, 1, 3)
+    assert equipment["dice"].detail.count == 3
+    assert tumbler.cover
+    assert tumbler.sealed
+    assert tumbler.attached
+    assert tumbler.activated == ["mechanically", "electrically", "electronically"]
+    assert equipment["change-block"].needed == "always"
     for name in ("drop-box", "lights", "terminal", "dice", "tumbler", "bell"):
         assert equipment[name].needed == "always"

@@ -34,7 +34,7 @@ def test_three_dice_with_six_faces(book_id: str) -> None:
     book = open_book(book_id).book
 
     assert book.dice.faces == (1, 2, 3, 4, 5, 6)
-    assert book.equipment["dice"].detail == {"count": 3, "offered": 3}
+    assert (book.equipment["dice"].detail.count, book.equipment["dice"].detail.offered) == (3, 3)
 
 
 @clause("3.2", "3.6", "5.7")
@@ -241,3 +241,46 @@ def test_the_felt_says_what_is_printed() -> None:
     assert areas["double:6"].dice == (6, 6)
     assert areas["domino:5-6"].en == ("5 AND 6",)
     assert "EACH DOUBLE 1 WINS 11" in {line for each in felt.inscriptions for line in each.en}
+
+
+def in_rows(layout: str) -> list[list[str]]:
+    """Return the boxes of a felt row by row, each from the left."""
+    felt = load(f"{COVERED}/{layout}").felt
+    assert felt is not None
+    rows: dict[int, list[tuple[int, str]]] = {}
+    for area in felt.areas:
+        rows.setdefault(area.y, []).append((area.x, area.box))
+    return [[box for _, box in sorted(row)] for _, row in sorted(rows.items())]
+
+
+@clause("appendix:A", "appendix:B")
+def test_the_rows_of_layout_a_stand_as_drawn() -> None:
+    top, doubles, *_, totals, dominoes, singles = in_rows("a")
+
+    assert top == ["big", "small"]
+    assert doubles == ["double:6", "double:5", "double:4", "triple:4", "any-triple", "triple:1",
+                       "double:3", "double:2", "double:1"]  # fmt: skip
+    assert totals == [f"total:{total}" for total in range(17, 3, -1)]
+    drawn = "5-6 4-6 4-5 3-6 3-5 3-4 2-6 2-5 2-4 2-3 1-6 1-5 1-4 1-3 1-2"
+    assert " ".join(box.removeprefix("domino:") for box in dominoes) == drawn
+    assert singles == [f"single:{face}" for face in (6, 5, 4, 3, 2, 1)]
+
+
+@clause("appendix:C", "appendix:D")
+def test_the_rows_of_layout_c_stand_as_drawn() -> None:
+    felt = load(f"{COVERED}/c").felt
+    assert felt is not None
+    trios = [area.box for area in felt.areas if area.box.startswith("trio:")]
+    fours = [area.box for area in felt.areas if area.box.startswith("four:")]
+    pairs = [area for area in felt.areas if area.box.startswith("pair:")]
+
+    drawn = "126 135 234 256 346 123 136 145 235 356 124 146 236 245 456 125 134 156 246 345"
+    assert " ".join(box.removeprefix("trio:").replace("-", "") for box in trios) == drawn
+    assert fours == ["four:3-4-5-6", "four:2-3-5-6", "four:2-3-4-5", "four:1-2-3-4"]
+    assert {(area.box[5], area.y // 62) for area in pairs} == {
+        (str(face), face - 1) for face in range(1, 7)
+    }
+    areas = {area.box: area for area in felt.areas}
+    assert areas["even"].x < areas["odd"].x
+    assert areas["even"].y < areas["big"].y < areas["total:4"].y < areas["domino:1-2"].y
+    assert areas["domino:1-2"].y < areas["four:1-2-3-4"].y < areas["single:1"].y

@@ -61,6 +61,8 @@ def _root(
 @rulebooks.callback(invoke_without_command=True)
 def list_rulebooks(context: typer.Context, as_json: Json = False) -> None:
     """List the rulebooks, or show, check or compare them."""
+    if context.invoked_subcommand and as_json:
+        raise typer.BadParameter(f"put --json after {context.invoked_subcommand}")
     if context.invoked_subcommand is None:
         from threedice.cli import rulebooks as command
 
@@ -131,12 +133,12 @@ def odds(
         Path | None, typer.Option(metavar="FILE", help="Write a printable page to FILE.")
     ] = None,
 ) -> None:
-    """Print the odds sheet of a game: exact house edge and all that follows from it."""
+    """Print the odds sheet of a game, exact."""
     from threedice.cli import odds as command
 
     form = command.form(csv=csv, as_json=as_json, html=html)
     if bet:
-        command.mix(game, bet, reading or [], form)
+        command.mix(game, bet, box or [], reading or [], form)
     else:
         command.sheet(game, box or [], reading or [], form, html)
 
@@ -159,7 +161,7 @@ def settle(
     reading: Readings = None,
     as_json: Json = False,
 ) -> None:
-    """Settle bets on a roll: what each is paid, and under which clause."""
+    """Settle bets on a roll, clause by clause."""
     from threedice.cli import settle as command
 
     command.settle_bets(game, dice, bet, reading or [], as_json)
@@ -172,7 +174,7 @@ def clauses(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print every clause, its status, where it is data and which tests cite it."""
+    """Print every clause with its status, its data and its tests."""
     from threedice.cli import clauses as command
 
     command.show(book, as_json)
@@ -185,7 +187,7 @@ def cases(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Play cases: who bets what, what happens, and what each player must end up with."""
+    """Play cases and show where they come out otherwise."""
     from threedice.cli import cases as command
 
     raise typer.Exit(command.run(files or [], as_json))

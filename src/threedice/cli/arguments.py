@@ -66,7 +66,11 @@ def read_dice(game: Game, text: str) -> Roll:
 
 def read_chips(text: str) -> tuple[int, ...]:
     """Read chip values separated by commas."""
-    return tuple(parse_amount(each.strip()) for each in text.split(",")) if text else ()
+    chips = [parse_amount(each.strip()) for each in text.split(",")] if text else []
+    for chip in chips:
+        if chip % min(chips):
+            raise InvalidInput(f"a chip of {chip} is no multiple of the smallest, {min(chips)}")
+    return tuple(chips)
 
 
 def read_floor(text: str) -> Fraction:
@@ -76,6 +80,8 @@ def read_floor(text: str) -> Fraction:
         floor = Fraction(number) if "/" in number else Fraction(number) / 100
     except (ValueError, ZeroDivisionError):
         raise InvalidInput(f"{text!r} is no floor; give a percentage such as 75") from None
+    if "/" not in number and 0 < floor < Fraction(1, 100):
+        raise InvalidInput(f"{text!r} is under one per cent; give a percentage such as 75, or 3/4")
     if not 0 <= floor <= 1:
         raise InvalidInput(f"{text!r} is no floor; give a percentage from 0 to 100")
     return floor

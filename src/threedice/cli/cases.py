@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from threedice.cases import Outcome, read_cases, run_case, shipped_cases
@@ -11,6 +10,7 @@ from threedice.rulebook.conduct import cited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
 def run(files: Sequence[Path], as_json: bool) -> int:

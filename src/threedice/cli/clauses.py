@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from threedice.cli.output import print_heading, print_json, print_line, print_table
+from threedice.cli.output import print_heading, print_json, print_line
 from threedice.rulebook import open_book
 from threedice.rulebook.source import shipped_ids
 from threedice.rulebook.traceability import ClauseTrace, trace
@@ -48,20 +48,12 @@ def _print(source: Source, traces: list[ClauseTrace]) -> None:
     statuses = Counter(each.clause.status for each in traces)
     counts = ", ".join(f"{count} {status}" for status, count in statuses.items())
     print_heading(f"{source.book.id}: {len(traces)} clauses ({counts})")
-    rows = [
-        (
-            each.number,
-            each.clause.status,
-            each.clause.summary + (f" [{each.clause.reason}]" if each.clause.reason else ""),
-            _brief(each.data),
-            str(len(each.tests)),
-        )
-        for each in traces
-    ]
-    print_table(("clause", "status", "summary", "data", "tests"), rows, right=frozenset({4}))
-    if not any(each.tests for each in traces):
-        print_line("no test cites this rulebook")
-
-
-def _brief(keys: tuple[str, ...]) -> str:
-    return f"{keys[0]} and {len(keys) - 1} more" if len(keys) > 1 else ", ".join(keys)
+    for each in traces:
+        elsewhere = f", stated in {each.origin}" if each.origin != source.book.id else ""
+        print_line(f"\n{each.number} [{each.clause.status}{elsewhere}] {each.clause.summary}")
+        if each.clause.reason:
+            print_line(f"  because: {each.clause.reason}")
+        if each.data:
+            print_line(f"  data: {', '.join(each.data)}")
+        for test in each.tests:
+            print_line(f"  test: {test}")

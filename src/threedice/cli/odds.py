@@ -16,7 +16,7 @@ from threedice.maths.readings import ReadingInForce, readings_in_force
 from threedice.pages.odds import odds_page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from threedice.dice import Roll
@@ -38,6 +38,8 @@ def sheet(
     name: str, boxes: Sequence[str], readings: Sequence[str], form: Form, html: Path | None
 ) -> None:
     """Print, or write, the odds sheet of a game."""
+    if boxes and form == "html":
+        raise InvalidInput("the page shows every box; leave --box out")
     game = read_game(name, readings)
     whole = odds_sheet(game)
     source = read_source(name)
@@ -48,7 +50,7 @@ def sheet(
         case "json":
             print_json(_sheet_json(whole, shown, in_force))
         case "csv":
-            _print_csv(shown)
+            _print_csv(game, shown)
         case "html" if html:
             _write(html, odds_page(whole, in_force, source.book))
         case _:
@@ -72,6 +74,8 @@ def _print_sheet(whole: Sheet, shown: list[BoxOdds], in_force: tuple[ReadingInFo
     if len(shown) == len(whole.boxes):
         edge = whole.layout_edge
         print_line(f"\nOne unit on every box: house edge {edge} = {percent(edge)}")
+    if in_force:
+        print_heading("Readings in force")
     print_readings(in_force)
 
 
@@ -94,24 +98,25 @@ def _row(each: BoxOdds) -> tuple[str, ...]:
 
 def print_readings(in_force: tuple[ReadingInForce, ...]) -> None:
     """Print the readings in force and what their alternatives would do."""
-    if not in_force:
-        return
-    print_heading("Readings in force")
     for each in in_force:
         print_line(f"{each.name} = {each.choice} ({', '.join(each.clauses)}): {each.says}")
         for other in each.alternatives:
             print_line(f"  or {other.name}: {other.says} {effect(other.edges)}")
 
 
-def effect(edges: Any) -> str:
+def effect(edges: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> str:
     """Say what an alternative reading does to the house edge."""
     if not edges:
         return "No house edge changes."
-    changes: dict[tuple[Fraction, Fraction], list[str]] = {}
+    changes: dict[tuple[Fraction | None, Fraction | None], list[str]] = {}
     for box_id, change in edges.items():
         changes.setdefault(change, []).append(box_id)
-    told = (f"{', '.join(boxes)} from {now} to {then}" for (now, then), boxes in changes.items())
-    return f"House edge of {'; '.join(told)}."
+    return f"House edge of {'; '.join(_change(*each) for each in changes.items())}."
+
+
+def _change(pair: tuple[Fraction | None, Fraction | None], boxes: list[str]) -> str:
+    now, then = ("not offered" if edge is None else str(edge) for edge in pair)
+    return f"{', '.join(boxes)} from {now} to {then}"
 
 
 # --- other forms --------------------------------------------------------------------------------
@@ -138,7 +143,8 @@ def _sheet_json(
                         "choice": other.name,
                         "says": other.says,
                         "edges": {
-                            box: [str(edge) for edge in pair] for box, pair in other.edges.items()
+                            box: [None if edge is None else str(edge) for edge in pair]
+                            for box, pair in other.edges.items()
                         },
                     }
                     for other in each.alternatives
@@ -175,13 +181,19 @@ def _box_json(each: BoxOdds) -> dict[str, Any]:
     }
 
 
-def _print_csv(shown: list[BoxOdds]) -> None:
-    rows = [_box_json(each) for each in shown]
+def _print_csv(game: Game, shown: list[BoxOdds]) -> None:
+    told = {"game": game.id, "hash": game.hash, "readings": readings_line(game)}
+    rows = [{**told, **_box_json(each)} for each in shown]
     writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     for row in rows:
         pays = " / ".join(line["odds"] for line in row["payoffs"])
         writer.writerow({**row, "payoffs": pays, "clauses": " ".join(row["clauses"])})
+
+
+def readings_line(game: Game) -> str:
+    """Return the readings in force on one line."""
+    return ", ".join(f"{name}={choice}" for name, choice in game.readings.items()) or "none"
 
 
 def _write(file: Path, page: str) -> None:
@@ -195,8 +207,12 @@ def _write(file: Path, page: str) -> None:
 # --- a mix of bets ------------------------------------------------------------------------------
 
 
-def mix(name: str, pairs: Sequence[str], readings: Sequence[str], form: Form) -> None:
+def mix(
+    name: str, pairs: Sequence[str], boxes: Sequence[str], readings: Sequence[str], form: Form
+) -> None:
     """Print the figures of several bets together, and the house's exposure to them."""
+    if boxes:
+        raise InvalidInput("--box and --bet exclude each other; ask for one")
     if form in ("csv", "html"):
         raise InvalidInput(f"--bet has no --{form}; ask for --json or plain text")
     game = read_game(name, readings)
@@ -238,6 +254,7 @@ def _extreme_json(extreme: tuple[Fraction, tuple[Roll, ...]]) -> dict[str, Any]:
 def _print_mix(bets: Mix) -> None:
     figures, game = bets.figures, bets.game
     print_line(f"{game.title} ({game.id}): {bets.total} staked on {len(bets.stakes)} boxes")
+    print_line(f"hash {game.hash}; readings {readings_line(game)}")
     print_line(
         f"house edge {figures.edge} = {percent(figures.edge)}, ahead on {figures.ways} of 216 rolls"
     )

@@ -33,11 +33,22 @@ def print_heading(text: str) -> None:
 
 
 def print_table(columns: Row, rows: Sequence[Row], right: frozenset[int] = frozenset()) -> None:
-    """Print rows under columns, those in `right` aligned to the right."""
-    if sys.stdout.isatty():
+    """Print rows under columns, those in `right` aligned to the right.
+
+    Figures and ids are never broken: where a terminal is too narrow for them, the plain form runs
+    over its edge instead.
+    """
+    firm = [i for i in range(len(columns)) if i in right or i == 0]
+    if sys.stdout.isatty() and _needed(columns, rows, firm) <= _console().width:
         _print_rich(columns, rows, right)
     else:
         _print_plain(columns, rows, right)
+
+
+def _needed(columns: Row, rows: Sequence[Row], firm: list[int]) -> int:
+    """Return how wide a table has to be for its firm columns, and twelve letters for the others."""
+    widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
+    return sum((width if i in firm else min(width, 12)) + 2 for i, width in enumerate(widths))
 
 
 def _print_plain(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> None:
@@ -57,7 +68,8 @@ def _print_rich(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> Non
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i in right else "left", overflow="fold")
+        justify: Any = "right" if i in right else "left"
+        table.add_column(column, justify=justify, no_wrap=i in right or i == 0, overflow="fold")
     for row in rows:
         table.add_row(*(_escaped(cell) for cell in row))
     _console().print(table, highlight=False)

@@ -20,7 +20,7 @@ from threedice.rulebook.library import compile_layout, split
 from threedice.rulebook.source import Source, shipped_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from fractions import Fraction
 
 
@@ -101,7 +101,27 @@ def _print_book(source: Source) -> None:
         for name, each in book.irregularities.items()
     ]
     print_table(("what", "in words", "consequence", "clause"), irregular)
-    print_readings(readings_in_force(source, games[-1]))
+    print_heading("Everything else about the conduct of the game")
+    for key in ("limits", "people", "chips", "equipment", "opening", "shooter", "call"):
+        for where, fact in _told(msgspec.to_builtins(getattr(book, key)), key):
+            print_line(f"{where}: {fact}")
+    for game in games:
+        print_heading(f"Readings of {game.id}")
+        print_readings(readings_in_force(source, game))
+
+
+def _told(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield every fact of a table with its key, for people to read."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _told(each, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        yield (
+            path,
+            ", ".join(" and ".join(e) if isinstance(e, tuple | list) else str(e) for e in value),
+        )
+    elif value is not None:
+        yield path, str(value)
 
 
 def _manner(step: Any) -> str:
@@ -192,7 +212,13 @@ def _findings_json(game: Game, findings: list[Finding]) -> dict[str, Any]:
         "hash": game.hash,
         "readings": game.readings,
         "findings": [
-            {"kind": each.kind, "box": each.box, "says": each.says, "clauses": list(each.clauses)}
+            {
+                "kind": each.kind,
+                "box": each.box,
+                "says": each.says,
+                "figures": each.figures,
+                "clauses": list(each.clauses),
+            }
             for each in findings
         ],
     }
@@ -217,10 +243,16 @@ def diff(one: str, other: str, readings: Sequence[str], as_json: bool) -> None:
 
 def _pairs(one: str, other: str, readings: dict[str, str]) -> Iterable[tuple[Game, Game, Any, Any]]:
     sources = [open_book(split(name)[0]) for name in (one, other)]
-    for reading in readings:
-        if not any(reading in source.book.readings for source in sources):
+    for reading, choice in readings.items():
+        having = [
+            source.book.readings[reading] for source in sources if reading in source.book.readings
+        ]
+        if not having:
             known = [name for source in sources for name in source.book.readings]
             raise UnknownName("reading", reading, dict.fromkeys(known))
+        for each in having:
+            if choice not in each.options:
+                raise UnknownName(f"option of the reading {reading}", choice, each.options)
     layouts = [split(name)[1] for name in (one, other)]
     shared = [each for each in sources[0].book.layouts if each in sources[1].book.layouts]
     if layouts == [None, None] and shared:

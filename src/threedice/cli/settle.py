@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from threedice.cli.arguments import read_bets, read_dice, read_game
+from threedice.cli.odds import readings_line
 from threedice.cli.output import print_json, print_line, print_table
 from threedice.maths.settlement import Settled, settle
 
@@ -58,6 +59,7 @@ def _as_json(game: Game, roll: Roll, settled: list[Settled]) -> dict[str, object
 
 def _print(game: Game, roll: Roll, settled: list[Settled]) -> None:
     print_line(f"{game.title} ({game.id})")
+    print_line(f"hash {game.hash}; readings {readings_line(game)}")
     print_line(f"The dealer calls: {game.call(roll)}")
     print_line()
     rows = [

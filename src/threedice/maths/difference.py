@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from threedice.maths.figures import box_figures
+from threedice.rulebook.game import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +71,7 @@ def _clause(clause: Clause | None) -> str:
 
 def _conduct(game: Game) -> dict[str, Any]:
     """Return what a game allows and demands as plain data, its boxes and its name aside."""
-    facts: dict[str, Any] = msgspec.json.decode(game.canonical)
+    facts: dict[str, Any] = plain(game.facts)
     return {key: value for key, value in facts.items() if key not in ("id", "boxes")}
 
 

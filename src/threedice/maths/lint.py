@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd
 from typing import TYPE_CHECKING
 
 from threedice.maths.figures import box_figures, percent
@@ -28,6 +27,7 @@ class Finding:
     box: str
     says: str
     clauses: tuple[str, ...]
+    figures: dict[str, str | list[str]]
 
 
 def lint(game: Game, book: Rulebook, floor: Fraction, chips: tuple[int, ...] = ()) -> list[Finding]:
@@ -46,7 +46,8 @@ def _edges(game: Game) -> Iterator[Finding]:
         edge = box_figures(box).edge
         if edge <= 0:
             kind = "edge-zero" if edge == 0 else "edge-negative"
-            yield Finding(kind, box.id, f"house edge {edge} ({percent(edge)})", _cites(box))
+            says = f"house edge {edge} ({percent(edge)})"
+            yield Finding(kind, box.id, says, _cites(box), {"edge": str(edge)})
 
 
 def _returns(game: Game, floor: Fraction) -> Iterator[Finding]:
@@ -54,7 +55,8 @@ def _returns(game: Game, floor: Fraction) -> Iterator[Finding]:
         returned = box_figures(box).returned
         if returned < floor:
             says = f"returns {returned} ({percent(returned)}), under the floor of {percent(floor)}"
-            yield Finding("return-low", box.id, says, _cites(box))
+            figures: dict[str, str | list[str]] = {"return": str(returned), "floor": str(floor)}
+            yield Finding("return-low", box.id, says, _cites(box), figures)
 
 
 def _dominated(game: Game) -> Iterator[Finding]:
@@ -66,7 +68,8 @@ def _dominated(game: Game) -> Iterator[Finding]:
                 box, better = game.boxes[box_id], game.boxes[other_id]
                 same = "wins exactly when" if box.wins == better.wins else "wins only when"
                 says = f"at {_odds(box)} {same} {other_id} at {_odds(better)} does"
-                yield Finding("dominated", box_id, says, _cites(box))
+                figures: dict[str, str | list[str]] = {"better": other_id, "odds": _odds(box)}
+                yield Finding("dominated", box_id, says, _cites(box), figures)
 
 
 def _missing(game: Game, book: Rulebook) -> Iterator[Finding]:
@@ -74,20 +77,21 @@ def _missing(game: Game, book: Rulebook) -> Iterator[Finding]:
         offered = [box for box in game.boxes.values() if box.family == family]
         whole = len(offered) + len(missing)
         says = f"{len(offered)} of {whole} {family} boxes offered; missing {', '.join(missing)}"
-        yield Finding("family-incomplete", family, says, offered[0].pays)
+        yield Finding("family-incomplete", family, says, offered[0].pays, {"missing": missing})
 
 
 def _unpayable(game: Game, chips: tuple[int, ...]) -> Iterator[Finding]:
     """Find odds that some stake of the given chips cannot be paid at in those chips."""
     if not chips:
         return
-    smallest = gcd(*chips)
+    smallest = min(chips)
     for box in game.boxes.values():
         for odds in (line.odds for line in box.lines):
             step = odds.ratio.denominator * smallest
             if step != smallest:
                 says = f"{odds} in chips of {smallest} comes out even only on multiples of {step}"
-                yield Finding("not-payable", box.id, says, _cites(box))
+                figures: dict[str, str | list[str]] = {"odds": str(odds), "step": str(step)}
+                yield Finding("not-payable", box.id, says, _cites(box), figures)
 
 
 def _odds(box: Box) -> str:

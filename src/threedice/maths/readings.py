@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING
 
 from threedice.maths.figures import box_figures
 from threedice.rulebook.conduct import cited
-from threedice.rulebook.library import compile_layout
+from threedice.rulebook.library import COMPILED, compile_layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from threedice.rulebook import Game
+    from threedice.rulebook import Box, Game
     from threedice.rulebook.source import Source
-
-_PAYING = {"dice", "wagers", "pay_tables"}
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another way to read a clause, and the boxes whose edge it would change: (now, then)."""
+    """Another way to read a clause, and the boxes whose edge it would change: (now, then).
+
+    A box that only one of the two readings offers has no edge under the other.
+    """
 
     name: str
     says: str
-    edges: Mapping[str, tuple[Fraction, Fraction]]
+    edges: Mapping[str, tuple[Fraction | None, Fraction | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def readings_in_force(source: Source, game: Game) -> tuple[ReadingInForce, ...]:
 def _reading(source: Source, game: Game, name: str, choice: str) -> ReadingInForce:
     reading = source.book.readings[name]
     others = {other: option for other, option in reading.options.items() if other != choice}
-    pays = any(_PAYING & option.set.keys() for option in reading.options.values())
+    pays = any(COMPILED & option.set.keys() for option in reading.options.values())
     return ReadingInForce(
         name,
         cited(reading.clause),
@@ -64,11 +65,20 @@ def _reading(source: Source, game: Game, name: str, choice: str) -> ReadingInFor
 
 def _changes(
     source: Source, game: Game, name: str, other: str
-) -> dict[str, tuple[Fraction, Fraction]]:
+) -> dict[str, tuple[Fraction | None, Fraction | None]]:
     layout = game.id.rpartition("/")[2]
-    then = compile_layout(source, layout, {**game.readings, name: other})
+    now = game.boxes
+    then = compile_layout(source, layout, {**game.readings, name: other}).boxes
     return {
-        box.id: (box_figures(box).edge, box_figures(then.boxes[box.id]).edge)
-        for box in game.boxes.values()
-        if box.id in then.boxes and box.lines != then.boxes[box.id].lines
+        box_id: (_edge(now.get(box_id)), _edge(then.get(box_id)))
+        for box_id in dict.fromkeys([*now, *then])
+        if _lines(now.get(box_id)) != _lines(then.get(box_id))
     }
+
+
+def _edge(box: Box | None) -> Fraction | None:
+    return box_figures(box).edge if box else None
+
+
+def _lines(box: Box | None) -> object:
+    return (box.lines, box.throws) if box else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from threedice.errors import InvalidInput
 from threedice.money import Amount
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ class Settled:
 
 def settle(game: Game, roll: Roll, bets: Mapping[str, Amount]) -> list[Settled]:
     """Settle bets on a roll, in the order they were given."""
+    for box_id, stake in bets.items():
+        if type(stake) is not int or stake < 1:
+            raise InvalidInput(f"a stake of {stake!r} on {box_id}; stake a whole number above zero")
     return [_settled(game, roll, box_id, stake) for box_id, stake in bets.items()]
 
 

@@ -185,7 +185,10 @@ def _reading(each: ReadingInForce) -> str:
 
 
 def _alternative(other: Alternative) -> str:
-    changes = "; ".join(f"{box} from {now} to {then}" for box, (now, then) in other.edges.items())
+    changes = "; ".join(
+        f"{box} from {now or 'not offered'} to {then or 'not offered'}"
+        for box, (now, then) in other.edges.items()
+    )
     effect = f"House edge: {changes}." if changes else "No house edge changes."
     return f"<div class='other'>Or {escape(other.name)}: {escape(other.says)} {effect}</div>"
 

@@ -180,7 +180,7 @@ def _way(
             f"{when!r} cannot speak of {len(of)} {word.speaks_of}",
             f"give {_how_many(word.how_many)} in of, or let the wager select them",
         )
-    return Way(when=when, of=list(of), unless=condition.unless or "")
+    return Way(when=when, of=sorted(of), unless=condition.unless or "")
 
 
 def _how_many(counts: range) -> str:

@@ -255,6 +255,20 @@ class Chips(Fact, frozen=True, kw_only=True):
     smaller_on_top: bool = False
 
 
+class Detail(Fact, frozen=True, kw_only=True):
+    """What the software has to know of a thing."""
+
+    count: int | None = None
+    offered: int | None = None
+    cover: bool | None = None
+    sealed: bool | None = None
+    attached: bool | None = None
+    activated: list[Literal["mechanically", "electrically", "electronically"]] = []
+    keys: int | None = None
+    entry_keys: int | None = None
+    echo: int | None = None
+
+
 class Equipment(Fact, frozen=True, kw_only=True):
     """A thing the game needs: when it is needed, and the details that matter to the software."""
 
@@ -263,7 +277,7 @@ class Equipment(Fact, frozen=True, kw_only=True):
     needed: Literal["always", "with-non-value-chips", "optional"]
     clause: Citation
     what: str = ""
-    detail: dict[str, bool | int | str | list[str]] = {}
+    detail: Detail = Detail()
 
 
 class Check(Fact, frozen=True, kw_only=True):

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from threedice.rulebook.place import Place
     from threedice.rulebook.schema import Block, Layout, Legend
 
-_HOLE = re.compile(r"\{(?:([1-4])(:word)?|([ab])([1-3])?)\}")
+_HOLE = re.compile(r"\{(?:([1-4])(:word)?|([ab])([1-3])?(:zh)?)\}")
+_DIGITS = "〇一二三四五六七八九"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +130,36 @@ def _filled(text: str, box: Box, faces: Faces) -> str:
     """Fill {1}, {1:word}, {a} and {b2} in a text of the felt; a hole with nothing for it stays."""
 
     def fill(hole: re.Match[str]) -> str:
-        part, word, side, line = hole.groups()
+        part, word, side, line, chinese = hole.groups()
         try:
             if side:
-                return str(getattr(box.lines[int(line or 1) - 1].odds, side))
+                number = int(getattr(box.lines[int(line or 1) - 1].odds, side))
+                return numeral(number) if chinese else str(number)
             at = int(part) - 1
             return faces.word(box.parts[at]) if word else box.selection[at]
         except IndexError:
             return hole[0]
 
     return _HOLE.sub(fill, text)
+
+
+def numeral(number: int) -> str:
+    """Write a number below a thousand as a felt does in Chinese.
+
+    >>> numeral(1), numeral(12), numeral(31), numeral(180), numeral(105)
+    ('一', '十二', '三十一', '一百八十', '一百〇五')
+    """
+    hundreds, rest = divmod(number, 100)
+    tens, ones = divmod(rest, 10)
+    if hundreds > 9:
+        return str(number)
+    if hundreds:
+        linked = _DIGITS[0] if rest and not tens else ""
+        few = numeral(rest) if tens != 1 else f"一{numeral(rest)}"
+        return f"{_DIGITS[hundreds]}百{linked}{few if rest else ''}"
+    if tens:
+        return f"{'' if tens == 1 else _DIGITS[tens]}十{_DIGITS[ones] if ones else ''}"
+    return _DIGITS[ones]
 
 
 def _pictured(box: Box) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ hash; a Game can be rebuilt from those bytes alone.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
@@ -15,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from threedice.dice import NO_ROLL, ROLLS, Roll, RollSet, beginning_with, contains
+from threedice.dice import (
+    NO_ROLL,
+    ROLLS,
+    Roll,
+    RollSet,
+    as_known,
+    as_roll,
+    beginning_with,
+    contains,
+)
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Odds
 from threedice.rulebook.conditions import VOCABULARY, meaning
@@ -24,7 +34,7 @@ from threedice.rulebook.faces import Faces
 from threedice.rulebook.schema import When
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from threedice.rulebook.felt import Felt
 
@@ -159,7 +169,7 @@ class Game:
     @cached_property
     def canonical(self) -> bytes:
         """The facts as bytes: sorted keys, no labels, no geometry."""
-        return msgspec.json.encode(_plain(self.facts), order="sorted")
+        return msgspec.json.encode(plain(self.facts, defaults=False), order="sorted")
 
     @cached_property
     def hash(self) -> str:
@@ -198,7 +208,7 @@ class Game:
     def box(self, box_id: str) -> Box:
         """Return a box by its id."""
         if box_id not in self.boxes:
-            raise UnknownName(f"box on {self.id}", box_id, self.boxes)
+            raise UnknownName(f"box on {self.id}", box_id, self.boxes, _alike(box_id, self.boxes))
         return self.boxes[box_id]
 
     def roll(self, names: Iterable[str]) -> Roll:
@@ -207,26 +217,27 @@ class Game:
 
     def winning(self, roll: Roll) -> tuple[str, ...]:
         """Return the boxes that a roll wins, in the order of `boxes`."""
+        roll = as_roll(roll)
         return tuple(
             box.id for box in self.boxes.values() if box.throws == 1 and contains(box.wins, roll)
         )
 
     def cell(self, box_id: str, roll: Roll) -> Cell:
         """Return what a box does on a roll, and under which clauses."""
-        box = self.box(box_id)
+        box, roll = self.box(box_id), as_roll(roll)
         if box.throws > 1:
             raise InvalidInput(f"{box_id} is settled over {box.throws} throws, not by one roll")
         odds = next((line.odds for line in box.lines if contains(line.rolls, roll)), None)
         net = int(odds.ratio * self.unit) if odds else -self.unit
         return Cell(box_id, net, odds, box.clauses_on(roll))
 
-    def conclusive(self, known: tuple[int, ...]) -> Conclusive:
+    def conclusive(self, known: Sequence[int]) -> Conclusive:
         """Return the boxes that have won or lost in every roll still possible.
 
         A bet over several throws is lost by this one at the earliest, and won by none before its
         last, which only the table knows.
         """
-        possible = beginning_with(known)
+        possible = beginning_with(as_known(known))
         certain = {box.id: possible & ~box.wins == 0 for box in self.boxes.values()}
         hopeless = (box.id for box in self.boxes.values() if possible & box.wins == 0)
         won = (box.id for box in self.boxes.values() if certain[box.id] and box.throws == 1)
@@ -234,7 +245,7 @@ class Game:
 
     def call(self, roll: Roll) -> str:
         """Return the dealer's call of a result, faces in order and then the total."""
-        manner = self.facts.call
+        manner, roll = self.facts.call, as_roll(roll)
         how = {1: "{face}", 2: manner.double, 3: manner.triple}
         parts = [
             how[roll.count(face)].format(face=self.faces.name(face)) for face in sorted(set(roll))
@@ -244,25 +255,45 @@ class Game:
         return ", ".join(parts)
 
 
-def _plain(value: Any) -> Any:
-    """Return facts as plain data, less labels and less what is left at its default.
+def _alike(box_id: str, boxes: Iterable[str]) -> list[str]:
+    """Return the boxes with the same selection in another order or in other letters."""
+    asked = sorted(re.split("[:-]", box_id.lower()))
+    return [box for box in boxes if sorted(re.split("[:-]", box)) == asked]
 
-    Leaving defaults out keeps the hash of a game when a later version adds an optional key.
+
+_UNORDERED = {"activated", "applies_to", "by", "clause", "displayed", "kinds", "pays", "roles",
+              "rule", "supervised_by"}  # fmt: skip
+"""Fields whose lists say the same in any order."""
+
+
+def plain(value: Any, *, defaults: bool = True) -> Any:
+    """Return facts as plain data without labels, with or without what is left at its default.
+
+    The hash leaves defaults out, so that it stays when a later version adds an optional key.
     """
     if isinstance(value, Fact):
-        told = (name for name in value.__struct_fields__ if name not in value.LABELS)
-        told_values = {name: getattr(value, name) for name in told}
-        defaults = _defaults(type(value))
         return {
-            name: _plain(each)
-            for name, each in told_values.items()
-            if name not in defaults or each != defaults[name]
+            name: _sorted(name, plain(each, defaults=defaults))
+            for name, each in _told(value)
+            if defaults or _defaults(type(value)).get(name, _REQUIRED) != each
         }
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: plain(each, defaults=defaults) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each, defaults=defaults) for each in value]
     return value
+
+
+_REQUIRED = object()
+
+
+def _told(fact: Fact) -> Iterator[tuple[str, Any]]:
+    names = (name for name in fact.__struct_fields__ if name not in fact.LABELS)
+    return ((name, getattr(fact, name)) for name in names)
+
+
+def _sorted(name: str, value: Any) -> Any:
+    return sorted(value) if name in _UNORDERED and isinstance(value, list) else value
 
 
 @cache

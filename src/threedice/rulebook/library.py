@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from threedice.rulebook.game import Game
     from threedice.rulebook.schema import Option, Rulebook
 
-_COMPILED = {"dice", "wagers", "pay_tables", "layouts"}
+COMPILED = {"dice", "wagers", "pay_tables", "layouts"}
 """The tables of a rulebook on which its boxes and felts depend."""
 
 
@@ -40,7 +40,7 @@ def load(name: str, readings: Mapping[str, str] | None = None) -> Game:
     """
     book_name, layout = split(name)
     if not book_name.endswith(".toml") and book_name not in shipped_ids():
-        raise UnknownName("game", book_name, shipped_games())
+        raise UnknownName("game", name, shipped_games())
     opened = _opened(book_name)
     if layout is None and len(opened.games) == 1:
         layout = next(iter(opened.games))
@@ -93,7 +93,7 @@ def _open(name: str) -> _Opened:
     check_conduct(source.book, boxes, file)
 
     def check(book: Rulebook, option: Option) -> None:
-        if _COMPILED & option.set.keys():
+        if COMPILED & option.set.keys():
             check_offers(book, file)
             for layout in book.layouts:
                 compile_game(book, layout, {}, file)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from threedice.errors import RulebookError, UnknownName, did_you_mean, nearest
 from threedice.rulebook.citing import check_citations
-from threedice.rulebook.conduct import cited
+from threedice.rulebook.conduct import Conduct, cited
 from threedice.rulebook.extending import ABSENT, at, leaves, merged
 from threedice.rulebook.place import Place, key_text
 from threedice.rulebook.schema import Rulebook
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from threedice.rulebook.schema import Option, Reading
+
+
+_SETTABLE = {*Conduct.__struct_fields__, "dice", "wagers", "pay_tables", "layouts"}
 
 
 def chosen_readings(source: Source, layout: str, choices: Mapping[str, str]) -> dict[str, str]:
@@ -107,6 +110,9 @@ def _check_options(
 def _check_option(
     source: Source, option: Option, here: Place, check: Callable[[Rulebook, Option], None]
 ) -> None:
+    for key in option.set:
+        if key not in _SETTABLE:
+            raise here.error(f"{key} is not for a reading to set", "set how the game is played")
     for path, _ in leaves(option.set):
         if at(source.data, path) is ABSENT:
             raise here.error(f"there is no key {key_text(path)} to set", "name a key of this file")

@@ -39,6 +39,7 @@ class Source:
     data: Data
     book: Rulebook
     origin: Mapping[str, str]
+    shipped: bool
 
 
 @cache
@@ -113,7 +114,7 @@ def _built(data: Data, file: str, folder: Path | None, chain: tuple[str, ...]) -
         whole = _with_geometry(own, file, folder, chain)
     book = convert(whole, Rulebook, file)
     check_citations(book, clauses_of, file)
-    return Source(file, whole, book, _origins(book, own, parent))
+    return Source(file, whole, book, _origins(book, own, parent), folder is None)
 
 
 def _origins(book: Rulebook, own: Data, parent: Source | None) -> dict[str, str]:

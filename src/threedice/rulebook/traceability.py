@@ -47,13 +47,17 @@ def trace(source: Source) -> list[ClauseTrace]:
             clause,
             source.origin[number],
             tuple(data.get(number, [])),
-            _tests(number, source.book.id, source.origin[number]),
+            _tests(number, source),
         )
         for number, clause in source.book.clauses.items()
     ]
 
 
-def _tests(number: str, *books: str) -> tuple[str, ...]:
+def _tests(number: str, source: Source) -> tuple[str, ...]:
+    """Return the tests that show a clause of a shipped book; nobody has tested a user's."""
+    if not source.shipped:
+        return ()
+    books = (source.book.id, source.origin[number])
     cited = (
         test for book in dict.fromkeys(books) for test in cited_by().get(f"{book} {number}", [])
     )
