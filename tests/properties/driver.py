@@ -6,11 +6,13 @@ Everything is drawn from one seeded generator, so that a seed and a number of st
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from tests.oracle import brute_force as oracle
 from threedice.cases.script import plain_limits
+from threedice.dice import index
 from threedice.ledger import Balances, postings
 from threedice.rulebook.conduct import IrregularityName, Role
 from threedice.table import Refusal, TableState, decide, evolve, replay
@@ -48,8 +50,10 @@ class Driven:
 
     def step(self) -> None:
         """Ask one thing of the table and check what must hold."""
-        ordinary = self.random.random() < 0.7
-        command = self.ordinary() if ordinary else self.arbitrary()
+        chance = self.random.random()
+        command = self.rare() if chance < 0.2 else None
+        if command is None:
+            command = self.ordinary() if chance < 0.8 else self.arbitrary()
         before = repr(self.state)
         try:
             events = decide(self.game, self.state, command)
@@ -102,7 +106,7 @@ class Driven:
                 bet.total
                 for spot, at in state.round.bets.items()
                 for bet in at.values()
-                if oracle.net(self.game.id, box_of(spot), roll, self.game.readings) < 0
+                if self.net(spot, roll) < 0
             )
         return laid + (state.shooter.stake if state.shooter else 0)
 
@@ -125,18 +129,22 @@ class Driven:
                 assert returned == staked
             case happened.WinnersPaid():
                 for spot, _, stake, winnings in event.bets:
-                    net = oracle.net(self.game.id, box_of(spot), event.dice, self.game.readings)
-                    assert winnings == net * stake > 0
-                self.check_played(event.dice)
+                    assert winnings == self.net(spot, event.dice) * stake > 0
+                self.check_played()
             case happened.LosersCollected() if state.round and state.round.result:
                 for spot, _, _ in event.bets:
-                    roll = state.round.result
-                    net = oracle.net(self.game.id, box_of(spot), roll, self.game.readings)
-                    assert net < 0
+                    assert self.net(spot, state.round.result) < 0
             case _:
                 pass
 
-    def check_played(self, _dice: tuple[int, int, int]) -> None:
+    def net(self, spot: str, roll: tuple[int, int, int]) -> Fraction:
+        """Return what the documents say a unit on a spot brings; of a user's game, its matrix."""
+        if self.game.id in oracle.GAMES:
+            readings = self.game.readings
+            return Fraction(oracle.net(self.game.id, box_of(spot), roll, readings))
+        return Fraction(self.game.payoffs[box_of(spot)][index(roll)], self.game.unit)
+
+    def check_played(self) -> None:
         """No spot plays more than is permitted, but for exempt stakes and the minimum's floor."""
         policy, state = self.game.facts.limits, self.state
         if policy.maximum.scope != "box" or policy.pro_rata is None or state.limits is None:
@@ -170,18 +178,20 @@ class Driven:
         return self.random.choice(self.game.ends.get(box, ("",)))
 
     def dice(self) -> tuple[int, int, int]:
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.2:
             face = self.random.randint(1, 6)
             return (face, face, face)
         roll = self.random.randint
+        if self.game.facts.shooter and self.random.random() < 0.85:
+            return (1, roll(1, 6), roll(1, 6))
         return (roll(1, 6), roll(1, 6), roll(1, 6))
 
     def limits(self) -> TableLimits:
-        least = self.random.choice([5, 10, 50])
+        least = self.random.choice([5, 10, 50] if self.game.unit == 1 else [100])
         most = self.random.choice([100, 300, 1000])
         limits = plain_limits(self.game, least, most, self.random.choice([50, 200, 2000]))
         if self.random.random() < 0.2:
-            limits.boxes[self.box()] = Range(5, 200)
+            limits.boxes[self.box()] = Range(least, 200)
         return limits
 
     def ordinary(self) -> AnyCommand:
@@ -190,7 +200,7 @@ class Driven:
         if not state.open:
             return self.open_table()
         missing = [check for check in self.game.facts.opening if check not in state.checks]
-        if missing:
+        if missing and self.random.random() < 0.6:
             return asked.PassCheck(by=self.actor("supervisor"), check=missing[0])
         if state.locked and self.random.random() < 0.5:
             return asked.ReleaseTable(by=self.actor("supervisor"), reason="mended")
@@ -227,7 +237,8 @@ class Driven:
         thrower = Actor(id=shooter.player, role="shooter") if shooter else by
         if step == "throw" and "shooter" not in self.game.facts.procedure.steps["throw"].by:
             thrower = by
-        if step == "close-betting" and self.game.facts.shooter and shooter and not shooter.stake:
+        must_bet = step == "close-betting" and self.game.facts.shooter is not None
+        if must_bet and shooter and not shooter.stake and self.random.random() < 0.7:
             return asked.PlaceBet(by=thrower, player=shooter.player, box="shooter", amount=50)
         current = self.state.round
         makers: dict[StepName, Callable[[], AnyCommand]] = {
@@ -249,13 +260,14 @@ class Driven:
     def enter(self, current: Any) -> AnyCommand:
         by = self.actor("dealer")
         called = current.called or (1, 1, 1)
-        if current.keys == list(called) or (len(current.keys) == 3 and self.random.random() < 0.1):
+        if current.keys == list(called) or (len(current.keys) == 3 and self.random.random() < 0.4):
             return asked.PressEnter(by=by)
         return asked.PressKey(by=by, key=called[len(current.keys) % 3])
 
     def light(self, current: Any) -> AnyCommand:
         by = self.actor("dealer")
-        if current.result and sorted(current.result) != sorted(current.called):
+        unequal = current.result and sorted(current.result) != sorted(current.called)
+        if unequal and self.random.random() < 0.7:
             supervisor = self.actor("supervisor")
             return asked.AmendResult(by=by, dice=current.called, approved_by=supervisor)
         return asked.Illuminate(by=by, correct=self.random.random() < 0.9)
@@ -332,6 +344,128 @@ class Driven:
             amount=self.amount(),
             manner=manner,
         )
+
+    def rare(self) -> AnyCommand | None:
+        """Return something that seldom happens and is possible, or nearly, just now."""
+        makers = [
+            *self.rare_at_table(),
+            *(self.rare_in_round(self.state.round) if self.state.round else []),
+            *(self.rare_with_shooter() if self.game.facts.shooter else []),
+        ]
+        return self.random.choice(makers)() if makers else None
+
+    def rare_at_table(self) -> list[Callable[[], AnyCommand]]:
+        state, random = self.state, self.random
+        dealer, supervisor = self.actor("dealer"), self.actor("supervisor")
+        makers: list[Callable[[], AnyCommand]] = []
+        if not state.open:
+            return [lambda: asked.OpenBetting(by=dealer), lambda: self.buy_in("ann")]
+        if state.settled and "dice-damaged" in self.game.facts.irregularities:
+            makers.append(
+                lambda: asked.Report(
+                    by=supervisor,
+                    irregularity="dice-damaged",
+                    rounds=[random.choice(sorted(state.settled))],
+                    approved_by=self.actor("shift-manager"),
+                )
+            )
+        if state.reversed:
+            makers.append(
+                lambda: asked.Report(
+                    by=supervisor,
+                    irregularity="dice-damaged",
+                    rounds=[random.choice(sorted(state.reversed))],
+                    approved_by=self.actor("shift-manager"),
+                )
+            )
+        if "non-value" in self.game.facts.chips.kinds and state.seats:
+            player = random.choice(list(state.seats))
+            seat = state.seats[player]
+            value = random.choice([25 if seat.stack % 25 == 0 else 5, 7])
+            makers += 4 * [
+                lambda: asked.TakeColour(
+                    by=dealer, player=player, value=value, colour=random.choice("rgb")
+                )
+            ]
+            makers.append(lambda: asked.ColourUp(by=dealer, player=player))
+        if state.locked:
+            makers.append(self.next_step)
+            makers.append(lambda: asked.ReleaseTable(by=supervisor, reason=""))
+        makers.append(
+            lambda: asked.SetLimits(by=supervisor, limits=self.limits(), approved_by=supervisor)
+        )
+        return makers  # fmt: skip
+
+    def rare_in_round(self, current: Any) -> list[Callable[[], AnyCommand]]:
+        random = self.random
+        dealer, supervisor = self.actor("dealer"), self.actor("supervisor")
+        makers: list[Callable[[], AnyCommand]] = []
+        if current.result:
+            wanted = random.choice([current.result, self.dice(), (1, 2, 9)])
+            makers += 3 * [
+                lambda: asked.AmendResult(by=dealer, dice=wanted, approved_by=supervisor)
+            ]
+        if current.called and not current.result:
+            makers += 3 * [lambda: asked.PressEnter(by=dealer)]
+        if current.result and sorted(current.result) != sorted(current.called):
+            makers += 9 * [lambda: asked.Illuminate(by=dealer)]
+        if "collect-losers" in current.done:
+            makers += 3 * [lambda: asked.CloseTable(by=supervisor)]
+        if "throw" in current.done and not current.result:
+            makers += 9 * [lambda: asked.Report(by=dealer, irregularity="dice-not-flat")]
+        known = [random.randint(1, 6) for _ in range(random.randint(1, 3))]
+        makers.append(lambda: asked.Report(by=dealer, irregularity="interruption", known=known))
+        makers.append(lambda: asked.Report(by=dealer, irregularity="interruption", known=[9]))
+        if current.moved:
+            (player, spot, to_spot), amount = random.choice(list(current.moved.items()))
+            makers += 20 * [
+                lambda: asked.PutBack(
+                    by=supervisor,
+                    player=player,
+                    box=box_of(to_spot),
+                    to_box=box_of(spot),
+                    amount=amount or 5,
+                )
+            ]
+        called = [
+            (spot, player)
+            for spot, bets in current.bets.items()
+            for player, bet in bets.items()
+            if any(each.manner == "call" for each in bet.placements)
+        ]
+        if called:
+            at, who = random.choice(called)
+            makers += 4 * [
+                lambda: asked.PutBack(
+                    by=supervisor, player=who, box=box_of(at), to_box=self.box(), amount=5
+                )
+            ]
+        return makers  # fmt: skip
+
+    def rare_with_shooter(self) -> list[Callable[[], AnyCommand]]:
+        shooter, random = self.state.shooter, self.random
+        dealer = self.actor("dealer")
+        makers: list[Callable[[], AnyCommand]] = [
+            lambda: asked.ChooseDice(by=self.actor("shooter", self.player()), dice=[1, 2, 3]),
+            lambda: asked.OfferDice(by=dealer, player=self.player()),
+            lambda: asked.PlaceBet(by=self.actor("shooter", self.player()), player=self.player(),
+                                   box="shooter", amount=50),
+            lambda: asked.WithdrawBet(by=dealer, player=self.player(), box="shooter", amount=5),
+        ]  # fmt: skip
+        if shooter:
+            by = self.actor("shooter", shooter.player)
+            dice = random.choice([[1, 1, 2], [1, 2], [1, 2, 9]])
+            other = self.actor("shooter", self.player())
+            current = self.state.round
+            choosing = current and current.done == {"offer-dice"}
+            makers += (9 if choosing else 0) * [lambda: asked.ChooseDice(by=other, dice=[1, 2, 3])]
+            makers += (9 if choosing else 1) * [lambda: asked.ChooseDice(by=by, dice=dice)]
+            makers.append(
+                lambda: asked.PlaceBet(
+                    by=by, player=shooter.player, box="shooter", amount=random.choice([5, 50, 5000])
+                )
+            )
+        return makers
 
     def arbitrary(self) -> AnyCommand:
         """Return anything at all, by anybody."""

@@ -17,6 +17,7 @@ from threedice.table.rules import (
     spot_of,
 )
 from threedice.table.state import box_of
+from threedice.table.terms import step_of
 
 if TYPE_CHECKING:
     from threedice.rulebook import Box, Game
@@ -78,13 +79,16 @@ def _need_amount(state: TableState, seat: Seat, box: Box, amount: int) -> None:
     chip = seat.colour_value or state.chips[0]
     if amount < 1 or amount % chip:
         raise refuse("bet/amount", amount=amount, chip=chip)
-    for line in box.lines:
-        winnings, rest = divmod(amount * line.odds.a, line.odds.b)
-        if rest or winnings % state.chips[0]:
-            chip = state.chips[0]
-            raise refuse("bet/not-payable", box.pays, amount=amount, odds=str(line.odds), chip=chip)
+    _need_payable(state, box, amount)
     if amount > seat.stack:
         raise refuse("bet/stack", amount=amount, stack=seat.stack)
+
+
+def _need_payable(state: TableState, box: Box, amount: int) -> None:
+    """Refuse an amount that the odds of a box cannot pay exactly in chips."""
+    step = step_of(box, state.chips)
+    if amount % step:
+        raise refuse("bet/not-payable", box.pays, amount=amount, step=step)
 
 
 def _need_room(game: Game, state: TableState, spot: Spot, command: asked.PlaceBet) -> None:
@@ -172,6 +176,7 @@ def _need_withdrawable(game: Game, state: TableState, spot: Spot, bet: Bet, amou
     rest, chip = bet.total - amount, state.chips[0]
     if amount % chip:
         raise refuse("bet/amount", amount=amount, chip=chip)
+    _need_payable(state, game.boxes[box_of(spot)], rest)
     minimum = game.facts.limits.minimum
     limits = limits_of(state).of(box_of(spot))
     if state.mode == "refuse" and minimum.scope == "player" and 0 < rest < limits.minimum:
@@ -213,6 +218,10 @@ def move_chips(game: Game, state: TableState, command: asked.MoveChips) -> list[
     spot, to_spot = _need_unsettled(game, state, command)
     need_role(command.by, STAFF)
     _need_bet(state.current, spot, command.player, command.amount)
+    if command.amount % state.chips[0]:
+        raise refuse("bet/amount", amount=command.amount, chip=state.chips[0])
+    for box in (command.box, command.to_box):
+        _need_payable(state, game.boxes[box], command.amount)
     return [
         happened.ChipsMoved(
             player=command.player,
@@ -258,6 +267,8 @@ def _need_unsettled(
     current = state.round
     if current is None or positions.fixed_at in current.done:
         raise refuse("bet/position-fixed", positions.clause)
-    need_box(game, command.box)
-    need_box(game, command.to_box)
+    rule = game.facts.shooter
+    for box in (need_box(game, command.box), need_box(game, command.to_box)):
+        if rule and box.id == rule.box:
+            raise refuse("shooter/only", rule.clause)
     return spot_of(game, command.box, ""), spot_of(game, command.to_box, "")

@@ -129,9 +129,7 @@ def uncover(game: Game, state: TableState, command: asked.Uncover) -> list[AnyEv
 def offer_dice(game: Game, state: TableState, command: asked.OfferDice) -> list[AnyEvent]:
     """Offer a player the dice, unless somebody's series goes on."""
     need_open(state)
-    step = need_step(game, state, "offer-dice", command.by)
-    if state.shooter and state.shooter.stake:
-        raise refuse("shooter/series", step.clause)
+    need_step(game, state, "offer-dice", command.by)
     if command.player not in state.seats:
         raise refuse("player/unknown", player=command.player)
     return [*started(game, state), happened.DiceOffered(player=command.player)]

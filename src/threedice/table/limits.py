@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from threedice.rulebook.conduct import cited
 from threedice.table.state import box_of
+from threedice.table.terms import step_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -128,24 +129,23 @@ class Rejection:
 def rejections(game: Game, state: TableState, spot: Spot) -> list[Rejection]:
     """Return whose excess on a spot goes back: the last placement first.
 
-    A placement trimmed below the minimum goes back whole; amounts stay multiples of the smallest
-    chip.
+    A placement trimmed below the minimum goes back whole; what stays can still be paid in chips.
     """
     if game.facts.limits.maximum.scope == "box":
         excess = shared_excess(game, state, spot)[0]
-        return _last_first(state, spot, state.current.bets.get(spot, {}), excess)
+        return _last_first(game, state, spot, state.current.bets.get(spot, {}), excess)
     most = limits_of(state).of(box_of(spot)).maximum
     return [
         each
         for player, bet in state.current.bets.get(spot, {}).items()
-        for each in _last_first(state, spot, {player: bet}, max(bet.total - most, 0))
+        for each in _last_first(game, state, spot, {player: bet}, max(bet.total - most, 0))
     ]
 
 
 def _last_first(
-    state: TableState, spot: Spot, bets: Mapping[PlayerId, Bet], excess: int
+    game: Game, state: TableState, spot: Spot, bets: Mapping[PlayerId, Bet], excess: int
 ) -> list[Rejection]:
-    chip = state.chips[0]
+    step = step_of(game.boxes[box_of(spot)], state.chips)
     minimum = limits_of(state).of(box_of(spot)).minimum
     left = {player: bet.total for player, bet in bets.items()}
     placed = sorted(
@@ -160,7 +160,7 @@ def _last_first(
     for number, player, amount in placed:
         if excess <= 0:
             break
-        goes = min(amount, -(-excess // chip) * chip)
+        goes = min(amount, -(-excess // step) * step)
         if left[player] - goes < minimum:
             goes = amount
         left[player] -= goes

@@ -29,7 +29,7 @@ TEXTS: Final[dict[str, str]] = {
     "bet/unknown-box": "there is no box {box} on this layout; the nearest are {nearest}",
     "bet/unknown-area": "box {box} has no area {area}; it has {areas}",
     "bet/amount": "{amount} cannot be staked in chips of {chip}",
-    "bet/not-payable": "{amount} at {odds} cannot be paid in chips of {chip}",
+    "bet/not-payable": "{amount} cannot be paid exactly; stake multiples of {step}",
     "bet/stack": "{amount} is more than the {stack} in the stack",
     "bet/over-maximum": "{amount} is more than fits: {room} of {maximum}",
     "bet/under-minimum": "a bet of {total} is under the minimum of {minimum}",

@@ -65,6 +65,8 @@ def need_step(game: Game, state: TableState, step: StepName, actor: Actor) -> St
     if rule is None:
         raise refuse("step/not-in-rulebook", game.facts.procedure.clause, step=step)
     need_role(actor, rule.by, rule.clause)
+    if rule.per == "shooter" and in_series(state):
+        raise refuse("shooter/series", rule.clause)
     done = state.round.done if state.round else set()
     if step in done:
         raise refuse("step/already-done", rule.clause, step=step)
@@ -84,8 +86,14 @@ def steps_before(game: Game, state: TableState, step: StepName) -> list[StepName
     order = procedure.order
     early = procedure.steps[step].as_early_as
     before = order[: order.index(early) + 1] if early else order[: order.index(step)]
-    series = state.shooter is not None and state.shooter.stake > 0
-    return [each for each in before if not (series and procedure.steps[each].per == "shooter")]
+    if in_series(state):
+        return [each for each in before if procedure.steps[each].per != "shooter"]
+    return before
+
+
+def in_series(state: TableState) -> bool:
+    """Tell whether a shooter's bet is down, so that the dice are his until it is decided."""
+    return state.shooter is not None and state.shooter.stake > 0
 
 
 def need_betting(game: Game, state: TableState) -> Round:

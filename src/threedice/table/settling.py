@@ -15,6 +15,7 @@ from threedice.table.limits import apportioned, limits_of, permitted
 from threedice.table.refusal import refuse
 from threedice.table.rules import need_open, need_step
 from threedice.table.state import box_of
+from threedice.table.terms import step_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,8 +102,8 @@ def _shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int
             continue
         stakes = {player: bet.total for player, bet in bets.items()}
         minimum = limits.of(box_of(spot)).minimum
-        chip = state.chips[0]
-        shares = apportioned(policy.pro_rata.method, stakes, allowed, minimum, chip)
+        step = step_of(game.boxes[box_of(spot)], state.chips)
+        shares = apportioned(policy.pro_rata.method, stakes, allowed, minimum, step)
         for player, stake in stakes.items():
             if shares[player] != stake:
                 yield spot, player, stake, shares[player]

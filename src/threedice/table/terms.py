@@ -5,6 +5,7 @@ They arrive in commands and stay in events; `limits` and `betting` apply them.
 
 from __future__ import annotations
 
+from math import lcm
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from threedice.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
-    from threedice.rulebook import Game
+    from threedice.rulebook import Box, Game
 
 Mode = Literal["refuse", "record"]
 """An electronic table refuses what breaks a limit; chips on felt are recorded as they lie."""
@@ -42,6 +43,14 @@ class TableLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.families[box.partition(":")[0]]
 
 
+def step_of(box: Box, chips: list[int]) -> int:
+    """Return the step in which a box can be staked so that every win is paid exactly in chips.
+
+    The smallest chip, but where odds such as 19 to 20 ask for more.
+    """
+    return chips[0] * lcm(*(line.odds.ratio.denominator for line in box.lines))
+
+
 def check_chips(chips: list[int]) -> None:
     """Refuse denominations in which not every multiple of the smallest can be made."""
     if not chips or chips != sorted(set(chips)) or chips[0] < 1:
@@ -57,18 +66,17 @@ def check_limits(limits: TableLimits, game: Game, chips: list[int]) -> None:
     for name in limits.families:
         if name not in families:
             raise UnknownName(f"family on {game.id}", name, sorted(families))
-    for box in limits.boxes:
-        game.box(box)
-    for box in game.boxes:
-        if box not in limits.boxes and box.partition(":")[0] not in limits.families:
-            raise InvalidInput(f"no limits for {box}; give them by its family or for the box")
-    for name, each in {**limits.families, **limits.boxes}.items():
+    for name in limits.boxes:
+        game.box(name)
+    for name in game.boxes:
+        if name not in limits.boxes and name.partition(":")[0] not in limits.families:
+            raise InvalidInput(f"no limits for {name}; give them by its family or for the box")
+    for name, box in game.boxes.items():
+        each, step = limits.of(name), step_of(box, chips)
         if not 0 < each.minimum <= each.maximum:
             raise InvalidInput(f"limits {each.minimum} to {each.maximum} on {name} leave no room")
-        if each.minimum % chips[0] or each.maximum % chips[0]:
-            raise InvalidInput(
-                f"limits on {name} are no multiples of the smallest chip, {chips[0]}"
-            )
+        if each.minimum % step or each.maximum % step:
+            raise InvalidInput(f"limits on {name} are no multiples of {step}, in which it is paid")
     _check_differential(limits, game, chips)
 
 
