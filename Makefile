@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check format bench citations pictures clean
+.PHONY: run test check format bench soak citations pictures playthroughs clean
 
 run: .venv/ready
 	@for game in sg-rws-tai-sai-v6/a sg-rws-tai-sai-open-cover-v5/c nz-tai-sai-2008/2 triple-dice/mat \
@@ -31,6 +31,12 @@ bench: .venv/ready
 
 citations: .venv/ready
 	$(BIN)/pytest --collect-only --quiet --write-citations=src/threedice/rulebooks/citations.json
+
+playthroughs: .venv/ready
+	$(BIN)/python -m tests.playthroughs.regenerate
+
+soak: .venv/ready
+	THREEDICE_STEPS=$${THREEDICE_STEPS:-10000000} $(BIN)/pytest -q tests/properties/test_table.py
 
 pictures: .venv/ready
 	$(BIN)/python docs/pictures.py

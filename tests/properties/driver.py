@@ -165,7 +165,7 @@ class Driven:
         return self.random.choice(PLAYERS)
 
     def amount(self) -> int:
-        return self.random.choice([5, 10, 25, 50, 100, 300, 700])
+        return self.random.choice([5, 10, 25, 50, 100, 300, 700, 700])
 
     def box(self) -> str:
         favourites = ["big", "small", "odd", "even", "single:crown", "red", "single:1"]

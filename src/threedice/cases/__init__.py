@@ -4,6 +4,6 @@ A TOML file of cases -> `script` (lines in plain words -> commands) -> `run` (co
 table, what came out against what was expected).
 """
 
-from threedice.cases.run import Case, Outcome, read_cases, run_case, shipped_cases
+from threedice.cases.run import Case, Outcome, read_cases, run_case, shipped_cases, told
 
-__all__ = ["Case", "Outcome", "read_cases", "run_case", "shipped_cases"]
+__all__ = ["Case", "Outcome", "read_cases", "run_case", "shipped_cases", "told"]

@@ -13,9 +13,11 @@ from threedice.cases.script import Scene, commands_of, plain_limits
 from threedice.errors import InvalidInput, RulebookError, ThreediceError
 from threedice.ledger import Balances, postings
 from threedice.rulebook import Game, load
+from threedice.rulebook.conduct import cited
 from threedice.table import Refusal, TableState, decide, evolve
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.table.prose import tell
 from threedice.table.terms import Mode, Range
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class Outcome:
     case: Case
     events: list[AnyEvent] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
+    stacks: dict[str, int] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -101,8 +104,18 @@ def run_case(case: Case) -> Outcome:
         outcome.differences.append(f"stopped: {error}")
         return outcome
     outcome.events = table.events
+    outcome.stacks = {player: seat.stack for player, seat in table.state.seats.items()}
     outcome.differences += _compare(case, table.state)
     return outcome
+
+
+def told(outcome: Outcome) -> str:
+    """Return a case as prose: its name, what happened, and what everyone ended up with."""
+    game = load(outcome.case.game, outcome.case.readings)
+    clauses = ", ".join(cited(outcome.case.clause))
+    ends = [f"In the end {player} has {stack}." for player, stack in outcome.stacks.items()]
+    lines = [f"{outcome.case.name} ({clauses})", "", *tell(game, outcome.events), *ends]
+    return "\n".join(lines) + "\n"
 
 
 class _Table:

@@ -185,9 +185,12 @@ def cases(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="FILE...", help="Files of cases; ours without.")
     ] = None,
+    tell: Annotated[
+        bool, typer.Option("--tell", help="Tell what happens in each case, as prose.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Play cases and show where they come out otherwise."""
     from threedice.cli import cases as command
 
-    raise typer.Exit(command.run(files or [], as_json))
+    raise typer.Exit(command.run(files or [], tell, as_json))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.cases import Outcome, read_cases, run_case, shipped_cases
+from threedice.cases import Outcome, read_cases, run_case, shipped_cases, told
 from threedice.cli.output import print_heading, print_json, print_line
 from threedice.rulebook.conduct import cited
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run(files: Sequence[Path], as_json: bool) -> int:
+def run(files: Sequence[Path], tell: bool, as_json: bool) -> int:
     """Play the cases of the files, or those shipped; return 1 if any comes out otherwise."""
     chosen = list(files) or shipped_cases()
     outcomes = [(file, run_case(case)) for file in chosen for case in read_cases(file)]
@@ -22,6 +22,8 @@ def run(files: Sequence[Path], as_json: bool) -> int:
         print_json({"cases": [_as_json(file, outcome) for file, outcome in outcomes]})
     else:
         for file, outcome in outcomes:
+            if tell:
+                print_line(told(outcome))
             if not outcome.passed:
                 _print(file, outcome)
         print_line(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")

@@ -8,6 +8,7 @@ from threedice.cli.arguments import read_bets, read_dice, read_game
 from threedice.cli.odds import readings_line
 from threedice.cli.output import print_json, print_line, print_table
 from threedice.maths.settlement import Settled, settle
+from threedice.table.explain import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def _as_json(game: Game, roll: Roll, settled: list[Settled]) -> dict[str, object
                 "net": each.net,
                 "returned": each.returned,
                 "clauses": list(each.clauses),
-                "why": each.why,
+                "why": " ".join(verdict(game, each.box, roll, each.stake)),
             }
             for each in settled
         ],
@@ -74,7 +75,7 @@ def _print(game: Game, roll: Roll, settled: list[Settled]) -> None:
     print_line()
     cited: dict[str, None] = {}
     for each in settled:
-        print_line(f"{each.box}: {each.why} ({', '.join(each.clauses)}).")
+        print_line(f"{each.box}: {' '.join(verdict(game, each.box, roll, each.stake))}")
         cited.update(dict.fromkeys(each.clauses))
     print_line()
     for number in cited:

@@ -31,7 +31,7 @@ def postings(event: AnyEvent) -> list[Posting]:
     return [each for each in _postings(event) if each.amount]
 
 
-def _postings(event: AnyEvent) -> Iterator[Posting]:  # noqa: C901, PLR0912
+def _postings(event: AnyEvent) -> Iterator[Posting]:
     match event:
         case happened.TableOpened():
             yield Posting("vault", "float", event.float_amount)

@@ -48,8 +48,5 @@ def settle(game: Game, roll: Roll, bets: Mapping[str, Amount]) -> list[Settled]:
 
 def _settled(game: Game, roll: Roll, box_id: str, stake: Amount) -> Settled:
     cell = game.cell(box_id, roll)
-    box = game.box(box_id)
     net = cell.odds.winnings(stake) if cell.odds else Amount(-stake)
-    outcome = f"won, paid {cell.odds}" if cell.odds else "lost"
-    why = f"{box.name} wins when {box.meaning}; on {game.call(roll)} it {outcome}"
-    return Settled(box_id, stake, net, cell.odds, why, cell.clauses)
+    return Settled(box_id, stake, net, cell.odds, game.verdict(box_id, roll), cell.clauses)

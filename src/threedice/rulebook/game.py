@@ -231,6 +231,12 @@ class Game:
         net = int(odds.ratio * self.unit) if odds else -self.unit
         return Cell(box_id, net, odds, box.clauses_on(roll))
 
+    def verdict(self, box_id: str, roll: Roll) -> str:
+        """Return in words how a box fared on a roll, and why."""
+        box, odds = self.box(box_id), self.cell(box_id, roll).odds
+        outcome = f"won, paid {odds}" if odds else "lost"
+        return f"{box.name} wins when {box.meaning}; on {self.call(roll)} it {outcome}"
+
     def conclusive(self, known: Sequence[int]) -> Conclusive:
         """Return the boxes that have won or lost in every roll still possible.
 

@@ -5,7 +5,8 @@
 """
 
 from threedice.table.decide import decide
+from threedice.table.explain import BetRef, explain
 from threedice.table.refusal import Refusal
 from threedice.table.state import TableState, evolve, replay
 
-__all__ = ["Refusal", "TableState", "decide", "evolve", "replay"]
+__all__ = ["BetRef", "Refusal", "TableState", "decide", "evolve", "explain", "replay"]

@@ -128,7 +128,7 @@ def replay(events: Iterable[AnyEvent]) -> TableState:
     return state
 
 
-def evolve(state: TableState, event: AnyEvent) -> TableState:  # noqa: C901, PLR0912, PLR0915
+def evolve(state: TableState, event: AnyEvent) -> TableState:
     """Apply an event to the state, in place, and return it."""
     match event:
         case happened.TableOpened():

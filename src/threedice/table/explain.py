@@ -1,0 +1,199 @@
+"""Why a bet was paid what it was paid: the commonest complaint in this trade, answered.
+
+`explain` reads a table's history alone; every number in its words is one that was posted, a limit
+in force, or a term of the sum that is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from threedice.errors import InvalidInput
+from threedice.rulebook.conduct import cited
+from threedice.table import events as happened
+from threedice.table.limits import permitted
+from threedice.table.state import TableState, box_of, evolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from threedice.dice import Roll
+    from threedice.rulebook import Game
+    from threedice.table.events import AnyEvent, Spot
+    from threedice.table.terms import PlayerId
+
+
+@dataclass(frozen=True, slots=True)
+class BetRef:
+    """Which bet: of whom, where, in which round."""
+
+    round: int
+    player: PlayerId
+    spot: Spot
+
+
+@dataclass(slots=True)
+class _Found:
+    """What history says of a bet."""
+
+    number: int = 0
+    staked: list[str] = field(default_factory=list)
+    stake: int = 0
+    share: list[str] = field(default_factory=list)
+    outcome: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+
+def explain(game: Game, history: Iterable[AnyEvent], bet: BetRef) -> list[str]:
+    """Return, line by line, what became of a bet and under which clause."""
+    state, found = TableState(), _Found()
+    for event in history:
+        if isinstance(event, happened.RoundStarted):
+            found.number = event.round
+            found.stake, found.staked = (found.stake, found.staked) if state.standing else (0, [])
+        if found.number == bet.round:
+            _note(game, state, event, bet, found)
+        _note_later(game, event, bet, found)
+        evolve(state, event)
+    lines = [*found.staked, *found.share, *found.outcome, *found.after]
+    if not lines:
+        unit = game.facts.procedure.unit
+        raise InvalidInput(f"{bet.player} had no bet on {bet.spot} in {unit} {bet.round}")
+    return lines
+
+
+def _note(game: Game, state: TableState, event: AnyEvent, bet: BetRef, found: _Found) -> None:
+    """Add what an event of the bet's own round did to it."""
+    match event:
+        case happened.BetPlaced(player=bet.player, spot=bet.spot):
+            found.stake += event.amount
+            how = {"behalf": " by a pit employee", "call": " as a call bet"}.get(event.manner, "")
+            found.staked.append(f"{event.amount} placed on {event.spot}{how}.")
+        case happened.BetWithdrawn(player=bet.player, spot=bet.spot):
+            found.stake -= event.amount
+            found.staked.append(f"{event.amount} withdrawn from {event.spot}.")
+        case happened.BetRejected(player=bet.player, spot=bet.spot):
+            found.stake -= event.amount
+            clause = _limit_clause(game, event.limit)
+            found.staked.append(f"{event.amount} rejected, over the {event.limit} ({clause}).")
+        case happened.ChipsMoved() | happened.ChipsPutBack():
+            _note_move(event, bet, found)
+        case happened.BetsApportioned():
+            for spot, player, stake, plays in event.bets:
+                if (spot, player) == (bet.spot, bet.player):
+                    found.share = _working(game, state, spot, stake, plays)
+                    found.stake = plays
+        case happened.LosersCollected() if state.current.result:
+            if (bet.spot, bet.player, found.stake) in event.bets:
+                found.outcome = verdict(game, bet.spot, state.current.result, found.stake)
+        case happened.WinnersPaid():
+            for spot, player, stake, _ in event.bets:
+                if (spot, player) == (bet.spot, bet.player):
+                    found.outcome = verdict(game, spot, event.dice, stake)
+        case happened.RoundVoided() if found.stake:
+            found.outcome = [_void_line(game, event, found.stake)]
+        case _:
+            _note_shooter(game, event, bet, found)
+
+
+def _note_move(
+    event: happened.ChipsMoved | happened.ChipsPutBack, bet: BetRef, found: _Found
+) -> None:
+    word = "moved" if isinstance(event, happened.ChipsMoved) else "put back"
+    if event.player != bet.player:
+        return
+    if event.spot == bet.spot:
+        found.stake -= event.amount
+        found.staked.append(f"{event.amount} {word} to {event.to_spot}.")
+    if event.to_spot == bet.spot:
+        found.stake += event.amount
+        found.staked.append(f"{event.amount} {word} from {event.spot}.")
+
+
+def _note_shooter(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> None:
+    rule = game.facts.shooter
+    if rule is None or bet.spot != rule.box:
+        return
+    box = game.boxes[rule.box]
+    clauses = ", ".join(dict.fromkeys((*box.rule, *box.pays)))
+    match event:
+        case happened.ShooterAdvanced():
+            found.outcome = [f"Throw {event.throws} of {box.throws} was won; the series goes on."]
+        case happened.ShooterLost():
+            found.outcome = [
+                f"{box.name} wins when {box.meaning}; this throw did not, so {event.stake} is lost "
+                f"({clauses})."
+            ]
+        case happened.ShooterWon():
+            found.outcome = [
+                f"{box.name} won on the last of {box.throws} throws ({clauses}).",
+                f"{event.stake} at {box.lines[0].odds} pays {event.winnings}.",
+            ]
+        case _:
+            pass
+
+
+def _note_later(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> None:
+    """Add what was done about the bet's round after it was settled."""
+    unit = game.facts.procedure.unit
+    match event:
+        case happened.RoundReversed(round=bet.round):
+            found.after.append(
+                f"{unit.capitalize()} {event.round} was voided later: {event.cause}."
+            )
+        case happened.BetCorrected(round=bet.round, player=bet.player):
+            word = "paid" if event.amount > 0 else "taken back"
+            found.after.append(f"{abs(event.amount)} {word} as a correction: {event.reason}.")
+        case _:
+            pass
+
+
+def verdict(game: Game, spot: Spot, roll: Roll, plays: int) -> list[str]:
+    """Return the cell of the payoff matrix in words, and what it pays."""
+    cell = game.cell(box_of(spot), roll)
+    clauses = ", ".join(cell.clauses)
+    lines = [f"{game.verdict(box_of(spot), roll)} ({clauses})."]
+    if cell.odds:
+        winnings = plays * cell.odds.a // cell.odds.b
+        lines.append(f"{plays} at {cell.odds} pays {winnings}; {plays} is handed back.")
+    else:
+        lines.append(f"{plays} is taken.")
+    return lines
+
+
+def _working(game: Game, state: TableState, spot: Spot, stake: int, plays: int) -> list[str]:
+    """Show the sum by which a stake plays in part."""
+    policy = game.facts.limits
+    limits = state.limits
+    if limits is None or policy.pro_rata is None:
+        return []
+    totals = state.current.totals
+    allowed = permitted(game, limits, totals, spot)
+    box = limits.of(box_of(spot))
+    which = "maximum" if allowed == box.maximum else "differential"
+    clauses = ", ".join(cited(policy.pro_rata.clause))
+    others = ", the others giving up what minimums and exemptions add"
+    how = f": {stake} x {allowed} / {totals[spot]}"
+    return [
+        f"The box held {totals[spot]} and may hold {allowed} by its {which}, so the stake of "
+        f"{stake} plays in proportion{how if policy.pro_rata.method == 'floor' else others}, "
+        f"rounded down to chips of {state.chips[0]} and not below the minimum of {box.minimum}.",
+        f"{plays} plays; {stake - plays} is returned ({clauses}).",
+    ]
+
+
+def _void_line(game: Game, event: happened.RoundVoided, stake: int) -> str:
+    unit = game.facts.procedure.unit.capitalize()
+    rule = game.facts.irregularities.get(event.cause)  # type: ignore[call-overload]
+    clauses = ", ".join(cited((rule or game.facts.procedure.void).clause))
+    kept = "stays for the next" if event.bets == "stand" else "is returned"
+    return f"{unit} {event.round} is void, {event.cause} ({clauses}); {stake} {kept}."
+
+
+def _limit_clause(game: Game, limit: str) -> str:
+    policy = game.facts.limits
+    rule = (
+        policy.differential if limit == "differential" and policy.differential else policy.maximum
+    )
+    return ", ".join(cited(rule.clause))

@@ -1,0 +1,1 @@
+"""Golden playthroughs: rounds told as prose, one file a rulebook."""
