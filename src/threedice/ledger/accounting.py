@@ -63,8 +63,8 @@ def account(game: Game, events: Iterable[AnyEvent]) -> Accounts:
             case happened.WinnersPaid():
                 accounts.rounds += 1
                 accounts.rounds_win[event.round] = round_win
-            case happened.RoundReversed():
-                accounts.rounds_win[event.round] = 0
+            case happened.RoundsReversed():
+                accounts.rounds_win.update(dict.fromkeys(event.rounds, 0))
             case _:
                 pass
     return accounts
@@ -84,7 +84,7 @@ def _played(game: Game, event: AnyEvent) -> tuple[int, list[tuple[str, int]]]:
             return -event.winnings, [(shooter.box, event.stake)]
         case happened.ShooterLost() if shooter:
             return event.stake, [(shooter.box, event.stake)]
-        case happened.RoundReversed():
+        case happened.RoundsReversed():
             return -sum(amount for _, amount in event.transfers), []
         case happened.BetCorrected() | happened.RulingMade():
             return -event.amount, []

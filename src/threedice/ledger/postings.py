@@ -75,7 +75,7 @@ def _postings(event: AnyEvent) -> Iterator[Posting]:
         case happened.RoundVoided():
             for _, player, amount in event.returned:
                 yield Posting("layout", stack(player), amount)
-        case happened.RoundReversed():
+        case happened.RoundsReversed():
             owing = dict(event.owing)
             for player, amount in event.transfers:
                 yield from _transfer(player, amount, owing.get(player, 0))

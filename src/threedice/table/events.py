@@ -310,10 +310,10 @@ class RoundVoided(Event, frozen=True, kw_only=True):
     returned: list[Stake]
 
 
-class RoundReversed(Event, frozen=True, kw_only=True):
-    """A settled round was voided; what it paid and took is undone, as far as stacks reach."""
+class RoundsReversed(Event, frozen=True, kw_only=True):
+    """Settled rounds were voided; what they paid and took is undone, as far as stacks reach."""
 
-    round: int
+    rounds: list[int]
     cause: str
     transfers: list[Transfer]
     owing: list[Transfer]
@@ -372,6 +372,6 @@ AnyEvent = (
     | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack
     | DiceOffered | DiceChosen | DiceTumbled | ResultCalled | KeyPressed | ResultEntered
     | ResultAmended | AreasLit | BetsApportioned | LosersCollected | WinnersPaid
-    | ShooterAdvanced | ShooterWon | ShooterLost | RoundVoided | RoundReversed | ThrowRepeated
+    | ShooterAdvanced | ShooterWon | ShooterLost | RoundVoided | RoundsReversed | ThrowRepeated
     | RoundContinued | IrregularityNoted | BetCorrected | RulingMade
 )  # fmt: skip

@@ -138,10 +138,8 @@ def _note_later(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> None
     """Add what was done about the bet's round after it was settled."""
     unit = game.facts.procedure.unit
     match event:
-        case happened.RoundReversed(round=bet.round):
-            found.after.append(
-                f"{unit.capitalize()} {event.round} was voided later: {event.cause}."
-            )
+        case happened.RoundsReversed() if bet.round in event.rounds:
+            found.after.append(f"{unit.capitalize()} {bet.round} was voided later: {event.cause}.")
         case happened.BetCorrected(round=bet.round, player=bet.player):
             word = "paid" if event.amount > 0 else "taken back"
             found.after.append(f"{abs(event.amount)} {word} as a correction: {event.reason}.")

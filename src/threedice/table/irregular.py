@@ -62,9 +62,6 @@ def _void(
 ) -> list[AnyEvent]:
     """Void the round being played; once there is a result, a second person has to agree."""
     _need_round(state, command, rule)
-    before_close = command.irregularity in ("exposed-before-close", "tumbled-before-close")
-    if before_close and "close-betting" in state.current.done:
-        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
     if state.current.result is not None:
         need_second(command.by, command.approved_by, SUPERVISORS, rule.clause)
     if rule.bets == "stand":
@@ -99,9 +96,15 @@ def _throw_again(state: TableState, command: asked.Report, rule: Irregularity) -
 def _interrupted(
     game: Game, state: TableState, command: asked.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Go on if any available bet has conclusively won or lost by what is known, else void."""
-    _need_round(state, command, rule)
-    known = tuple(command.known)
+    """Go on if any available bet has conclusively won or lost by what is known, else void.
+
+    A result that was called is known whatever the report leaves out: software may not void dice
+    that lie on the table.
+    """
+    current = state.round
+    if current is None:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    known = current.result or current.called or tuple(command.known)
     if len(known) > 3 or any(face not in range(1, 7) for face in known):
         raise refuse("irregularity/dice", rule.clause, known=command.known)
     found = game.conclusive(known)
@@ -113,7 +116,7 @@ def _interrupted(
     order = [box for box in game.boxes if box in decided]
     return [
         happened.RoundContinued(
-            known=command.known,
+            known=list(known),
             won=[box for box in order if box in found.won],
             lost=[box for box in order if box in found.lost],
         )

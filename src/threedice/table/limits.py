@@ -147,7 +147,6 @@ def _last_first(
 ) -> list[Rejection]:
     step = step_of(game.boxes[box_of(spot)], state.chips)
     minimum = limits_of(state).of(box_of(spot)).minimum
-    left = {player: bet.total for player, bet in bets.items()}
     placed = sorted(
         (
             (each.number, player, each.amount)
@@ -161,9 +160,8 @@ def _last_first(
         if excess <= 0:
             break
         goes = min(amount, -(-excess // step) * step)
-        if left[player] - goes < minimum:
+        if amount - goes < minimum:
             goes = amount
-        left[player] -= goes
         excess -= goes
         found.append(Rejection(spot, player, number, goes))
     return found

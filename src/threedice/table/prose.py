@@ -112,10 +112,10 @@ def _line(game: Game, event: AnyEvent) -> str:
         case happened.RoundVoided():
             back = "bets stand" if event.bets == "stand" else f"returned: {_stakes(event.returned)}"
             return f"  {unit.capitalize()} {event.round} is void ({event.cause}); {back}."
-        case happened.RoundReversed():
+        case happened.RoundsReversed():
             moved = "; ".join(f"{player} {amount:+}" for player, amount in event.transfers)
-            undone = f"{unit.capitalize()} {event.round} is undone ({event.cause})"
-            return f"  {undone}: {moved or 'nothing'}."
+            rounds = ", ".join(map(str, event.rounds))
+            return f"  Undone ({event.cause}), {unit} {rounds}: {moved or 'nothing moves'}."
         case happened.ThrowRepeated():
             rule = game.facts.irregularities[event.cause]
             return f'  "{rule.announces or event.cause}": the dice are thrown again.'

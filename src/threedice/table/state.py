@@ -223,7 +223,7 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.shooter = None
         case happened.RoundVoided():
             _void(state, event)
-        case happened.RoundReversed():
+        case happened.RoundsReversed():
             _reverse(state, event)
         case happened.ThrowRepeated():
             state.current.done.discard("throw")
@@ -428,8 +428,8 @@ def _return_all(state: TableState, stakes: Iterable[Stake]) -> None:
         seat.at_risk -= amount
 
 
-def _reverse(state: TableState, event: happened.RoundReversed) -> None:
+def _reverse(state: TableState, event: happened.RoundsReversed) -> None:
     owing = dict(event.owing)
     for player, amount in event.transfers:
         _transfer(state, player, amount, owing.get(player, 0))
-    state.reversed.add(event.round)
+    state.reversed.update(event.rounds)

@@ -8,6 +8,8 @@ from threedice.table import events as happened
 from threedice.table.refusal import refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from threedice.rulebook import Game
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent, Stake, Transfer
@@ -45,49 +47,53 @@ def stakes_on_layout(state: TableState) -> list[Stake]:
 def reverse_rounds(
     game: Game, state: TableState, rounds: list[int], cause: str, by: Actor, approved_by: Actor
 ) -> list[AnyEvent]:
-    """Return the reversal of settled rounds: each player's net is undone.
+    """Return the reversal of settled rounds, all reckoned together: each player's net is undone.
 
     The round being played is void too, so what it returns counts for what a player can pay back.
     """
+    if not rounds:
+        return []
     unit = game.facts.procedure.unit
-    returned = dict.fromkeys(state.seats, 0)
-    for _, player, amount in stakes_on_layout(state):
-        returned[player] += amount
-    stacks = {player: seat.stack + returned[player] for player, seat in state.seats.items()}
-    paid_back = state.float_amount
-    events: list[AnyEvent] = []
+    nets: dict[str, int] = {}
     for number in rounds:
         if number in state.reversed:
             raise refuse("round/reversed", unit=unit, round=number)
         if number not in state.settled:
             raise refuse("round/unknown", unit=unit, round=number)
-        transfers, owing = undone(state.settled[number], stacks)
-        paid_back -= sum(amount for _, amount in transfers) + sum(owed for _, owed in owing)
-        events.append(
-            happened.RoundReversed(
-                round=number,
-                cause=cause,
-                transfers=transfers,
-                owing=owing,
-                by=by,
-                approved_by=approved_by,
-            )
+        for player, net in state.settled[number].items():
+            nets[player] = nets.get(player, 0) + net
+    transfers, owing = undone(nets, _stacks_after_void(state))
+    paid = sum(amount for _, amount in transfers) + sum(owed for _, owed in owing)
+    if paid > state.float_amount:
+        raise refuse("float/short", short=paid - state.float_amount)
+    return [
+        happened.RoundsReversed(
+            rounds=rounds,
+            cause=cause,
+            transfers=transfers,
+            owing=owing,
+            by=by,
+            approved_by=approved_by,
         )
-    if paid_back < 0:
-        raise refuse("float/short", short=-paid_back)
-    return events
+    ]
 
 
-def undone(nets: dict[str, int], stacks: dict[str, int]) -> tuple[list[Transfer], list[Transfer]]:
+def _stacks_after_void(state: TableState) -> dict[str, int]:
+    """Return what players have once the bets of the round being played are back."""
+    stacks = {player: seat.stack for player, seat in state.seats.items()}
+    for _, player, amount in stakes_on_layout(state):
+        stacks[player] += amount
+    return stacks
+
+
+def undone(
+    nets: Mapping[str, int], stacks: Mapping[str, int]
+) -> tuple[list[Transfer], list[Transfer]]:
     """Return what undoing players' nets moves, and what their stacks leave them owing."""
-    transfers, owing = [], []
-    for player, net in nets.items():
-        if not net:
-            continue
-        stack = stacks.get(player, 0)
-        owed = max(net - stack, 0)
-        transfers.append((player, -net))
-        if owed:
-            owing.append((player, owed))
-        stacks[player] = stack - net + owed
+    transfers = [(player, -net) for player, net in nets.items() if net]
+    owing = [
+        (player, -amount - stacks.get(player, 0))
+        for player, amount in transfers
+        if -amount > stacks.get(player, 0)
+    ]
     return transfers, owing

@@ -1,0 +1,116 @@
+"""Postings, balances and the accounting of a table."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tests.table.setting import Table
+from threedice.errors import InvariantBroken
+from threedice.ledger import Balances, Posting, account, postings
+
+
+def balances(table: Table) -> Balances:
+    found = Balances()
+    for event in table.events:
+        found.post(postings(event))
+    return found
+
+
+def test_a_round_moves_money_between_stack_layout_and_float() -> None:
+    table = Table(stacks={"ann": 1000, "bob": 1000}, float_amount=10_000)
+    table.play("open betting", "ann bets 100 on big", "bob bets 100 on small")
+    assert balances(table)["layout"] == 200
+    table.play("dice 6 5 4")
+
+    found = balances(table)
+    assert (found["stack/ann"], found["stack/bob"]) == (1100, 900)
+    assert (found["layout"], found["float"], found["cash"]) == (0, 8000, 2000)
+    assert (found["vault"], found["outside"]) == (-10_000, -2000)
+    assert sum(found.values()) == 0
+
+
+def test_accounts_with_the_house_pay_in_and_are_paid_out() -> None:
+    table = Table(stacks={"ann": 1000})
+    table.play("ann buys 500 from account", "ann leaves with 300 to account", "ann leaves with 200")
+
+    found = balances(table)
+    assert found["cage/ann"] == -500 + 300
+    assert found["stack/ann"] == 1000
+    assert found["outside"] == -1000 + 200
+
+
+def test_what_a_reversal_cannot_take_back_is_owed() -> None:
+    table = Table("sg-rws-tai-sai-v6/a", stacks={"ann": 1000})
+    table.play("open betting", "ann bets 1000 on big", "dice 6 5 4", "ann leaves with 1900",
+               "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
+
+    found = balances(table)
+    assert (found["stack/ann"], found["owing/ann"]) == (0, -900)
+    assert table.state.owing == {"ann": 900}
+
+
+def test_closing_the_table_empties_it() -> None:
+    table = Table(stacks={"ann": 1000})
+    table.play("fill 500", "credit 200", "open betting", "ann bets 100 on big", "close the table")
+
+    found = balances(table)
+    assert {name: amount for name, amount in found.items() if amount} == {}
+    assert (found["float"], found["cash"], found["layout"], found["stack/ann"]) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("posting", "says"),
+    [
+        (Posting("vault", "float", -5), "a posting of -5"),
+        (Posting("float", "vault", 5), "float went below zero"),
+        (Posting("stack/ann", "layout", 5), "stack/ann went below zero"),
+    ],
+)
+def test_what_must_never_happen_stops_the_ledger(posting: Posting, says: str) -> None:
+    with pytest.raises(InvariantBroken, match=says):
+        Balances().post([posting])
+
+
+def test_the_accounting_of_a_shift() -> None:
+    table = Table(stacks={"ann": 1000, "bob": 1000}, float_amount=10_000)
+    table.play("fill 500", "credit 200", "open betting", "ann bets 100 on big",
+               "bob bets 100 on total:9", "dice 6 5 4", "open betting", "ann bets 100 on big",
+               "dice 1 1 2", "dealer corrects round 2 for ann by 10 with supervisor: late bet",
+               "shift-manager rules -5 for bob: chips found")  # fmt: skip
+    accounts = account(table.game, table.events)
+
+    assert (accounts.opening_float, accounts.fills, accounts.credits) == (10_000, 500, 200)
+    assert (accounts.drop, accounts.rounds, accounts.turnover) == (2000, 2, 300)
+    assert accounts.rounds_win == {1: 0, 2: 100}
+    assert accounts.win == 100 - 10 + 5
+    assert accounts.hold == Fraction(95, 2000)
+    assert accounts.theoretical_win == 200 * Fraction(1, 36) + 100 * Fraction(2, 27)
+
+
+def test_a_reversed_round_won_nothing() -> None:
+    table = Table(stacks={"ann": 1000})
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4",
+               "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
+    accounts = account(table.game, table.events)
+
+    assert (accounts.win, accounts.rounds_win) == (0, {1: 0})
+
+
+def test_the_shooters_bet_counts_when_it_is_decided() -> None:
+    table = Table("triple-dice", stacks={"ann": 1000})
+    start = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+             "ann bets 100 on shooter")  # fmt: skip
+    table.play(*start, "dice club club club")
+    lost = account(table.game, table.events)
+    table.play(*start, "dice crown club club", *["open betting", "dice crown heart club"] * 3)
+    both = account(table.game, table.events)
+
+    assert (lost.win, lost.turnover) == (100, 100)
+    assert (both.win, both.turnover) == (100 - 900, 200)
+
+
+def test_a_table_without_a_drop_has_no_hold() -> None:
+    table = Table(stacks={"ann": 5})
+    assert account(table.game, table.events[:1]).hold is None

@@ -1,0 +1,141 @@
+"""Explanations: every number in them is one that was posted, a limit, or a term of the sum."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.table.setting import Table
+from threedice.errors import InvalidInput
+from threedice.ledger import postings
+from threedice.table import BetRef, explain
+from threedice.table import events as happened
+
+
+def told(table: Table, round_: int, player: str, spot: str) -> str:
+    return " ".join(explain(table.game, table.events, BetRef(round_, player, spot)))
+
+
+def numbers(text: str) -> set[int]:
+    return {int(each) for each in re.findall(r"(?<![\w.:(-])\d+(?![\w.:)-]|\.\d)", text)}
+
+
+def test_an_apportioned_bet_shows_its_working_and_its_payment() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "cat bets 40 on big",
+               "dice 6 5 4")  # fmt: skip
+    text = told(table, 1, "ann", "big")
+
+    assert "900 placed on big." in text
+    assert "The box held 1240 and may hold 1000 by its maximum" in text
+    assert "900 x 1000 / 1240" in text
+    assert "725 plays; 175 is returned (5.1.1, 5.1.2)." in text
+    assert "it won, paid 1 to 1 (3.9, 4.1.2)." in text
+    assert "725 at 1 to 1 pays 725; 725 is handed back." in text
+
+
+def test_every_number_of_an_explanation_is_posted_or_a_limit_or_a_term() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 900 on total:9", "bob bets 300 on total:9", "dice 3 3 3")
+    for player in ("ann", "bob"):
+        lines = explain(table.game, table.events, BetRef(1, player, "total:9"))
+        moved = {
+            posting.amount
+            for event in table.events
+            for posting in postings(event)
+            if f"stack/{player}" in posting
+        }
+        working = {1200, 1000, 50, 5}
+        odds_and_dice = {7, 1, 3, 9}
+        assert numbers(" ".join(lines)) <= moved | working | odds_and_dice
+
+
+def test_the_payment_told_is_the_payment_posted() -> None:
+    table = Table(mode="refuse")
+    table.play("open betting", "ann bets 50 on total:9", "ann bets 50 on single:3", "dice 3 3 3")
+    paid = {
+        spot: winnings
+        for event in table.events
+        if isinstance(event, happened.WinnersPaid)
+        for spot, _, _, winnings in event.bets
+    }
+    for spot, winnings in paid.items():
+        assert f"pays {winnings}; 50 is handed back." in told(table, 1, "ann", spot)
+
+
+def test_a_lost_bet_names_the_clause_that_took_it() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 50 on small", "dice 2 2 2")
+
+    assert told(table, 1, "ann", "small").endswith("it lost (3.10). 50 is taken.")
+
+
+def test_withdrawn_rejected_and_moved_chips_are_told() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 500 on big", "ann withdraws 100 from big",
+               "ann calls 700 on big", "dealer rejects the excess on big",
+               "50 of ann's is moved from big to small",
+               "supervisor puts 50 of ann's back from small to big", "dice 6 5 4")  # fmt: skip
+    text = told(table, 1, "ann", "big")
+
+    for words in ("500 placed on big.", "100 withdrawn from big.", "700 placed on big as a call bet.",
+                  "100 rejected, over the maximum (2.0).", "50 moved to small.",
+                  "50 put back from small.", "1000 at 1 to 1 pays 1000"):  # fmt: skip
+        assert words in text
+
+
+def test_a_void_round_a_reversed_one_and_a_correction_are_told() -> None:
+    table = Table("sg-rws-tai-sai-open-cover-v5/a")
+    table.play("open betting", "ann bets 100 on big", "tumbles 3 times")
+    assert told(table, 1, "ann", "big").endswith(
+        "Round 1 is void, tumbled-before-close (5.5, 5.5.3, 5.12); 100 is returned."
+    )
+    table.play("open betting", "dealer bets 100 on big for ann", "dice 6 5 4",
+               "dealer corrects round 2 for ann by -50 with supervisor: paid twice",
+               "supervisor reports dice-damaged affecting 2 with shift-manager")  # fmt: skip
+    text = told(table, 2, "ann", "big")
+    assert "100 placed on big by a pit employee." in text
+    assert "50 taken back as a correction: paid twice." in text
+    assert "Round 2 was voided later: dice-damaged." in text
+
+
+def test_bets_that_stand_over_a_void_spin_are_told_in_both() -> None:
+    table = Table("nz-tai-sai-2008/1", readings={"no-spin": "stand"})
+    table.play("open betting", "ann bets 100 on big", "close betting",
+               "dealer reports dice-not-flat", "open betting", "dice 6 5 4")  # fmt: skip
+
+    assert "100 stays for the next." in told(table, 1, "ann", "big")
+    assert "100 at 1 to 1 pays 100" in told(table, 2, "ann", "big")
+
+
+@pytest.mark.parametrize(
+    ("throws", "words"),
+    [
+        (["dice crown club club"], "Throw 1 of 4 was won; the series goes on."),
+        (["dice club club club"], "this throw did not, so 100 is lost (7.3, 7.4, odds:shooter, 7.5)."),
+        (["dice crown crown crown", *["open betting", "dice crown heart club"] * 3],
+         "100 at 9 to 1 pays 900."),
+    ],
+)  # fmt: skip
+def test_the_shooters_bet_is_told(throws: list[str], words: str) -> None:
+    table = Table("triple-dice")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+               "ann bets 100 on shooter", *throws)  # fmt: skip
+
+    assert words in told(table, table.state.rounds, "ann", "shooter")
+
+
+def test_a_differential_is_named_in_the_working() -> None:
+    table = Table(readings={"pro-rata": "absorb"})
+    table.play("dealer sets limits 50 to 5000 differential 100 with supervisor", "open betting",
+               "ann bets 500 on big", "bob bets 100 on small", "dice 6 5 4")  # fmt: skip
+    text = told(table, 1, "ann", "big")
+
+    assert "may hold 200 by its differential" in text
+    assert "the others giving up what minimums and exemptions add" in text
+
+
+def test_a_bet_that_was_never_made_has_no_explanation() -> None:
+    with pytest.raises(InvalidInput, match="had no bet on big"):
+        told(Table(), 1, "ann", "big")
