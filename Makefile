@@ -28,6 +28,7 @@ format: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/odds.py
+	$(BIN)/python benchmarks/table.py
 
 citations: .venv/ready
 	$(BIN)/pytest --collect-only --quiet --write-citations=src/threedice/rulebooks/citations.json

@@ -262,7 +262,9 @@ class Driven:
         called = current.called or (1, 1, 1)
         if current.keys == list(called) or (len(current.keys) == 3 and self.random.random() < 0.4):
             return asked.PressEnter(by=by)
-        return asked.PressKey(by=by, key=called[len(current.keys) % 3])
+        slip = self.random.random() < 0.05
+        key = self.random.randint(1, 6) if slip else called[len(current.keys) % 3]
+        return asked.PressKey(by=by, key=key)
 
     def light(self, current: Any) -> AnyCommand:
         by = self.actor("dealer")
@@ -408,7 +410,7 @@ class Driven:
         if current.called and not current.result:
             makers += 3 * [lambda: asked.PressEnter(by=dealer)]
         if current.result and sorted(current.result) != sorted(current.called):
-            makers += 9 * [lambda: asked.Illuminate(by=dealer)]
+            makers += 25 * [lambda: asked.Illuminate(by=dealer)]
         if "collect-losers" in current.done:
             makers += 3 * [lambda: asked.CloseTable(by=supervisor)]
         if "throw" in current.done and not current.result:

@@ -200,6 +200,7 @@ class Irregularity(Fact, frozen=True, kw_only=True):
     supervised_by: list[Role] = []
     locks_table: bool = False
     available: Literal["layout", "placed"] | None = None
+    covered_dice_stand: bool = False
 
 
 # --- people and things --------------------------------------------------------------------------

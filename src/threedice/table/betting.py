@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, cast
 
+from threedice.dice import contains
 from threedice.table import events as happened
 from threedice.table.limits import limits_of, rejections, room, shared_excess
 from threedice.table.refusal import refuse
@@ -37,6 +38,10 @@ def place_bet(game: Game, state: TableState, command: asked.PlaceBet) -> list[An
     if seat is None:
         raise refuse("player/unknown", player=command.player)
     _need_amount(state, seat, box, command.amount)
+    if command.amount > seat.stack:
+        rule = game.facts.people.acts.get("call-bet") if command.manner == "call" else None
+        clause = rule.clause if rule else ()
+        raise refuse("bet/stack", clause, amount=command.amount, stack=seat.stack)
     shooter = game.facts.shooter
     if shooter and command.box == shooter.box:
         return [_shooters_bet(game, state, command)]
@@ -75,13 +80,11 @@ def _need_manner(game: Game, command: asked.PlaceBet) -> None:
 
 
 def _need_amount(state: TableState, seat: Seat, box: Box, amount: int) -> None:
-    """Refuse an amount that chips cannot make, odds cannot pay or the stack does not hold."""
+    """Refuse an amount that chips cannot make or odds cannot pay."""
     chip = seat.colour_value or state.chips[0]
     if amount < 1 or amount % chip:
         raise refuse("bet/amount", amount=amount, chip=chip)
     _need_payable(state, box, amount)
-    if amount > seat.stack:
-        raise refuse("bet/stack", amount=amount, stack=seat.stack)
 
 
 def _need_payable(state: TableState, box: Box, amount: int) -> None:
@@ -151,8 +154,9 @@ def _shooters_bet(game: Game, state: TableState, command: asked.PlaceBet) -> Any
 def withdraw_bet(game: Game, state: TableState, command: asked.WithdrawBet) -> list[AnyEvent]:
     """Give a player chips back from a box before the close."""
     need_open(state)
-    current = need_betting(game, state)
     box = need_box(game, command.box)
+    _need_not_lost(game, state, box)
+    current = need_betting(game, state)
     shooter = game.facts.shooter
     if shooter and shooter.locked and box.id == shooter.box:
         raise refuse("bet/locked", shooter.clause)
@@ -162,6 +166,14 @@ def withdraw_bet(game: Game, state: TableState, command: asked.WithdrawBet) -> l
     bet = _need_bet(current, spot, command.player, command.amount)
     _need_withdrawable(game, state, spot, bet, command.amount)
     return [happened.BetWithdrawn(player=command.player, spot=spot, amount=command.amount)]
+
+
+def _need_not_lost(game: Game, state: TableState, box: Box) -> None:
+    """Refuse hands on a bet that has lost, for good."""
+    rule = game.facts.irregularities.get("losing-bet-handled")
+    result = state.round.result or state.round.called if state.round else None
+    if rule and result and not contains(box.wins, result):
+        raise refuse("betting/closed", rule.clause)
 
 
 def _need_bet(current: Round, spot: Spot, player: str, amount: int) -> Bet:
@@ -215,7 +227,10 @@ def rejected(game: Game, state: TableState, spot: Spot) -> list[AnyEvent]:
 def move_chips(game: Game, state: TableState, command: asked.MoveChips) -> list[AnyEvent]:
     """Record that chips lie elsewhere than where they were put, while that can still matter."""
     need_open(state)
-    spot, to_spot = _need_unsettled(game, state, command)
+    positions, current = game.facts.procedure.positions, state.round
+    if current is None or positions.fixed_at in current.done:
+        raise refuse("bet/position-fixed", positions.clause)
+    spot, to_spot = _need_spots(game, command)
     need_role(command.by, STAFF)
     _need_bet(state.current, spot, command.player, command.amount)
     if command.amount % state.chips[0]:
@@ -240,8 +255,11 @@ def put_back(game: Game, state: TableState, command: asked.PutBack) -> list[AnyE
     if rule is None:
         raise refuse("irregularity/unknown", irregularity="bet-moved")
     need_role(command.by, rule.by, rule.clause)
-    spot, to_spot = _need_unsettled(game, state, command)
-    bet = _need_bet(state.current, spot, command.player, command.amount)
+    current = state.round
+    if current is None or "collect-losers" in current.done:
+        raise refuse("bet/position-fixed", rule.clause)
+    spot, to_spot = _need_spots(game, command)
+    bet = _need_bet(current, spot, command.player, command.amount)
     moved = state.current.moved.get((command.player, to_spot, spot), 0)
     if any(each.manner == "call" for each in bet.placements) and not moved:
         misplaced = game.facts.irregularities.get("call-bet-misplaced", rule)
@@ -259,14 +277,8 @@ def put_back(game: Game, state: TableState, command: asked.PutBack) -> list[AnyE
     ]
 
 
-def _need_unsettled(
-    game: Game, state: TableState, command: asked.MoveChips | asked.PutBack
-) -> tuple[Spot, Spot]:
-    """Return the two spots of a move, refusing one that comes when places are fixed."""
-    positions = game.facts.procedure.positions
-    current = state.round
-    if current is None or positions.fixed_at in current.done:
-        raise refuse("bet/position-fixed", positions.clause)
+def _need_spots(game: Game, command: asked.MoveChips | asked.PutBack) -> tuple[Spot, Spot]:
+    """Return the two spots of a move; the shooter's box takes no part in one."""
     rule = game.facts.shooter
     for box in (need_box(game, command.box), need_box(game, command.to_box)):
         if rule and box.id == rule.box:

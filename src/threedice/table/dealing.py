@@ -8,7 +8,14 @@ from threedice.table import events as happened
 from threedice.table.betting import rejected
 from threedice.table.limits import limits_of
 from threedice.table.refusal import refuse
-from threedice.table.rules import need_open, need_role, need_second, need_step
+from threedice.table.rules import (
+    need_hands,
+    need_open,
+    need_role,
+    need_second,
+    need_step,
+    skipped_steps,
+)
 from threedice.table.voiding import void_round
 
 if TYPE_CHECKING:
@@ -32,7 +39,8 @@ def started(game: Game, state: TableState) -> list[AnyEvent]:
     if missing:
         clause = game.facts.opening[missing[0]].clause
         raise refuse("table/checks-missing", clause, checks=", ".join(missing))
-    return [happened.RoundStarted(round=state.rounds + 1, game_hash=game.hash)]
+    skipped = skipped_steps(game, state)
+    return [happened.RoundStarted(round=state.rounds + 1, game_hash=game.hash, skipped=skipped)]
 
 
 def open_betting(game: Game, state: TableState, command: asked.OpenBetting) -> list[AnyEvent]:
@@ -70,7 +78,7 @@ def tumble(game: Game, state: TableState, command: asked.Tumble) -> list[AnyEven
     if command.times < 1:
         steps = game.facts.procedure.steps
         raise refuse("dice/count", steps["tumble"].clause if "tumble" in steps else ())
-    early = _void_if_betting(game, state, "tumbled-before-close", command.by, "tumble")
+    early = _void_if_early(game, state, "tumbled-before-close", command.by, "tumble")
     if early:
         return early
     step = need_step(game, state, "tumble", command.by)
@@ -80,17 +88,15 @@ def tumble(game: Game, state: TableState, command: asked.Tumble) -> list[AnyEven
     return events
 
 
-def _void_if_betting(
+def _void_if_early(
     game: Game, state: TableState, irregularity: IrregularityName, by: Actor, step: StepName
 ) -> list[AnyEvent]:
-    """Return the voiding of a round by a step taken while bets may still be placed."""
+    """Return the voiding of a round by a step taken before betting is closed."""
     rule = game.facts.irregularities.get(irregularity)
     current = state.round
-    if rule is None or current is None or "open-betting" not in current.done:
+    if rule is None or current is None or "close-betting" in current.done:
         return []
-    if "close-betting" in current.done:
-        return []
-    need_role(by, game.facts.procedure.steps[step].by, rule.clause)
+    need_hands(game, step, by)
     return _void(game, state, irregularity)
 
 
@@ -116,7 +122,7 @@ def uncover(game: Game, state: TableState, command: asked.Uncover) -> list[AnyEv
     """Lift the cover; while bets may still be placed, exposing the dice voids the round."""
     need_open(state)
     if state.round and "tumble" in state.round.done:
-        exposed = _void_if_betting(game, state, "exposed-before-close", command.by, "uncover")
+        exposed = _void_if_early(game, state, "exposed-before-close", command.by, "uncover")
         if exposed:
             return exposed
     need_step(game, state, "uncover", command.by)
@@ -127,9 +133,10 @@ def uncover(game: Game, state: TableState, command: asked.Uncover) -> list[AnyEv
 
 
 def offer_dice(game: Game, state: TableState, command: asked.OfferDice) -> list[AnyEvent]:
-    """Offer a player the dice, unless somebody's series goes on."""
+    """Offer a player the dice; until somebody has chosen, they may be passed on."""
     need_open(state)
-    need_step(game, state, "offer-dice", command.by)
+    passing = state.round is not None and "choose-dice" not in state.round.done
+    need_step(game, state, "offer-dice", command.by, again=passing)
     if command.player not in state.seats:
         raise refuse("player/unknown", player=command.player)
     return [*started(game, state), happened.DiceOffered(player=command.player)]

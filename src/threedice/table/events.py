@@ -127,10 +127,14 @@ class ColouredUp(Event, frozen=True, kw_only=True):
 
 
 class RoundStarted(Event, frozen=True, kw_only=True):
-    """A round began, under the game that it pins by hash."""
+    """A round began, under the game that it pins by hash.
+
+    Steps that are done once for each shooter are not taken again while his series goes on.
+    """
 
     round: int
     game_hash: str
+    skipped: list[StepName] = []
 
 
 class BettingOpened(Event, frozen=True, kw_only=True):

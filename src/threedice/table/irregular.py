@@ -107,6 +107,8 @@ def _interrupted(
     known = current.result or current.called or tuple(command.known)
     if len(known) > 3 or any(face not in range(1, 7) for face in known):
         raise refuse("irregularity/dice", rule.clause, known=command.known)
+    if not known and rule.covered_dice_stand and _under_cover(game, state):
+        return [happened.RoundContinued(known=[], won=[], lost=[])]
     found = game.conclusive(known)
     decided = found.won | found.lost
     if rule.available == "placed":
@@ -121,6 +123,12 @@ def _interrupted(
             lost=[box for box in order if box in found.lost],
         )
     ]
+
+
+def _under_cover(game: Game, state: TableState) -> bool:
+    """Tell whether tumbled dice lie under their cover still."""
+    done, steps = state.current.done, game.facts.procedure.steps
+    return "tumble" in done and steps["tumble"].covered and "uncover" not in done
 
 
 def correct_bet(game: Game, state: TableState, command: asked.CorrectBet) -> list[AnyEvent]:

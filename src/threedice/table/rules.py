@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from threedice.errors import nearest
+from threedice.rulebook.conduct import cited
 from threedice.table.refusal import refuse
 
 if TYPE_CHECKING:
@@ -59,36 +60,52 @@ def need_open(state: TableState) -> None:
         raise refuse("table/not-open")
 
 
-def need_step(game: Game, state: TableState, step: StepName, actor: Actor) -> Step:
-    """Return a step of the procedure that may be taken now by this actor."""
+def need_step(
+    game: Game, state: TableState, step: StepName, actor: Actor, *, again: bool = False
+) -> Step:
+    """Return a step of the procedure that may be taken now by this actor, or taken again."""
     rule = game.facts.procedure.steps.get(step)
     if rule is None:
         raise refuse("step/not-in-rulebook", game.facts.procedure.clause, step=step)
-    need_role(actor, rule.by, rule.clause)
+    need_hands(game, step, actor)
     if rule.per == "shooter" and in_series(state):
         raise refuse("shooter/series", rule.clause)
-    done = state.round.done if state.round else set()
-    if step in done:
+    done = state.round.done if state.round else set(skipped_steps(game, state))
+    if step in done and not again:
         raise refuse("step/already-done", rule.clause, step=step)
-    missing = [each for each in steps_before(game, state, step) if each not in done]
+    missing = [each for each in steps_before(game, step) if each not in done]
     if missing:
         raise refuse("step/not-now", rule.clause, step=step, after=missing[0])
     return rule
 
 
-def steps_before(game: Game, state: TableState, step: StepName) -> list[StepName]:
+_EQUIPMENT: tuple[StepName, ...] = ("tumble", "uncover", "enter-result")
+
+
+def need_hands(game: Game, step: StepName, actor: Actor) -> None:
+    """Refuse whoever may not take a step, or lay hands on the equipment that it needs."""
+    rule = game.facts.procedure.steps[step]
+    others = game.facts.irregularities.get("interference")
+    clauses = cited(rule.clause)
+    if others and step in _EQUIPMENT:
+        clauses = (*clauses, *cited(others.clause))
+    need_role(actor, rule.by, clauses)
+
+
+def steps_before(game: Game, step: StepName) -> list[StepName]:
     """Return the steps that must have been taken before this one.
 
-    A step that may come early needs only those up to the one it may follow; what is done once for
-    each shooter is not needed while his series goes on.
+    A step that may come early needs only those up to the one it may follow.
     """
     procedure = game.facts.procedure
-    order = procedure.order
-    early = procedure.steps[step].as_early_as
-    before = order[: order.index(early) + 1] if early else order[: order.index(step)]
-    if in_series(state):
-        return [each for each in before if procedure.steps[each].per != "shooter"]
-    return before
+    order, early = procedure.order, procedure.steps[step].as_early_as
+    return order[: order.index(early) + 1] if early else order[: order.index(step)]
+
+
+def skipped_steps(game: Game, state: TableState) -> list[StepName]:
+    """Return the steps that a round beginning now does without: the dice are with their shooter."""
+    steps = game.facts.procedure.steps
+    return [step for step in steps if steps[step].per == "shooter"] if in_series(state) else []
 
 
 def in_series(state: TableState) -> bool:

@@ -265,7 +265,7 @@ def _close(state: TableState, event: happened.TableClosed) -> None:
 
 def _start_round(state: TableState, event: happened.RoundStarted) -> None:
     state.rounds = event.round
-    state.round = Round(event.round)
+    state.round = Round(event.round, set(event.skipped))
     if state.standing:
         state.round.bets, state.round.totals = state.standing
         state.standing = None
