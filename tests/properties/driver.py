@@ -178,6 +178,10 @@ class Driven:
         return self.random.choice(self.game.ends.get(box, ("",)))
 
     def dice(self) -> tuple[int, int, int]:
+        known = self.state.round.known if self.state.round else []
+        if known and self.random.random() < 0.8:
+            faces = [*known, *(self.random.randint(1, 6) for _ in range(3))][:3]
+            return (faces[0], faces[1], faces[2])
         if self.random.random() < 0.2:
             face = self.random.randint(1, 6)
             return (face, face, face)

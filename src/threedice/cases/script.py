@@ -161,19 +161,26 @@ def _calls(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 
 @phrase(
-    "ann withdraws 50 from big", rf"(?P<who>{_NAME}) withdraws (?P<amount>\d+) from (?P<box>{_BOX})"
+    "ann withdraws 50 from big [at left]",
+    rf"(?P<who>{_NAME}) withdraws (?P<amount>\d+) from (?P<box>{_BOX})( at (?P<area>\w+))?",
 )
 def _withdraws(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     who = line["who"]
-    amount = int(line["amount"])
-    yield asked.WithdrawBet(by=actor(who, scene), player=who, box=line["box"], amount=amount)
+    yield asked.WithdrawBet(
+        by=actor(who, scene),
+        player=who,
+        box=line["box"],
+        area=line["area"] or "",
+        amount=int(line["amount"]),
+    )
 
 
 @phrase(
-    "dealer rejects the excess on big", rf"(?P<by>{_NAME}) rejects the excess on (?P<box>{_BOX})"
+    "dealer rejects the excess on big [at left]",
+    rf"(?P<by>{_NAME}) rejects the excess on (?P<box>{_BOX})( at (?P<area>\w+))?",
 )
 def _rejects(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield asked.RejectExcess(by=actor(line["by"]), box=line["box"])
+    yield asked.RejectExcess(by=actor(line["by"]), box=line["box"], area=line["area"] or "")
 
 
 @phrase(
@@ -250,11 +257,12 @@ def _call(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.CallResult(by=DEALER, dice=_dice(scene, line["dice"]))
 
 
-@phrase("enter 1 3 6", r"enter (?P<keys>[\d ]+)")
+@phrase("[dealer] enters 1 3 6", rf"((?P<by>{_NAME}) )?enters? (?P<keys>[\d ]+)")
 def _enters(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    by = actor(line["by"] or "dealer")
     for key in _numbers(line["keys"]):
-        yield asked.PressKey(by=DEALER, key=key)
-    yield asked.PressEnter(by=DEALER)
+        yield asked.PressKey(by=by, key=key)
+    yield asked.PressEnter(by=by)
 
 
 @phrase("light the areas", "light the areas")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from threedice.dice import contains
 from threedice.table import events as happened
-from threedice.table.limits import limits_of, rejections, room, shared_excess
+from threedice.table.limits import limits_of, rejections, room
 from threedice.table.refusal import refuse
 from threedice.table.rules import (
     STAFF,
@@ -202,25 +202,23 @@ def reject_excess(game: Game, state: TableState, command: asked.RejectExcess) ->
     need_role(command.by, STAFF)
     need_box(game, command.box)
     spot = spot_of(game, command.box, command.area)
-    events = rejected(game, state, spot)
+    events = rejected(game, state, [spot])
     if not events:
         raise refuse("bet/nothing-over", game.facts.limits.maximum.clause, box=command.box)
     return events
 
 
-def rejected(game: Game, state: TableState, spot: Spot) -> list[AnyEvent]:
-    """Return the rejections that bring a spot within its limits."""
-    shared = game.facts.limits.maximum.scope == "box"
-    limit = shared_excess(game, state, spot)[1] if shared else "maximum"
+def rejected(game: Game, state: TableState, spots: list[Spot]) -> list[AnyEvent]:
+    """Return the rejections that bring spots within their limits."""
     return [
         happened.BetRejected(
             player=each.player,
             spot=each.spot,
             amount=each.amount,
             number=each.number,
-            limit=cast("Literal['maximum', 'differential']", limit),
+            limit=each.limit,
         )
-        for each in rejections(game, state, spot)
+        for each in rejections(game, state, spots)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from threedice.table import events as happened
@@ -63,13 +64,10 @@ def close_betting(game: Game, state: TableState, command: asked.CloseBetting) ->
 
 
 def _trimmed(game: Game, state: TableState) -> list[AnyEvent]:
-    """Return the rejections that bring both sides of every differential within it.
-
-    Only the larger side of a pair can be over, so the two are judged by the same totals.
-    """
+    """Return the rejections that bring both sides of every differential within it."""
     if game.facts.limits.differential is None:
         return []
-    return [event for spot in list(state.current.bets) for event in rejected(game, state, spot)]
+    return rejected(game, state, list(state.current.bets))
 
 
 def tumble(game: Game, state: TableState, command: asked.Tumble) -> list[AnyEvent]:
@@ -133,9 +131,9 @@ def uncover(game: Game, state: TableState, command: asked.Uncover) -> list[AnyEv
 
 
 def offer_dice(game: Game, state: TableState, command: asked.OfferDice) -> list[AnyEvent]:
-    """Offer a player the dice; until somebody has chosen, they may be passed on."""
+    """Offer a player the dice; until a shooter has bet, they may be passed on."""
     need_open(state)
-    passing = state.round is not None and "choose-dice" not in state.round.done
+    passing = state.round is not None and "close-betting" not in state.round.done
     need_step(game, state, "offer-dice", command.by, again=passing)
     if command.player not in state.seats:
         raise refuse("player/unknown", player=command.player)
@@ -173,6 +171,9 @@ def call_result(game: Game, state: TableState, command: asked.CallResult) -> lis
     need_open(state)
     need_step(game, state, "call-result", command.by)
     _need_faces(command.dice)
+    if Counter(state.current.known) - Counter(command.dice):
+        known = ", ".join(game.faces.name(face) for face in state.current.known)
+        raise refuse("dice/known", known=known)
     events: list[AnyEvent] = [
         happened.ResultCalled(dice=command.dice, call=game.call(command.dice), by=command.by)
     ]

@@ -72,17 +72,20 @@ def _void(
 def _void_affected(
     game: Game, state: TableState, command: asked.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Void the round being played and undo the settled ones that are named."""
+    """Void the rounds that are named, settled ones too; without names, the one being played."""
     second = need_second(command.by, command.approved_by, SUPERVISORS, rule.clause)
     rounds = sorted(set(command.rounds))
     events: list[AnyEvent] = []
-    if state.round is not None:
+    current = state.round.number if state.round else None
+    if current in rounds or (current is not None and not rounds):
         _need_round(state, command, rule)
         events += void_round(game, state, command.irregularity, "returned")
+        rounds = [each for each in rounds if each != current]
     elif not rounds:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
     cause = command.irregularity
-    return [*events, *reverse_rounds(game, state, rounds, cause, command.by, second)]
+    returned = bool(events)
+    return [*events, *reverse_rounds(game, state, rounds, cause, command.by, second, returned)]
 
 
 def _throw_again(state: TableState, command: asked.Report, rule: Irregularity) -> list[AnyEvent]:

@@ -15,7 +15,7 @@ from threedice.table.state import box_of
 from threedice.table.terms import step_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from threedice.rulebook import Game
     from threedice.table.events import Spot
@@ -108,62 +108,97 @@ def _shared_flags(game: Game, limits: TableLimits, current: Round, spot: Spot) -
         yield Flag("differential", spot, "", total, allowed, cited(policy.differential.clause))
 
 
-def shared_excess(game: Game, state: TableState, spot: Spot) -> tuple[int, str]:
-    """Return by how much a shared spot is over, and which limit it breaks the most."""
-    limits, totals = limits_of(state), state.current.totals
-    total, most = totals.get(spot, 0), limits.of(box_of(spot)).maximum
-    allowed = permitted(game, limits, totals, spot)
-    return max(total - allowed, 0), "differential" if allowed < most else "maximum"
-
-
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Chips of one placement that go back."""
+    """Chips of one placement that go back, and the limit they broke."""
 
     spot: Spot
     player: PlayerId
     number: int
     amount: int
+    limit: Literal["maximum", "differential"]
 
 
-def rejections(game: Game, state: TableState, spot: Spot) -> list[Rejection]:
-    """Return whose excess on a spot goes back: the last placement first.
+def rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> list[Rejection]:
+    """Return whose excess on some spots goes back: the last placement first.
 
-    A placement trimmed below the minimum goes back whole; what stays can still be paid in chips.
+    A placement trimmed below the minimum goes back whole, which may put the other side of a
+    differential over in its turn; so the spots are judged again until all of them fit.
     """
-    if game.facts.limits.maximum.scope == "box":
-        excess = shared_excess(game, state, spot)[0]
-        return _last_first(game, state, spot, state.current.bets.get(spot, {}), excess)
+    shared = game.facts.limits.maximum.scope == "box"
+    totals = dict(state.current.totals)
+    laid = {spot: _laid(state.current.bets.get(spot, {})) for spot in spots}
+    found: list[Rejection] = []
+    while True:
+        before = len(found)
+        for spot, placements in laid.items():
+            if shared:
+                found += _trim_shared(game, state, spot, placements, totals)
+            else:
+                found += _trim_own(game, state, spot, placements)
+        if len(found) == before:
+            return found
+
+
+Laid = list[tuple[int, str, int]]
+"""Placements as (number, player, amount), the last placed at the end."""
+
+
+def _laid(bets: Mapping[PlayerId, Bet]) -> Laid:
+    return sorted(
+        (each.number, player, each.amount)
+        for player, bet in bets.items()
+        for each in bet.placements
+    )
+
+
+def _trim_shared(
+    game: Game, state: TableState, spot: Spot, placements: Laid, totals: dict[Spot, int]
+) -> list[Rejection]:
+    """Trim a spot whose limits all players share."""
+    limits = limits_of(state)
+    allowed = permitted(game, limits, totals, spot)
+    most = limits.of(box_of(spot)).maximum
+    limit: Literal["maximum", "differential"] = "differential" if allowed < most else "maximum"
+    gone = _last_first(game, state, spot, placements, totals.get(spot, 0) - allowed, limit)
+    totals[spot] = totals.get(spot, 0) - sum(each.amount for each in gone)
+    return gone
+
+
+def _trim_own(game: Game, state: TableState, spot: Spot, placements: Laid) -> list[Rejection]:
+    """Trim each player's bet on a spot to his own maximum."""
     most = limits_of(state).of(box_of(spot)).maximum
-    return [
-        each
-        for player, bet in state.current.bets.get(spot, {}).items()
-        for each in _last_first(game, state, spot, {player: bet}, max(bet.total - most, 0))
-    ]
+    found = []
+    for player in dict.fromkeys(player for _, player, _ in placements):
+        own = [each for each in placements if each[1] == player]
+        total = sum(amount for *_, amount in own)
+        gone = _last_first(game, state, spot, own, total - most, "maximum")
+        placements[:] = sorted([*(each for each in placements if each[1] != player), *own])
+        found += gone
+    return found
 
 
 def _last_first(
-    game: Game, state: TableState, spot: Spot, bets: Mapping[PlayerId, Bet], excess: int
+    game: Game,
+    state: TableState,
+    spot: Spot,
+    placements: Laid,
+    excess: int,
+    limit: Literal["maximum", "differential"],
 ) -> list[Rejection]:
+    """Take an excess off placements, the last first, leaving amounts that can still be paid."""
     step = step_of(game.boxes[box_of(spot)], state.chips)
     minimum = limits_of(state).of(box_of(spot)).minimum
-    placed = sorted(
-        (
-            (each.number, player, each.amount)
-            for player, bet in bets.items()
-            for each in bet.placements
-        ),
-        reverse=True,
-    )
     found = []
-    for number, player, amount in placed:
-        if excess <= 0:
-            break
+    while excess > 0 and placements:
+        number, player, amount = placements.pop()
         goes = min(amount, -(-excess // step) * step)
         if amount - goes < minimum:
             goes = amount
+        elif amount > goes:
+            placements.append((number, player, amount - goes))
         excess -= goes
-        found.append(Rejection(spot, player, number, goes))
+        found.append(Rejection(spot, player, number, goes, limit))
     return found
 
 

@@ -52,6 +52,7 @@ TEXTS: Final[dict[str, str]] = {
     "dice/count": "the tumbler has to be activated",
     "dice/face": "{key} is no key of the terminal",
     "dice/too-few": "three keys have to be pressed before Enter",
+    "dice/known": "the dice are known to show {known}",
     "dice/not-called": "the result has not been called",
     "dice/unequal": "{entered} was entered, {called} was called; have it amended",
     "dice/settled": "settlement has begun; the result cannot be amended",

@@ -32,11 +32,11 @@ def need_role(
 
 def need_act(game: Game, actor: Actor, act: ActName, others: Iterable[Role] = ()) -> None:
     """Refuse an actor whom the rulebook does not let do this; `others` may where it is silent."""
-    rule = game.facts.people.acts.get(act)
+    rule, bet = game.facts.people.acts.get(act), game.facts.people.acts.get("bet")
     if rule:
         need_role(actor, rule.by, rule.clause)
     else:
-        need_role(actor, others)
+        need_role(actor, others, bet.clause if bet and "bet" in act else ())
 
 
 def need_second(

@@ -60,6 +60,7 @@ class Round:
     bets: Bets = field(default_factory=dict)
     totals: dict[Spot, int] = field(default_factory=dict)
     times_tumbled: int = 0
+    known: list[int] = field(default_factory=list)
     called: tuple[int, int, int] | None = None
     keys: list[int] = field(default_factory=list)
     result: tuple[int, int, int] | None = None
@@ -185,6 +186,7 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case happened.DiceOffered():
             state.shooter = Shooter(event.player)
             state.current.done.add("offer-dice")
+            state.current.done.discard("choose-dice")
         case happened.DiceChosen():
             _shooter(state).dice = event.dice
             state.current.done.add("choose-dice")
@@ -227,8 +229,10 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _reverse(state, event)
         case happened.ThrowRepeated():
             state.current.done.discard("throw")
-            state.current.called = None
-        case happened.RoundContinued() | happened.IrregularityNoted():
+            state.current.known = []
+        case happened.RoundContinued():
+            state.current.known = event.known
+        case happened.IrregularityNoted():
             pass
         case happened.BetCorrected():
             _transfer(state, event.player, event.amount, event.owing)

@@ -45,11 +45,17 @@ def stakes_on_layout(state: TableState) -> list[Stake]:
 
 
 def reverse_rounds(
-    game: Game, state: TableState, rounds: list[int], cause: str, by: Actor, approved_by: Actor
+    game: Game,
+    state: TableState,
+    rounds: list[int],
+    cause: str,
+    by: Actor,
+    approved_by: Actor,
+    returned: bool,
 ) -> list[AnyEvent]:
     """Return the reversal of settled rounds, all reckoned together: each player's net is undone.
 
-    The round being played is void too, so what it returns counts for what a player can pay back.
+    Where the round being played is void too, what it returned counts for what can be paid back.
     """
     if not rounds:
         return []
@@ -62,7 +68,7 @@ def reverse_rounds(
             raise refuse("round/unknown", unit=unit, round=number)
         for player, net in state.settled[number].items():
             nets[player] = nets.get(player, 0) + net
-    transfers, owing = undone(nets, _stacks_after_void(state))
+    transfers, owing = undone(nets, _stacks(state, returned))
     paid = sum(amount for _, amount in transfers) + sum(owed for _, owed in owing)
     if paid > state.float_amount:
         raise refuse("float/short", short=paid - state.float_amount)
@@ -78,10 +84,10 @@ def reverse_rounds(
     ]
 
 
-def _stacks_after_void(state: TableState) -> dict[str, int]:
-    """Return what players have once the bets of the round being played are back."""
+def _stacks(state: TableState, returned: bool) -> dict[str, int]:
+    """Return what players have, or will have once the bets on the layout are back."""
     stacks = {player: seat.stack for player, seat in state.seats.items()}
-    for _, player, amount in stakes_on_layout(state):
+    for _, player, amount in stakes_on_layout(state) if returned else []:
         stacks[player] += amount
     return stacks
 
