@@ -26,10 +26,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def citations(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
-    """Return for each citation the tests that make it, both in order."""
+    """Return for each citation the tests that make it, both in order.
+
+    A test of many cases is named with the case that cites.
+    """
     cited: dict[str, set[str]] = {}
     for item in items:
+        own = getattr(item, "callspec", None)
         for marker in item.iter_markers("clause"):
+            kept = own is not None and marker in own.marks
+            name = item.nodeid if kept else item.nodeid.partition("[")[0]
             for citation in marker.args:
-                cited.setdefault(citation, set()).add(item.nodeid.partition("[")[0])
+                cited.setdefault(citation, set()).add(name)
     return {citation: sorted(cited[citation]) for citation in sorted(cited)}

@@ -15,11 +15,20 @@ from threedice.cases.script import plain_limits
 from threedice.dice import index
 from threedice.ledger import Balances, postings
 from threedice.rulebook.conduct import IrregularityName, Role
-from threedice.table import Refusal, TableState, decide, evolve, replay
+from threedice.table import (
+    BetRef,
+    Refusal,
+    TableState,
+    decide,
+    evolve,
+    explain,
+    replay,
+)
 from threedice.table import commands as asked
 from threedice.table import events as happened
 from threedice.table.commands import Actor
 from threedice.table.limits import permitted
+from threedice.table.prose import tell
 from threedice.table.state import box_of
 from threedice.table.terms import Range, TableLimits
 
@@ -574,5 +583,15 @@ class Driven:
         )
 
     def finish(self) -> None:
-        """The events alone lead to the same state."""
+        """The events alone lead to the same state, can be told, and explain what was paid."""
         assert replay(self.events) == self.state
+        assert all(tell(self.game, self.events))
+        paid = [
+            (BetRef(event.round, player, spot), stake, winnings)
+            for event in self.events
+            if isinstance(event, happened.WinnersPaid)
+            for spot, player, stake, winnings in event.bets
+        ]
+        for bet, stake, winnings in self.random.sample(paid, min(len(paid), 2)):
+            text = " ".join(explain(self.game, self.events, bet))
+            assert f" pays {winnings}; {stake} is handed back." in text

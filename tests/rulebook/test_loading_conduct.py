@@ -244,6 +244,23 @@ def test_default_option_that_sets_something_is_refused(tmp_path: Path) -> None:
 
 
 def test_option_that_sets_something_without_end_is_refused(tmp_path: Path) -> None:
-    text = changed((SET, f"set{'.a' * 1500} = 1"))
+    text = changed((SET, f"set.wagers{'.a' * 1500} = 1"))
 
     assert refused(tmp_path, text).key.startswith(OPTION)
+
+
+def test_two_readings_that_set_one_key_are_refused(tmp_path: Path) -> None:
+    again = (
+        '[readings.again]\nquestion = "?"\nclause = "3"\ndefault = "a"\noptions.a.says = "A"\n'
+        'options.b.says = "B"\noptions.b.set.pay_tables.full.rows.domino.odds = "7 to 1"\n\n'
+    )
+    error = refused(tmp_path, changed(("[limits]\n", f"{again}[limits]\n")))
+
+    assert error.key == "readings.again.options.b.set"
+    assert "'generous' sets pay_tables.full.rows.domino.odds too" in error.problem
+
+
+def test_a_reading_may_not_set_who_a_book_is(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed((SET, 'set.title = "Other"')))
+
+    assert "title is not for a reading to set" in error.problem

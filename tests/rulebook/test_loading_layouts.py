@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.rulebook.small_book import (
+    BOOK,
     Swap,
     changed,
     loaded,
     refused,
 )
+from threedice.rulebook.felt import numeral
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,3 +125,26 @@ def test_layout_like_one_of_its_own_file_is_refused(tmp_path: Path, like: str) -
     error = refused(tmp_path, changed(("[layouts.short]", f'[layouts.short]\nlike = "{like}"')))
 
     assert error.key == "layouts.short.like"
+
+
+def test_a_legend_without_odds_and_a_hole_with_nothing_for_it_stay_as_they_are(
+    tmp_path: Path,
+) -> None:
+    text = changed(('odds_of = "single:1"', ""), ('en = ["{a} TO {b}"]', 'en = ["{4} OR {a3}"]'))
+    felt = loaded(tmp_path, text).felt
+
+    assert felt is not None
+    assert felt.inscriptions[0].en == ("{a1}, {a2} OR {a3} TO {b}",)
+    assert felt.areas[0].en == ("{4} OR {a3}",)
+
+
+def test_a_book_without_a_layout_is_refused(tmp_path: Path) -> None:
+    start, end = BOOK.index("[layouts.main]"), BOOK.index("[limits]")
+    error = refused(tmp_path, "layouts = {}\n" + BOOK[:start] + BOOK[end:])
+
+    assert error.problem == "there is no layout"
+
+
+def test_large_odds_are_written_in_figures_on_a_chinese_felt() -> None:
+    assert numeral(1000) == "1000"
+    assert numeral(110) == "一百一十"

@@ -75,12 +75,14 @@ def test_withdrawn_rejected_and_moved_chips_are_told() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 500 on big", "ann withdraws 100 from big",
                "ann calls 700 on big", "dealer rejects the excess on big",
+               "bob bets 50 on big", "50 of bob's is moved from big to small",
                "50 of ann's is moved from big to small",
                "supervisor puts 50 of ann's back from small to big", "dice 6 5 4")  # fmt: skip
     text = told(table, 1, "ann", "big")
 
-    for words in ("500 placed on big.", "100 withdrawn from big.", "700 placed on big as a call bet.",
-                  "100 rejected, over the maximum (2.0).", "50 moved to small.",
+    for words in ("500 placed on big.", "100 withdrawn from big.",
+                  "700 placed on big as a call bet.", "100 rejected, over the maximum (2.0).",
+                  "50 moved to small.",
                   "50 put back from small.", "1000 at 1 to 1 pays 1000"):  # fmt: skip
         assert words in text
 
@@ -113,7 +115,8 @@ def test_bets_that_stand_over_a_void_spin_are_told_in_both() -> None:
     ("throws", "words"),
     [
         (["dice crown club club"], "Throw 1 of 4 was won; the series goes on."),
-        (["dice club club club"], "this throw did not, so 100 is lost (7.3, 7.4, odds:shooter, 7.5)."),
+        (["dice club club club"],
+         "this throw did not, so 100 is lost (7.3, 7.4, odds:shooter, 7.5)."),
         (["dice crown crown crown", *["open betting", "dice crown heart club"] * 3],
          "100 at 9 to 1 pays 900."),
     ],

@@ -42,7 +42,7 @@ def complete_family(selects: Selects) -> list[Selection]:
             return list(combinations(FACES, 3))
         case "four-faces":
             return list(combinations(FACES, 4))
-        case "pair-and-single":
+        case _:
             return [(pair, pair, single) for pair in FACES for single in FACES if single != pair]
 
 

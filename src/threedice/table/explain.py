@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from threedice.errors import InvalidInput
 from threedice.rulebook.conduct import cited
 from threedice.table import events as happened
-from threedice.table.limits import permitted
+from threedice.table.limits import limits_of, permitted
 from threedice.table.state import TableState, box_of, evolve
 
 if TYPE_CHECKING:
@@ -162,20 +162,16 @@ def verdict(game: Game, spot: Spot, roll: Roll, plays: int) -> list[str]:
 
 def _working(game: Game, state: TableState, spot: Spot, stake: int, plays: int) -> list[str]:
     """Show the sum by which a stake plays in part."""
-    policy = game.facts.limits
-    limits = state.limits
-    if limits is None or policy.pro_rata is None:
-        return []
-    totals = state.current.totals
+    rule, limits, totals = game.facts.limits.pro_rata, limits_of(state), state.current.totals
     allowed = permitted(game, limits, totals, spot)
     box = limits.of(box_of(spot))
     which = "maximum" if allowed == box.maximum else "differential"
-    clauses = ", ".join(cited(policy.pro_rata.clause))
+    clauses = ", ".join(cited(rule.clause) if rule else ())
     others = ", the others giving up what minimums and exemptions add"
     how = f": {stake} x {allowed} / {totals[spot]}"
     return [
         f"The box held {totals[spot]} and may hold {allowed} by its {which}, so the stake of "
-        f"{stake} plays in proportion{how if policy.pro_rata.method == 'floor' else others}, "
+        f"{stake} plays in proportion{how if rule and rule.method == 'floor' else others}, "
         f"rounded down to chips of {state.chips[0]} and not below the minimum of {box.minimum}.",
         f"{plays} plays; {stake - plays} is returned ({clauses}).",
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from threedice.errors import InvariantBroken
 from threedice.rulebook.conduct import cited
 from threedice.table.state import box_of
 from threedice.table.terms import step_of
@@ -38,7 +39,7 @@ class Flag:
 def limits_of(state: TableState) -> TableLimits:
     """Return the limits in force."""
     if state.limits is None:
-        raise LookupError("the table has no limits")
+        raise InvariantBroken("the table has no limits")
     return state.limits
 
 
@@ -195,7 +196,7 @@ def _last_first(
         goes = min(amount, -(-excess // step) * step)
         if amount - goes < minimum:
             goes = amount
-        elif amount > goes:
+        else:
             placements.append((number, player, amount - goes))
         excess -= goes
         found.append(Rejection(spot, player, number, goes, limit))

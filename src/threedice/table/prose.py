@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from threedice.table import events as happened
 
@@ -130,6 +130,8 @@ def _line(game: Game, event: AnyEvent) -> str:
             return f"  Correction for {event.player}: {event.amount:+} ({event.reason})."
         case happened.RulingMade():
             return f"  Ruling for {event.player}: {event.amount:+} ({event.reason})."
+        case _:
+            assert_never(event)
 
 
 _MODES = {"refuse": "refused over a limit", "record": "recorded as they lie"}

@@ -32,7 +32,7 @@ def collect_losers(game: Game, state: TableState, command: asked.CollectLosers) 
     """Apportion what is over a limit, and take the losing bets."""
     need_open(state)
     need_step(game, state, "collect-losers", command.by)
-    roll = _result(state)
+    roll = state.current.decided
     shares = list(_shares(game, state))
     plays = {(spot, player): share for spot, player, _, share in shares}
     losing = [
@@ -51,7 +51,7 @@ def pay_winners(game: Game, state: TableState, command: asked.PayWinners) -> lis
     """Pay the winning bets; the round is settled."""
     need_open(state)
     need_step(game, state, "pay-winners", command.by)
-    roll = _result(state)
+    roll = state.current.decided
     paid: list[Paid] = [
         (spot, player, bet.total, odds.winnings(Amount(bet.total)))
         for spot, bets in working_order(game, state)
@@ -65,13 +65,6 @@ def pay_winners(game: Game, state: TableState, command: asked.PayWinners) -> lis
         raise refuse("float/short", short=owed - state.float_amount)
     number = state.current.number
     return [*shooter, happened.WinnersPaid(round=number, dice=roll, bets=paid)]
-
-
-def _result(state: TableState) -> Roll:
-    result = state.current.result
-    if result is None:
-        raise refuse("dice/not-called")
-    return result
 
 
 def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[str, Bet]]]:

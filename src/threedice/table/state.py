@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
+from threedice.errors import InvariantBroken
 from threedice.table import events as happened
 
 if TYPE_CHECKING:
@@ -67,6 +68,13 @@ class Round:
     nets: dict[PlayerId, int] = field(default_factory=dict)
     moved: dict[tuple[PlayerId, Spot, Spot], int] = field(default_factory=dict)
 
+    @property
+    def decided(self) -> tuple[int, int, int]:
+        """The result by which the round is settled."""
+        if self.result is None:
+            raise InvariantBroken("the round has no result")
+        return self.result
+
 
 @dataclass(slots=True)
 class Shooter:
@@ -108,7 +116,7 @@ class TableState:
     def current(self) -> Round:
         """The round being played."""
         if self.round is None:
-            raise LookupError("no round is being played")
+            raise InvariantBroken("no round is being played")
         return self.round
 
 
@@ -277,7 +285,7 @@ def _start_round(state: TableState, event: happened.RoundStarted) -> None:
 
 def _shooter(state: TableState) -> Shooter:
     if state.shooter is None:
-        raise LookupError("nobody has the dice")
+        raise InvariantBroken("nobody has the dice")
     return state.shooter
 
 
