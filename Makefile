@@ -15,6 +15,7 @@ run: .venv/ready
 
 test: check
 	$(BIN)/pytest --cov --cov-report=term:skip-covered
+	$(BIN)/coverage report --fail-under=100 --format=total --include='src/threedice/rulebook/*,src/threedice/table/*,src/threedice/ledger/*,src/threedice/maths/*'
 
 check: .venv/ready
 	$(BIN)/ruff check .

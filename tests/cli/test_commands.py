@@ -246,6 +246,56 @@ def test_clauses_trace_to_data_and_tests(run: Run) -> None:
     assert all(f"{book}: " in everything for book in shipped_ids())
 
 
+# --- cases --------------------------------------------------------------------------------------
+
+GOOD_AND_BAD = """
+[[case]]
+name = "Good"
+clause = "sg-rws-tai-sai-v6 3.9"
+game = "sg-rws-tai-sai-v6/a"
+players = { ann = 1000 }
+play = ["open betting", "ann bets 100 on big", "dice 6 5 4"]
+expect = { ann = 1100 }
+
+[[case]]
+name = "Bad"
+clause = "sg-rws-tai-sai-v6 3.9"
+game = "sg-rws-tai-sai-v6/a"
+players = { ann = 1000 }
+play = ["open betting", "ann bets 100 on big", "dice 1 1 2"]
+expect = { ann = 1100 }
+"""
+
+
+def test_cases_show_a_clear_difference(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "cases.toml"
+    file.write_text(GOOD_AND_BAD)
+    result = run("cases", str(file))
+
+    assert result.code == 1
+    assert "cases.toml: Bad (sg-rws-tai-sai-v6 3.9)\n  ann has 900, expected 1100" in result.out
+    assert result.out.endswith("1 passed, 1 failed\n")
+    told = run("cases", str(file), "--json").json["cases"]
+    assert [each["passed"] for each in told] == [True, False]
+
+
+def test_cases_can_be_told_as_prose(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "cases.toml"
+    file.write_text(GOOD_AND_BAD.partition('[[case]]\nname = "Bad"')[0])
+    result = run("cases", str(file), "--tell")
+
+    assert result.code == 0
+    assert "Winners paid: ann's 100 on big wins 100." in result.out
+    assert "In the end ann has 1100." in result.out
+
+
+def test_without_files_the_shipped_cases_are_played(run: Run) -> None:
+    result = run("cases")
+
+    assert result.code == 0
+    assert result.out.endswith(" passed, 0 failed\n")
+
+
 # --- misuse -------------------------------------------------------------------------------------
 
 
@@ -299,6 +349,8 @@ def test_clauses_trace_to_data_and_tests(run: Run) -> None:
         (["settle", "nz-tai-sai-2008/1", "--dice", "1,3,6", "--bet", "big=" + "9" * 24],
          "at most 18 digits"),
         (["clauses", "nope"], "no rulebook 'nope'"),
+        (["cases", "missing.toml"], "missing.toml cannot be read"),
+        (["cases", "README.md"], "README.md is no file of cases"),
         (["nonsense"], "No such command"),
     ],
 )  # fmt: skip
