@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from threedice import load
-from threedice.cases.script import Scene, commands_of, plain_limits
+from threedice.cases.phrases import commands_of
+from threedice.cases.script import Scene, plain_limits
 from threedice.table import Refusal, TableState, decide, evolve
 from threedice.table import commands as asked
 from threedice.table.commands import Actor

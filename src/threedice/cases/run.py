@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from threedice.cases.script import Scene, commands_of, plain_limits
+from threedice.cases.phrases import commands_of
+from threedice.cases.script import Scene, plain_limits
 from threedice.errors import InvalidInput, RulebookError, ThreediceError
 from threedice.ledger import Balances, postings
 from threedice.rulebook import Game, load
@@ -144,7 +145,7 @@ def _set_up(case: Case, game: Game, table: _Table) -> None:
         asked.OpenTable(
             by=_OPENER,
             table="case",
-            currency="XXX",
+            currency="SGD",
             mode=case.mode,
             chips=case.chips,
             float_amount=case.float,

@@ -1,6 +1,6 @@
 """Events: what has happened at a table, never changed afterwards.
 
-`decide` makes them, `state.evolve` applies them, `ledger` turns them into postings. Lists of bets
+`decide` makes them, `evolve` applies them, `ledger` turns them into postings. Lists of bets
 are plain tuples, because a settlement may hold a hundred thousand of them.
 """
 

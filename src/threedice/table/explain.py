@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from threedice.errors import InvalidInput
 from threedice.rulebook.conduct import cited
 from threedice.table import events as happened
+from threedice.table.evolve import evolve
 from threedice.table.limits import limits_of, permitted
-from threedice.table.state import TableState, box_of, evolve
+from threedice.table.state import TableState, box_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -179,7 +180,8 @@ def _working(game: Game, state: TableState, spot: Spot, stake: int, plays: int) 
 
 def _void_line(game: Game, event: happened.RoundVoided, stake: int) -> str:
     unit = game.facts.procedure.unit.capitalize()
-    rule = game.facts.irregularities.get(event.cause)  # type: ignore[call-overload]
+    rules = game.facts.irregularities.items()
+    rule = next((rule for name, rule in rules if name == event.cause), None)
     clauses = ", ".join(cited((rule or game.facts.procedure.void).clause))
     kept = "stays for the next" if event.bets == "stand" else "is returned"
     return f"{unit} {event.round} is void, {event.cause} ({clauses}); {stake} {kept}."

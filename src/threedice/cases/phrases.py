@@ -1,0 +1,372 @@
+"""Lines of a case in plain words, each turned into commands for the table.
+
+Staff are named by their role; every other name is a player. Where a line is short for several
+commands ("dice 1 3 6" plays the rest of a round), it yields them one by one, so that each can look
+at the table before the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from threedice.cases.script import (
+    DEALER,
+    SUPERVISOR,
+    Scene,
+    actor,
+    before,
+    plain_limits,
+    step_commands,
+)
+from threedice.errors import InvalidInput
+from threedice.table import commands as asked
+from threedice.table.commands import Actor
+
+if TYPE_CHECKING:
+    from threedice.table.commands import AnyCommand
+
+_NAME = r"[a-z][a-z0-9-]*"
+_BOX = r"[a-z][a-z0-9:-]*"
+
+Lines = Callable[[Scene, re.Match[str]], Iterator[Any]]
+PHRASES: list[tuple[re.Pattern[str], Lines, str]] = []
+"""Every phrase: its pattern, what it does, and how it is written."""
+
+
+def phrase(written: str, pattern: str) -> Callable[[Lines], Lines]:
+    """Declare a phrase of the language of cases."""
+
+    def declare(lines: Lines) -> Lines:
+        PHRASES.append((re.compile(pattern), lines, written))
+        return lines
+
+    return declare
+
+
+def commands_of(line: str, scene: Scene) -> Iterator[AnyCommand]:
+    """Yield the commands that a line asks for."""
+    for pattern, lines, _ in PHRASES:
+        match = pattern.fullmatch(line)
+        if match:
+            yield from lines(scene, match)
+            return
+    known = "; ".join(written for *_, written in PHRASES)
+    raise InvalidInput(f"{line!r} is no line of a case; the lines are: {known}")
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(each) for each in text.split()]
+
+
+def _dice(scene: Scene, text: str) -> tuple[int, int, int]:
+    return scene.game.roll(text.split())
+
+
+# --- chips and bets -----------------------------------------------------------------------------
+
+
+@phrase(
+    "ann buys 500 [from account] [aged 17]",
+    rf"(?P<who>{_NAME}) buys (?P<amount>\d+)(?P<account> from account)?( aged (?P<age>\d+))?",
+)
+def _buys(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.BuyIn(
+        by=actor(line["who"]),
+        player=line["who"],
+        amount=int(line["amount"]),
+        source="account" if line["account"] else "cash",
+        age_years=int(line["age"] or 30),
+    )
+
+
+@phrase(
+    "ann leaves with 300 [to account]",
+    rf"(?P<who>{_NAME}) leaves with (?P<amount>\d+)(?P<account> to account)?",
+)
+def _leaves(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    to: Any = "account" if line["account"] else "outside"
+    who = line["who"]
+    yield asked.CashOut(by=actor(who), player=who, amount=int(line["amount"]), to=to)
+
+
+@phrase("ann takes red at 25", rf"(?P<who>{_NAME}) takes (?P<colour>\w+) at (?P<value>\d+)")
+def _takes(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.TakeColour(
+        by=DEALER, player=line["who"], colour=line["colour"], value=int(line["value"])
+    )
+
+
+@phrase("ann colours up", rf"(?P<who>{_NAME}) colours up")
+def _colours_up(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.ColourUp(by=DEALER, player=line["who"])
+
+
+@phrase(
+    "ann bets 50 on big [at left]",
+    rf"(?P<who>{_NAME}) bets (?P<amount>-?\d+) on (?P<box>{_BOX})( at (?P<area>\w+))?",
+)
+def _bets(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.PlaceBet(
+        by=actor(line["who"], scene),
+        player=line["who"],
+        box=line["box"],
+        amount=int(line["amount"]),
+        area=line["area"] or "",
+    )
+
+
+@phrase(
+    "dealer bets 50 on big for ann",
+    rf"(?P<by>{_NAME}) bets (?P<amount>\d+) on (?P<box>{_BOX}) for (?P<who>{_NAME})",
+)
+def _bets_for(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.PlaceBet(
+        by=actor(line["by"], scene),
+        player=line["who"],
+        box=line["box"],
+        amount=int(line["amount"]),
+        manner="behalf",
+    )
+
+
+@phrase("ann calls 50 on big", rf"(?P<who>{_NAME}) calls (?P<amount>\d+) on (?P<box>{_BOX})")
+def _calls(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.PlaceBet(
+        by=actor(line["who"], scene),
+        player=line["who"],
+        box=line["box"],
+        amount=int(line["amount"]),
+        manner="call",
+    )
+
+
+@phrase(
+    "ann withdraws 50 from big [at left]",
+    rf"(?P<who>{_NAME}) withdraws (?P<amount>\d+) from (?P<box>{_BOX})( at (?P<area>\w+))?",
+)
+def _withdraws(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    who = line["who"]
+    yield asked.WithdrawBet(
+        by=actor(who, scene),
+        player=who,
+        box=line["box"],
+        area=line["area"] or "",
+        amount=int(line["amount"]),
+    )
+
+
+@phrase(
+    "dealer rejects the excess on big [at left]",
+    rf"(?P<by>{_NAME}) rejects the excess on (?P<box>{_BOX})( at (?P<area>\w+))?",
+)
+def _rejects(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.RejectExcess(by=actor(line["by"]), box=line["box"], area=line["area"] or "")
+
+
+@phrase(
+    "50 of ann's is moved from big to small",
+    rf"(?P<amount>\d+) of (?P<who>{_NAME})'s is moved from (?P<box>{_BOX}) to (?P<to>{_BOX})",
+)
+def _moved(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.MoveChips(
+        by=DEALER,
+        player=line["who"],
+        box=line["box"],
+        to_box=line["to"],
+        amount=int(line["amount"]),
+    )
+
+
+@phrase(
+    "supervisor puts 50 of ann's back from small to big",
+    rf"(?P<by>{_NAME}) puts (?P<amount>\d+) of (?P<who>{_NAME})'s back "
+    rf"from (?P<box>{_BOX}) to (?P<to>{_BOX})",
+)
+def _puts_back(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.PutBack(
+        by=actor(line["by"]),
+        player=line["who"],
+        box=line["box"],
+        to_box=line["to"],
+        amount=int(line["amount"]),
+    )
+
+
+# --- the round ----------------------------------------------------------------------------------
+
+
+@phrase("open betting", "open betting")
+def _opens(scene: Scene, _line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield from before(scene, "open-betting")
+    yield asked.OpenBetting(by=DEALER)
+
+
+@phrase("close betting", "close betting")
+def _closes(_scene: Scene, _line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.CloseBetting(by=DEALER)
+
+
+@phrase("[dealer] tumbles 3 times", rf"((?P<by>{_NAME}) )?tumbles (?P<times>\d+) times?")
+def _tumbles(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.Tumble(by=actor(line["by"] or "dealer"), times=int(line["times"]))
+
+
+@phrase("uncover the dice", rf"((?P<by>{_NAME}) )?uncovers? the dice")
+def _uncovers(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.Uncover(by=actor(line["by"] or "dealer"))
+
+
+@phrase("offer the dice to ann", rf"offer the dice to (?P<who>{_NAME})")
+def _offers(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.OfferDice(by=DEALER, player=line["who"])
+
+
+@phrase("ann chooses dice 1 2 3", rf"(?P<who>{_NAME}) chooses dice (?P<dice>[\d ]+)")
+def _chooses(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    by = Actor(id=line["who"], role="shooter")
+    yield asked.ChooseDice(by=by, dice=_numbers(line["dice"]))
+
+
+@phrase("ann throws", rf"(?P<who>{_NAME}) throws")
+def _throws(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.Throw(by=actor(line["who"], scene))
+
+
+@phrase("call 1 3 6", r"call (?P<dice>[\w ]+)")
+def _call(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.CallResult(by=DEALER, dice=_dice(scene, line["dice"]))
+
+
+@phrase("[dealer] enters 1 3 6", rf"((?P<by>{_NAME}) )?enters? (?P<keys>[\d ]+)")
+def _enters(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    by = actor(line["by"] or "dealer")
+    for key in _numbers(line["keys"]):
+        yield asked.PressKey(by=by, key=key)
+    yield asked.PressEnter(by=by)
+
+
+@phrase("light the areas", "light the areas")
+def _lights(_scene: Scene, _line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.Illuminate(by=DEALER)
+
+
+@phrase("the lights fail", "the lights fail")
+def _lights_fail(_scene: Scene, _line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.Illuminate(by=DEALER, correct=False)
+
+
+@phrase("collect the losers", "collect the losers")
+def _collects(_scene: Scene, _line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.CollectLosers(by=DEALER)
+
+
+@phrase("pay the winners", "pay the winners")
+def _pays(_scene: Scene, _line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.PayWinners(by=DEALER)
+
+
+@phrase("dice 1 3 6 (plays the rest of the round)", r"dice (?P<dice>[\w ]+)")
+def _plays_out(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    dice = _dice(scene, line["dice"])
+    for step in scene.game.facts.procedure.order:
+        if scene.state.round is None or step not in scene.state.round.done:
+            yield from step_commands(scene, step, dice)
+
+
+# --- irregularities -----------------------------------------------------------------------------
+
+
+@phrase(
+    "dealer reports dice-damaged [knowing 6 6] [affecting 1 2] [with supervisor] [: a note]",
+    rf"(?P<by>{_NAME}) reports (?P<what>{_NAME})( knowing (?P<known>[\w ]+?))?"
+    rf"( affecting (?P<rounds>[\d ]+?))?( with (?P<second>{_NAME}))?(: (?P<note>.*))?",
+)
+def _reports(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    known = [scene.game.faces.number(each) for each in (line["known"] or "").split()]
+    what: Any = line["what"]
+    yield asked.Report(
+        by=actor(line["by"], scene),
+        irregularity=what,
+        known=known,
+        rounds=_numbers(line["rounds"] or ""),
+        note=line["note"] or "",
+        approved_by=actor(line["second"]) if line["second"] else None,
+    )
+
+
+@phrase(
+    "dealer amends the result to 1 3 5 with supervisor",
+    rf"(?P<by>{_NAME}) amends the result to (?P<dice>[\w ]+?) with (?P<second>{_NAME})",
+)
+def _amends(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    dice = _dice(scene, line["dice"])
+    yield asked.AmendResult(by=actor(line["by"]), dice=dice, approved_by=actor(line["second"]))
+
+
+@phrase(
+    "dealer corrects round 1 for ann by -50 with supervisor: a reason",
+    rf"(?P<by>{_NAME}) corrects round (?P<round>\d+) for (?P<who>{_NAME}) "
+    rf"by (?P<amount>-?\d+) with (?P<second>{_NAME}): (?P<reason>.*)",
+)
+def _corrects(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.CorrectBet(
+        by=actor(line["by"]),
+        round=int(line["round"]),
+        player=line["who"],
+        amount=int(line["amount"]),
+        reason=line["reason"],
+        approved_by=actor(line["second"]),
+    )
+
+
+@phrase(
+    "shift-manager rules 50 for ann: a reason",
+    rf"(?P<by>{_NAME}) rules (?P<amount>-?\d+) for (?P<who>{_NAME}): (?P<reason>.*)",
+)
+def _rules(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.MakeRuling(
+        by=actor(line["by"]),
+        player=line["who"],
+        amount=int(line["amount"]),
+        reason=line["reason"],
+    )
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+@phrase("supervisor checks power", rf"(?P<by>{_NAME}) checks (?P<check>{_NAME})")
+def _checks(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.PassCheck(by=actor(line["by"]), check=line["check"])
+
+
+@phrase(
+    "dealer sets limits 50 to 500 [differential 1000] with supervisor",
+    rf"(?P<by>{_NAME}) sets limits (?P<minimum>\d+) to (?P<maximum>\d+)"
+    rf"( differential (?P<differential>\d+))? with (?P<second>{_NAME})",
+)
+def _sets_limits(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    differential = int(line["differential"]) if line["differential"] else None
+    limits = plain_limits(scene.game, int(line["minimum"]), int(line["maximum"]), differential)
+    yield asked.SetLimits(by=actor(line["by"]), limits=limits, approved_by=actor(line["second"]))
+
+
+@phrase("fill 5000 / credit 5000", r"(?P<what>fill|credit) (?P<amount>\d+)")
+def _fills(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    kind = asked.FillFloat if line["what"] == "fill" else asked.CreditFloat
+    yield kind(by=SUPERVISOR, amount=int(line["amount"]))
+
+
+@phrase(
+    "supervisor releases the table: a reason",
+    rf"(?P<by>{_NAME}) releases the table: (?P<reason>.*)",
+)
+def _releases(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.ReleaseTable(by=actor(line["by"]), reason=line["reason"])
+
+
+@phrase("close the table", "close the table")
+def _closes_table(_scene: Scene, _line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.CloseTable(by=SUPERVISOR)

@@ -1,0 +1,337 @@
+"""How events change the state of a table, in place.
+
+Nothing else changes a state, which is what keeps the cost of a bet flat as a table fills; replaying
+a table's events through here gives the same state again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from threedice.errors import InvariantBroken
+from threedice.table import events as happened
+from threedice.table.state import Bet, Placement, Round, Seat, Shooter, TableState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from threedice.table.events import AnyEvent, Spot, Stake
+    from threedice.table.terms import PlayerId
+
+
+def replay(events: Iterable[AnyEvent]) -> TableState:
+    """Return the state that a table's events lead to."""
+    state = TableState()
+    for event in events:
+        evolve(state, event)
+    return state
+
+
+def evolve(state: TableState, event: AnyEvent) -> TableState:
+    """Apply an event to the state, in place, and return it."""
+    match event:
+        case happened.TableOpened():
+            _open(state, event)
+        case happened.CheckPassed():
+            state.checks.add(event.check)
+        case happened.LimitsSet():
+            state.next_limits = event.limits
+        case happened.FloatFilled():
+            state.float_amount += event.amount
+        case happened.FloatCredited():
+            state.float_amount -= event.amount
+        case happened.TableClosed():
+            _close(state, event)
+        case happened.TableLocked():
+            state.locked = event.cause
+        case happened.TableReleased():
+            state.locked = ""
+        case happened.BoughtIn():
+            _seat(state, event.player).stack += event.amount
+            state.float_amount -= event.amount
+            state.drop += event.amount
+        case happened.CashedOut():
+            _cash_out(state, event)
+        case happened.ColourTaken():
+            seat = state.seats[event.player]
+            seat.colour, seat.colour_value = event.colour, event.value
+        case happened.ColouredUp():
+            seat = state.seats[event.player]
+            seat.colour, seat.colour_value = "", 0
+        case happened.RoundStarted():
+            _start_round(state, event)
+        case happened.BettingOpened():
+            state.limits, state.next_limits = event.limits, None
+            state.current.done.add("open-betting")
+        case happened.BettingClosed():
+            state.current.done.add("close-betting")
+        case happened.StepTaken():
+            state.current.done.add(event.step)
+        case happened.BetPlaced():
+            _place(state, event)
+        case happened.BetWithdrawn():
+            _take_back(state, event.spot, event.player, event.amount)
+        case happened.BetRejected():
+            _reject(state, event)
+        case happened.ChipsMoved():
+            _move(state, event.player, event.spot, event.to_spot, event.amount)
+            key = (event.player, event.spot, event.to_spot)
+            moved = state.current.moved
+            moved[key] = moved.get(key, 0) + event.amount
+        case happened.ChipsPutBack():
+            _move(state, event.player, event.spot, event.to_spot, event.amount)
+            state.current.moved[event.player, event.to_spot, event.spot] -= event.amount
+        case happened.DiceOffered():
+            state.shooter = Shooter(event.player)
+            state.current.done.add("offer-dice")
+            state.current.done.discard("choose-dice")
+        case happened.DiceChosen():
+            _shooter(state).dice = event.dice
+            state.current.done.add("choose-dice")
+        case happened.DiceTumbled():
+            state.current.times_tumbled = event.times
+            state.current.done.add("tumble")
+        case happened.ResultCalled():
+            state.current.called = event.dice
+            state.current.done.add("call-result")
+        case happened.KeyPressed():
+            state.current.keys = [*state.current.keys[-2:], event.key]
+        case happened.ResultEntered():
+            state.current.result = event.dice
+            state.current.keys = []
+            state.current.done.add("enter-result")
+        case happened.ResultAmended():
+            state.current.result = state.current.called = event.dice
+        case happened.AreasLit():
+            state.current.done.add("illuminate")
+        case happened.BetsApportioned():
+            _apportion(state, event)
+        case happened.LosersCollected():
+            _collect(state, event)
+        case happened.WinnersPaid():
+            _pay(state, event)
+        case happened.ShooterAdvanced():
+            _shooter(state).throws = event.throws
+        case happened.ShooterWon():
+            state.seats[event.player].stack += event.stake + event.winnings
+            state.seats[event.player].at_risk -= event.stake
+            state.float_amount -= event.winnings
+            state.shooter = None
+        case happened.ShooterLost():
+            state.seats[event.player].at_risk -= event.stake
+            state.float_amount += event.stake
+            state.shooter = None
+        case happened.RoundVoided():
+            _void(state, event)
+        case happened.RoundsReversed():
+            _reverse(state, event)
+        case happened.ThrowRepeated():
+            state.current.done.discard("throw")
+            state.current.known = []
+        case happened.RoundContinued():
+            state.current.known = event.known
+        case happened.IrregularityNoted():
+            pass
+        case happened.BetCorrected():
+            _transfer(state, event.player, event.amount, event.owing)
+            nets = state.settled[event.round]
+            nets[event.player] = nets.get(event.player, 0) + event.amount
+        case happened.RulingMade():
+            _transfer(state, event.player, event.amount, event.owing)
+        case _:
+            assert_never(event)
+    return state
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def _open(state: TableState, event: happened.TableOpened) -> None:
+    state.open = True
+    state.table, state.game_hash = event.table, event.game_hash
+    state.currency, state.mode, state.chips = event.currency, event.mode, event.chips
+    state.limits = event.limits
+    state.float_amount = event.float_amount
+    state.drop = 0
+    state.checks.clear()
+    state.settled.clear()
+
+
+def _close(state: TableState, event: happened.TableClosed) -> None:
+    state.open = False
+    for player, _ in event.carried_away:
+        del state.seats[player]
+    state.float_amount = state.drop = 0
+    state.next_limits, state.shooter, state.standing = None, None, None
+
+
+def _start_round(state: TableState, event: happened.RoundStarted) -> None:
+    state.rounds = event.round
+    state.round = Round(event.round, set(event.skipped))
+    if state.standing:
+        state.round.bets, state.round.totals = state.standing
+        state.standing = None
+
+
+def _shooter(state: TableState) -> Shooter:
+    if state.shooter is None:
+        raise InvariantBroken("nobody has the dice")
+    return state.shooter
+
+
+# --- chips --------------------------------------------------------------------------------------
+
+
+def _seat(state: TableState, player: PlayerId) -> Seat:
+    return state.seats.setdefault(player, Seat())
+
+
+def _cash_out(state: TableState, event: happened.CashedOut) -> None:
+    seat = state.seats[event.player]
+    seat.stack -= event.amount
+    if event.to == "account":
+        state.float_amount += event.amount
+    if not seat.stack and not seat.at_risk:
+        del state.seats[event.player]
+
+
+def _transfer(state: TableState, player: PlayerId, amount: int, owing: int) -> None:
+    """Move money between the float and a player; what his stack cannot give, he owes."""
+    _seat(state, player).stack += amount + owing
+    state.float_amount -= amount + owing
+    if owing:
+        state.owing[player] = state.owing.get(player, 0) + owing
+
+
+# --- bets ---------------------------------------------------------------------------------------
+
+
+def _place(state: TableState, event: happened.BetPlaced) -> None:
+    seat = state.seats[event.player]
+    seat.stack -= event.amount
+    seat.at_risk += event.amount
+    state.placements = event.number
+    if state.shooter and event.manner == "shooter":
+        state.shooter.stake += event.amount
+        return
+    _lay(state, event.player, event.spot, event.amount, event)
+
+
+def _lay(
+    state: TableState, player: PlayerId, spot: Spot, amount: int, placed: happened.BetPlaced
+) -> None:
+    current = state.current
+    bet = current.bets.setdefault(spot, {}).setdefault(player, Bet())
+    bet.total += amount
+    bet.placements.append(Placement(placed.number, amount, placed.area, placed.manner))
+    current.totals[spot] = current.totals.get(spot, 0) + amount
+
+
+def _take_back(state: TableState, spot: Spot, player: PlayerId, amount: int) -> None:
+    """Return chips from a spot to a stack, the last placed first."""
+    _lift(state, spot, player, amount)
+    seat = state.seats[player]
+    seat.stack += amount
+    seat.at_risk -= amount
+
+
+def _lift(state: TableState, spot: Spot, player: PlayerId, amount: int) -> list[Placement]:
+    """Take chips off a spot, the last placed first, and return them as placements."""
+    current = state.current
+    bet = current.bets[spot][player]
+    bet.total -= amount
+    current.totals[spot] -= amount
+    lifted = []
+    while amount:
+        last = bet.placements[-1]
+        taken = min(last.amount, amount)
+        lifted.append(Placement(last.number, taken, last.area, last.manner))
+        last.amount -= taken
+        amount -= taken
+        if not last.amount:
+            bet.placements.pop()
+    if not bet.placements:
+        del current.bets[spot][player]
+    return lifted
+
+
+def _reject(state: TableState, event: happened.BetRejected) -> None:
+    current = state.current
+    bet = current.bets[event.spot][event.player]
+    bet.total -= event.amount
+    current.totals[event.spot] -= event.amount
+    placement = next(each for each in bet.placements if each.number == event.number)
+    placement.amount -= event.amount
+    if not placement.amount:
+        bet.placements.remove(placement)
+    if not bet.placements:
+        del current.bets[event.spot][event.player]
+    seat = state.seats[event.player]
+    seat.stack += event.amount
+    seat.at_risk -= event.amount
+
+
+def _move(state: TableState, player: PlayerId, spot: Spot, to_spot: Spot, amount: int) -> None:
+    lifted = _lift(state, spot, player, amount)
+    current = state.current
+    bet = current.bets.setdefault(to_spot, {}).setdefault(player, Bet())
+    bet.total += amount
+    bet.placements.extend(reversed(lifted))
+    current.totals[to_spot] = current.totals.get(to_spot, 0) + amount
+
+
+# --- settlement ---------------------------------------------------------------------------------
+
+
+def _apportion(state: TableState, event: happened.BetsApportioned) -> None:
+    current = state.current
+    for spot, player, stake, plays in event.bets:
+        current.bets[spot][player].total = plays
+        current.totals[spot] -= stake - plays
+        seat = state.seats[player]
+        seat.stack += stake - plays
+        seat.at_risk -= stake - plays
+
+
+def _collect(state: TableState, event: happened.LosersCollected) -> None:
+    current = state.current
+    current.done.add("collect-losers")
+    for _, player, amount in event.bets:
+        state.seats[player].at_risk -= amount
+        state.float_amount += amount
+        current.nets[player] = current.nets.get(player, 0) - amount
+
+
+def _pay(state: TableState, event: happened.WinnersPaid) -> None:
+    nets = state.current.nets
+    for _, player, stake, winnings in event.bets:
+        seat = state.seats[player]
+        seat.at_risk -= stake
+        seat.stack += stake + winnings
+        state.float_amount -= winnings
+        nets[player] = nets.get(player, 0) + winnings
+    state.settled[event.round] = nets
+    state.round = None
+
+
+def _void(state: TableState, event: happened.RoundVoided) -> None:
+    if event.bets == "stand":
+        state.standing = (state.current.bets, state.current.totals)
+    else:
+        state.standing = None
+        _return_all(state, event.returned)
+    state.round = None
+
+
+def _return_all(state: TableState, stakes: Iterable[Stake]) -> None:
+    for _, player, amount in stakes:
+        seat = state.seats[player]
+        seat.stack += amount
+        seat.at_risk -= amount
+
+
+def _reverse(state: TableState, event: happened.RoundsReversed) -> None:
+    owing = dict(event.owing)
+    for player, amount in event.transfers:
+        _transfer(state, player, amount, owing.get(player, 0))
+    state.reversed.update(event.rounds)

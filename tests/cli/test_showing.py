@@ -1,0 +1,137 @@
+"""How output reaches people, pipes, narrow terminals and full disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from threedice import load
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+
+def test_piped_output_has_no_colour_and_no_box_drawing() -> None:
+    command = [sys.executable, "-m", "threedice"]
+    for words in (["odds", "triple-dice"], ["rulebooks"], ["--help"], ["odds", "--help"]):
+        shown = subprocess.run([*command, *words], capture_output=True, check=True, text=True)
+        assert "\x1b" not in shown.stdout
+        assert not any(0x2500 <= ord(each) <= 0x259F for each in shown.stdout)
+
+
+def test_a_terminal_gets_a_table_drawn_for_it() -> None:
+    main_end, terminal = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "threedice", "rulebooks"],
+        stdout=terminal,
+        check=True,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"},
+    )
+    os.close(terminal)
+    shown = os.read(main_end, 65536).decode()
+
+    assert "\x1b[1m" in shown
+    assert "─" in shown
+
+
+def test_a_pipe_closed_early_is_no_error() -> None:
+    words = [sys.executable, "-m", "threedice", "payoffs", "sg-rws-tai-sai-v6/e"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_without_words_the_help_is_shown(run: Run) -> None:
+    assert run().out == run("--help").out
+    assert "Commands:" in run().out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_is_bilingual_reaches_any_pipe(encoding: str) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "threedice", "rulebooks", "show", "sg-rws-tai-sai-v6", "--json"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert "圍骰通吃" in shown.stdout.decode("utf-8")
+
+
+def test_a_disk_that_is_full_is_told_in_one_line() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        words = [sys.executable, "-m", "threedice", "odds", "triple-dice"]
+        shown = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False, text=True)
+    assert shown.returncode == 2
+    assert shown.stderr == "threedice: cannot write: No space left on device\n"
+
+
+def test_a_narrow_terminal_never_breaks_a_figure() -> None:
+    main_end, terminal = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "threedice", "odds", "triple-dice", "--box", "single:crown"],
+        stdout=terminal,
+        check=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "60"},
+    )
+    os.close(terminal)
+    shown = os.read(main_end, 65536).decode()
+    for figure in ("91/216", "17/108", "15.741 %", "0.9875"):
+        assert figure in shown
+
+
+def test_sheets_name_game_hash_and_readings_in_every_form(run: Run) -> None:
+    game = load("triple-dice", {"outside": "per-die"})
+    chosen = ("--reading", "outside=per-die")
+    for words in (
+        ("odds", "triple-dice", *chosen),
+        ("odds", "triple-dice", "--csv", *chosen),
+        ("odds", "triple-dice", "--json", *chosen),
+        ("odds", "triple-dice", "--bet", "red=5", *chosen),
+        ("settle", "triple-dice", "--dice", "1,2,3", "--bet", "red=5", *chosen),
+    ):
+        out = run(*words).out
+        assert game.hash in out
+        assert "per-die" in out
+
+
+def test_show_prints_the_whole_conduct_of_the_game(run: Run) -> None:
+    out = run("rulebooks", "show", "triple-dice").out
+
+    for fact in (
+        "limits.maximum.scope: player",
+        "people.minimum_age.years: 18",
+        "shooter.dice_offered: 5",
+        "chips.kinds: value",
+        "equipment.mat.needed: always",
+    ):
+        assert fact in out
+    assert "Readings of sg-rws-tai-sai-v6/a" in run("rulebooks", "show", "sg-rws-tai-sai-v6").out
+
+
+def test_help_imports_neither_rich_nor_the_rulebooks() -> None:
+    script = (
+        "import sys\nsys.argv = ['threedice', '--help']\nfrom threedice.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "import json\nsys.stderr.write(json.dumps([m for m in sys.modules]))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
+    loaded = json.loads(shown.stderr)
+
+    assert "rich" not in loaded
+    assert "threedice.rulebook" not in loaded
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == "threedice 0.1.0\n"
