@@ -95,6 +95,30 @@ def test_a_reversal_that_the_float_cannot_pay_is_refused() -> None:
     assert table.stack("ann") == 1000
 
 
+def test_losers_and_winners_are_listed_as_a_dealer_works_the_layout() -> None:
+    table = Table("sg-rws-tai-sai-v6/a")
+    events = table.play("open betting", "ann bets 50 on single:6", "ann bets 50 on total:17",
+                        "ann bets 50 on small", "ann bets 50 on big", "ann bets 50 on domino:5-6",
+                        "dice 6 6 5")  # fmt: skip
+    (losers,) = (each for each in events if isinstance(each, happened.LosersCollected))
+    (winners,) = (each for each in events if isinstance(each, happened.WinnersPaid))
+
+    assert [spot for spot, *_ in losers.bets] == ["small"]
+    assert [spot for spot, *_ in winners.bets] == ["big", "total:17", "domino:5-6", "single:6"]
+
+
+def test_a_void_after_the_call_carries_two_people() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+               "uncover the dice", "call 6 6 5")  # fmt: skip
+
+    assert table.refuses("dealer reports dice-not-flat").code == "role/second-person"
+    (void,) = table.play("dealer reports dice-not-flat with supervisor")
+    assert isinstance(void, happened.RoundVoided)
+    assert void.approved_by is not None
+    assert (void.by.id, void.approved_by.id) == ("dealer", "supervisor")
+
+
 def test_an_explanation_leaves_other_players_chips_out() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 100 on big", "bob bets 100 on big",

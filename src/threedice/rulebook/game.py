@@ -205,6 +205,12 @@ class Game:
             ends[area.box] = (*ends.get(area.box, ()), area.id.partition("@")[2])
         return ends
 
+    @cached_property
+    def working_order(self) -> tuple[str, ...]:
+        """The boxes as a dealer works the layout: row by row from the left, or as listed."""
+        areas = sorted(self.felt.areas, key=lambda area: (area.y, area.x)) if self.felt else ()
+        return tuple(dict.fromkeys([*(area.box for area in areas), *self.boxes]))
+
     def box(self, box_id: str) -> Box:
         """Return a box by its id."""
         if box_id not in self.boxes:

@@ -82,7 +82,7 @@ def tumble(game: Game, state: TableState, command: asked.Tumble) -> list[AnyEven
     step = need_step(game, state, "tumble", command.by)
     events = [*started(game, state), happened.DiceTumbled(times=command.times, by=command.by)]
     if command.times < step.at_least:
-        events += _void(game, state, "too-few-tumbles")
+        events += _void(game, state, "too-few-tumbles", command.by)
     return events
 
 
@@ -95,16 +95,18 @@ def _void_if_early(
     if rule is None or current is None or "close-betting" in current.done:
         return []
     need_hands(game, step, by)
-    return _void(game, state, irregularity)
+    return _void(game, state, irregularity, by)
 
 
-def _void(game: Game, state: TableState, irregularity: IrregularityName) -> list[AnyEvent]:
+def _void(
+    game: Game, state: TableState, irregularity: IrregularityName, by: Actor
+) -> list[AnyEvent]:
     """Return the voiding that the rulebook attaches to an irregularity."""
     rule = game.facts.irregularities.get(irregularity)
     bets: Literal["returned", "stand"] = "returned"
     if rule and rule.bets == "stand":
         bets = "stand"
-    return void_round(game, state, irregularity, bets)
+    return void_round(game, state, irregularity, bets, by)
 
 
 def throw(game: Game, state: TableState, command: asked.Throw) -> list[AnyEvent]:

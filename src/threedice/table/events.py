@@ -306,12 +306,17 @@ class ShooterLost(Event, frozen=True, kw_only=True):
 
 
 class RoundVoided(Event, frozen=True, kw_only=True):
-    """A round has no result; its bets are returned, or stay for the next."""
+    """A round has no result; its bets are returned, or stay for the next.
+
+    Once a result has been called, a second person has agreed.
+    """
 
     round: int
     cause: str
     bets: Literal["returned", "stand"]
     returned: list[Stake]
+    by: Actor
+    approved_by: Actor | None = None
 
 
 class RoundsReversed(Event, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from threedice.table import events as happened
 from threedice.table.refusal import refuse
@@ -62,11 +62,11 @@ def _void(
 ) -> list[AnyEvent]:
     """Void the round being played; once there is a result, a second person has to agree."""
     _need_round(state, command, rule)
-    if state.current.result is not None:
-        need_second(command.by, command.approved_by, SUPERVISORS, rule.clause)
-    if rule.bets == "stand":
-        return void_round(game, state, command.irregularity, "stand")
-    return void_round(game, state, command.irregularity, "returned")
+    second = None
+    if state.current.called is not None:
+        second = need_second(command.by, command.approved_by, SUPERVISORS, rule.clause)
+    bets: Literal["returned", "stand"] = "stand" if rule.bets == "stand" else "returned"
+    return void_round(game, state, command.irregularity, bets, command.by, second)
 
 
 def _void_affected(
@@ -79,7 +79,8 @@ def _void_affected(
     current = state.round.number if state.round else None
     if current in rounds or (current is not None and not rounds):
         _need_round(state, command, rule)
-        events += void_round(game, state, command.irregularity, "returned")
+        cause = command.irregularity
+        events += void_round(game, state, cause, "returned", command.by, second)
         rounds = [each for each in rounds if each != current]
     elif not rounds:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
@@ -117,7 +118,7 @@ def _interrupted(
     if rule.available == "placed":
         decided &= {spot.partition("@")[0] for spot in state.current.bets}
     if not decided:
-        return void_round(game, state, command.irregularity, "returned")
+        return void_round(game, state, command.irregularity, "returned", command.by)
     order = [box for box in game.boxes if box in decided]
     return [
         happened.RoundContinued(

@@ -99,7 +99,9 @@ def close_table(game: Game, state: TableState, command: asked.CloseTable) -> lis
         raise refuse("table/round-open", game.facts.procedure.clause, unit=unit)
     events: list[AnyEvent] = []
     if current or state.standing or (state.shooter and state.shooter.stake):
-        events += void_round(game, state, "the table closes", "returned", everything=True)
+        events += void_round(
+            game, state, "the table closes", "returned", command.by, everything=True
+        )
     carried = [(player, seat.stack + seat.at_risk) for player, seat in state.seats.items()]
     return [
         *events,

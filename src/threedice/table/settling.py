@@ -68,9 +68,9 @@ def pay_winners(game: Game, state: TableState, command: asked.PayWinners) -> lis
 
 
 def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[str, Bet]]]:
-    """Yield the spots with bets as a dealer works the layout: in the order of its boxes."""
+    """Yield the spots with bets as a dealer works the layout."""
     bets = state.current.bets
-    for box in game.boxes:
+    for box in game.working_order:
         if box in bets:
             yield box, bets[box]
         for end in game.ends.get(box, ()):

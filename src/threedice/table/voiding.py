@@ -21,6 +21,8 @@ def void_round(
     state: TableState,
     cause: str,
     bets: Literal["returned", "stand"],
+    by: Actor,
+    approved_by: Actor | None = None,
     *,
     everything: bool = False,
 ) -> list[AnyEvent]:
@@ -33,7 +35,16 @@ def void_round(
     shooter, rule = state.shooter, game.facts.shooter
     if everything and shooter and shooter.stake and rule:
         returned.append((rule.box, shooter.player, shooter.stake))
-    return [happened.RoundVoided(round=number, cause=cause, bets=bets, returned=returned)]
+    return [
+        happened.RoundVoided(
+            round=number,
+            cause=cause,
+            bets=bets,
+            returned=returned,
+            by=by,
+            approved_by=approved_by,
+        )
+    ]
 
 
 def stakes_on_layout(state: TableState) -> list[Stake]:
