@@ -37,6 +37,7 @@ def test_accounts_with_the_house_pay_in_and_are_paid_out() -> None:
 
     found = balances(table)
     assert found["cage/ann"] == -500 + 300
+    assert (found["cash"], table.state.drop) == (1000, 1000)
     assert found["stack/ann"] == 1000
     assert found["outside"] == -1000 + 200
 
@@ -83,7 +84,7 @@ def test_the_accounting_of_a_shift() -> None:
 
     assert (accounts.opening_float, accounts.fills, accounts.credits) == (10_000, 500, 200)
     assert (accounts.drop, accounts.rounds, accounts.turnover) == (2000, 2, 300)
-    assert accounts.rounds_win == {1: 0, 2: 100}
+    assert {number: each.win for number, each in accounts.by_round.items()} == {1: 0, 2: 90}
     assert accounts.win == 100 - 10 + 5
     assert accounts.hold == Fraction(95, 2000)
     assert accounts.theoretical_win == 200 * Fraction(1, 36) + 100 * Fraction(2, 27)
@@ -95,7 +96,42 @@ def test_a_reversed_round_won_nothing() -> None:
                "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
     accounts = account(table.game, table.events)
 
-    assert (accounts.win, accounts.rounds_win) == (0, {1: 0})
+    assert (accounts.win, accounts.turnover, accounts.rounds) == (0, 0, 0)
+
+
+def test_a_round_voided_during_the_next_leaves_the_next_its_own_figures() -> None:
+    table = Table(stacks={"ann": 1000, "bob": 1000})
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4", "open betting",
+               "supervisor reports dice-damaged affecting 1 with shift-manager",
+               "bob bets 200 on big", "dice 1 1 2")  # fmt: skip
+    accounts = account(table.game, table.events)
+
+    assert {number: each.win for number, each in accounts.by_round.items()} == {2: 200}
+    assert accounts.turnover == 200
+    assert accounts.theoretical_win == 200 * Fraction(1, 36)
+
+
+def test_a_reversal_collects_before_it_pays() -> None:
+    table = Table(stacks={"ann": 1000, "bob": 1000}, float_amount=2000)
+    table.play("open betting", "ann bets 100 on small", "bob bets 100 on big", "dice 6 5 4",
+               "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
+
+    assert balances(table)["float"] == 0
+    assert (table.stack("ann"), table.stack("bob")) == (1000, 1000)
+
+
+def test_what_comes_to_a_player_pays_off_his_debt_first() -> None:
+    table = Table("sg-rws-tai-sai-v6/a", stacks={"ann": 1000})
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4",
+               "open betting", "ann bets 100 on big", "dice 1 1 2", "ann leaves with 1000",
+               "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
+    assert balances(table)["owing/ann"] == -100
+    table.play("supervisor reports dice-damaged affecting 2 with shift-manager")
+
+    found = balances(table)
+    assert (found["owing/ann"], found["stack/ann"], table.state.owing) == (0, 0, {"ann": 0})
+    table.play("shift-manager rules 50 for ann: goodwill")
+    assert table.stack("ann") == 50
 
 
 def test_the_shooters_bet_counts_when_it_is_decided() -> None:

@@ -335,8 +335,14 @@ class Asker:
                                    box="shooter", amount=50),
             lambda: asked.WithdrawBet(by=dealer, player=self.player(), box="shooter", amount=5),
         ]  # fmt: skip
+        if self.betting() and shooter and not shooter.stake:
+            makers += 6 * [lambda: asked.OfferDice(by=dealer, player=self.player())]
         if shooter:
             by = self.actor("shooter", shooter.player)
+            hasty = self.betting() and not shooter.dice
+            makers += (20 if hasty else 0) * [
+                lambda: asked.PlaceBet(by=by, player=shooter.player, box="shooter", amount=50)
+            ]
             dice = random.choice([[1, 1, 2], [1, 2], [1, 2, 9]])
             other = self.actor("shooter", self.player())
             current = self.state.round

@@ -99,7 +99,7 @@ def test_a_void_round_a_reversed_one_and_a_correction_are_told() -> None:
     text = told(table, 2, "ann", "big")
     assert "100 placed on big by a pit employee." in text
     assert "50 taken back as a correction: paid twice." in text
-    assert "Round 2 was voided later: dice-damaged." in text
+    assert "Round 2 was voided later, dice-damaged (5.6, 5.12): 50 taken back" in text
 
 
 def test_bets_that_stand_over_a_void_spin_are_told_in_both() -> None:
@@ -142,3 +142,34 @@ def test_a_differential_is_named_in_the_working() -> None:
 def test_a_bet_that_was_never_made_has_no_explanation() -> None:
     with pytest.raises(InvalidInput, match="had no bet on big"):
         told(Table(), 1, "ann", "big")
+
+
+def test_a_losing_bet_that_stood_over_a_void_spin_is_told_in_the_next() -> None:
+    table = Table("nz-tai-sai-2008/1", readings={"no-spin": "stand"})
+    table.play("open betting", "bob bets 50 on small", "close betting",
+               "dealer reports dice-not-flat", "open betting", "dice 6 5 4")  # fmt: skip
+
+    text = told(table, 2, "bob", "small")
+    assert text.startswith("50 placed on small.")
+    assert text.endswith("50 is taken.")
+
+
+def test_the_shooters_bet_stays_over_a_void_throw_and_is_nobody_elses_story() -> None:
+    table = Table("triple-dice")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+               "ann bets 100 on shooter", "close betting", "dealer reports interruption",
+               "supervisor releases the table: power is back")  # fmt: skip
+
+    assert "100 stays for the next." in told(table, 1, "ann", "shooter")
+    with pytest.raises(InvalidInput):
+        told(table, 1, "bob", "shooter")
+
+
+def test_what_a_reversal_leaves_owing_is_told() -> None:
+    table = Table("sg-rws-tai-sai-v6/a", stacks={"ann": 1000})
+    table.play("open betting", "ann bets 1000 on big", "dice 6 5 4", "ann leaves with 1900",
+               "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
+
+    assert "1000 taken back over all rounds voided with it, of which 900 is owed." in told(
+        table, 1, "ann", "big"
+    )

@@ -15,6 +15,7 @@ from threedice.errors import InvalidInput, RulebookError, ThreediceError
 from threedice.ledger import Balances, postings
 from threedice.rulebook import Game, load
 from threedice.rulebook.conduct import cited
+from threedice.rulebook.source import clauses_of
 from threedice.table import Refusal, TableState, decide, evolve
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
@@ -95,6 +96,10 @@ def shipped_cases() -> list[Path]:
 def run_case(case: Case) -> Outcome:
     """Play a case and compare its end with what it expects."""
     outcome = Outcome(case)
+    for citation in cited(case.clause):
+        book, _, number = citation.partition(" ")
+        if number not in (clauses_of(book) or ()):
+            outcome.differences.append(f"there is no clause {citation!r} to show")
     try:
         game = load(case.game, case.readings)
         table = _Table(game)

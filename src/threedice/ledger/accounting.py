@@ -18,18 +18,48 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
+class RoundAccounts:
+    """What one round brought: the stakes it decided, the house's win, and what theory expects."""
+
+    turnover: int = 0
+    win: int = 0
+    theoretical_win: Fraction = Fraction(0)
+
+
+@dataclass(slots=True)
 class Accounts:
-    """The figures of a table over some events; `win` is the house's."""
+    """The figures of a table over some events; `win` is the house's.
+
+    `drop` is all that was changed into chips, from cash and from accounts. A round that was voided
+    after it was settled counts for nothing; rulings count for the shift, not for a round.
+    """
 
     opening_float: int = 0
     fills: int = 0
     credits: int = 0
     drop: int = 0
-    rounds: int = 0
-    turnover: int = 0
-    win: int = 0
-    theoretical_win: Fraction = Fraction(0)
-    rounds_win: dict[int, int] = field(default_factory=dict)
+    rulings: int = 0
+    by_round: dict[int, RoundAccounts] = field(default_factory=dict)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were settled and stand."""
+        return len(self.by_round)
+
+    @property
+    def turnover(self) -> int:
+        """All stakes that were decided."""
+        return sum(each.turnover for each in self.by_round.values())
+
+    @property
+    def win(self) -> int:
+        """What the house won."""
+        return sum(each.win for each in self.by_round.values()) - self.rulings
+
+    @property
+    def theoretical_win(self) -> Fraction:
+        """What the exact edges expect the house to win on the turnover."""
+        return sum((each.theoretical_win for each in self.by_round.values()), Fraction(0))
 
     @property
     def hold(self) -> Fraction | None:
@@ -39,16 +69,13 @@ class Accounts:
 
 def account(game: Game, events: Iterable[AnyEvent]) -> Accounts:
     """Return the figures of a table over its events."""
-    accounts = Accounts()
+    accounts, current = Accounts(), RoundAccounts()
     edges = {box.id: box_figures(box).edge for box in game.boxes.values()}
-    round_win = 0
     for event in events:
         win, played = _played(game, event)
-        accounts.win += win
-        round_win += win
-        for box, stake in played:
-            accounts.turnover += stake
-            accounts.theoretical_win += edges[box] * stake
+        current.win += win
+        current.turnover += sum(stake for _, stake in played)
+        current.theoretical_win += sum((edges[box] * stake for box, stake in played), Fraction(0))
         match event:
             case happened.TableOpened():
                 accounts.opening_float = event.float_amount
@@ -59,12 +86,16 @@ def account(game: Game, events: Iterable[AnyEvent]) -> Accounts:
             case happened.BoughtIn():
                 accounts.drop += event.amount
             case happened.RoundStarted():
-                round_win = 0
+                current = RoundAccounts()
             case happened.WinnersPaid():
-                accounts.rounds += 1
-                accounts.rounds_win[event.round] = round_win
+                accounts.by_round[event.round] = current
             case happened.RoundsReversed():
-                accounts.rounds_win.update(dict.fromkeys(event.rounds, 0))
+                for number in event.rounds:
+                    del accounts.by_round[number]
+            case happened.BetCorrected():
+                accounts.by_round[event.round].win -= event.amount
+            case happened.RulingMade():
+                accounts.rulings += event.amount
             case _:
                 pass
     return accounts
@@ -84,9 +115,5 @@ def _played(game: Game, event: AnyEvent) -> tuple[int, list[tuple[str, int]]]:
             return -event.winnings, [(shooter.box, event.stake)]
         case happened.ShooterLost() if shooter:
             return event.stake, [(shooter.box, event.stake)]
-        case happened.RoundsReversed():
-            return -sum(amount for _, amount in event.transfers), []
-        case happened.BetCorrected() | happened.RulingMade():
-            return -event.amount, []
         case _:
             return 0, []

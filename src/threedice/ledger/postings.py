@@ -45,8 +45,10 @@ def _postings(event: AnyEvent) -> Iterator[Posting]:
             yield Posting("float", "vault", event.float_amount)
             yield Posting("cash", "vault", event.drop)
         case happened.BoughtIn():
-            paid_from = "outside" if event.source == "cash" else cage(event.player)
-            yield Posting(paid_from, "cash", event.amount)
+            if event.source == "cash":
+                yield Posting("outside", "cash", event.amount)
+            else:
+                yield Posting(cage(event.player), "vault", event.amount)
             yield Posting("float", stack(event.player), event.amount)
         case happened.CashedOut(to="outside"):
             yield Posting(stack(event.player), "outside", event.amount)
@@ -86,9 +88,15 @@ def _postings(event: AnyEvent) -> Iterator[Posting]:
 
 
 def _transfer(player: str, amount: int, owing: int) -> Iterable[Posting]:
-    """Move money to a player, or from him as far as his stack reaches; the rest he owes."""
+    """Move money to a player, or from him as far as his stack reaches; the rest he owes.
+
+    What comes to a player pays off his debt first: `owing` is then below zero.
+    """
     if amount > 0:
-        return [Posting("float", stack(player), amount)]
+        return [
+            Posting("float", stack(player), amount + owing),
+            Posting("vault", f"owing/{player}", -owing),
+        ]
     return [
         Posting(stack(player), "float", -amount - owing),
         Posting(f"owing/{player}", "vault", owing),

@@ -76,7 +76,8 @@ def _need_manner(game: Game, command: asked.PlaceBet) -> None:
     if command.by.id != command.player:
         rule = game.facts.people.acts.get("bet-on-behalf")
         allowed = ", ".join(rule.by) if rule else "nobody"
-        raise refuse("role/not-allowed", role=command.by.role, allowed=allowed)
+        clause = rule.clause if rule else ()
+        raise refuse("role/not-allowed", clause, role=command.by.role, allowed=allowed)
 
 
 def _need_amount(state: TableState, seat: Seat, box: Box, amount: int) -> None:
@@ -129,6 +130,8 @@ def _shooters_bet(game: Game, state: TableState, command: asked.PlaceBet) -> Any
     clause = rule.clause if rule else ()
     if shooter is None or shooter.player != command.player or command.by.id != command.player:
         raise refuse("shooter/only", clause)
+    if not shooter.dice:
+        raise refuse("shooter/no-dice", clause)
     if shooter.throws:
         raise refuse("shooter/series", clause)
     limits = limits_of(state).of(command.box)
@@ -164,7 +167,8 @@ def withdraw_bet(game: Game, state: TableState, command: asked.WithdrawBet) -> l
         need_act(game, command.by, "bet-on-behalf")
     spot = spot_of(game, command.box, command.area)
     bet = _need_bet(current, spot, command.player, command.amount)
-    _need_withdrawable(game, state, spot, bet, command.amount)
+    colour_value = state.seats[command.player].colour_value
+    _need_withdrawable(game, state, spot, bet, command.amount, colour_value)
     return [happened.BetWithdrawn(player=command.player, spot=spot, amount=command.amount)]
 
 
@@ -183,9 +187,11 @@ def _need_bet(current: Round, spot: Spot, player: str, amount: int) -> Bet:
     return bet
 
 
-def _need_withdrawable(game: Game, state: TableState, spot: Spot, bet: Bet, amount: int) -> None:
+def _need_withdrawable(
+    game: Game, state: TableState, spot: Spot, bet: Bet, amount: int, colour_value: int
+) -> None:
     """Refuse a rest that chips cannot make or that is too small for an electronic table."""
-    rest, chip = bet.total - amount, state.chips[0]
+    rest, chip = bet.total - amount, colour_value or state.chips[0]
     if amount % chip:
         raise refuse("bet/amount", amount=amount, chip=chip)
     _need_payable(state, game.boxes[box_of(spot)], rest)

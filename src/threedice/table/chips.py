@@ -23,7 +23,8 @@ def buy_in(game: Game, state: TableState, command: asked.BuyIn) -> list[AnyEvent
     age = game.facts.people.minimum_age
     if age and "player" in age.applies_to and (command.age_years or 0) < age.years:
         raise refuse("player/age", age.clause, years=age.years)
-    _need_chips(state, command.amount)
+    seat = state.seats.get(command.player)
+    _need_chips(state, command.amount, seat.colour_value if seat else 0)
     if command.amount > state.float_amount:
         raise refuse("float/short", short=command.amount - state.float_amount)
     return [happened.BoughtIn(player=command.player, amount=command.amount, source=command.source)]
@@ -34,10 +35,10 @@ def cash_out(_game: Game, state: TableState, command: asked.CashOut) -> list[Any
     need_open(state)
     _need_player_or_staff(command.by, command.player)
     seat = _seated(state, command.player)
-    _need_chips(state, command.amount)
     if command.amount > seat.stack:
         raise refuse("chips/stack", amount=command.amount, stack=seat.stack)
     leaving = command.amount == seat.stack and not seat.at_risk
+    _need_chips(state, command.amount, 0 if leaving else seat.colour_value)
     events: list[AnyEvent] = []
     if leaving and seat.colour:
         events.append(happened.ColouredUp(player=command.player))
@@ -55,7 +56,12 @@ def take_colour(game: Game, state: TableState, command: asked.TakeColour) -> lis
     clause = game.facts.chips.clause
     if any(each.colour == command.colour for each in state.seats.values() if each is not seat):
         raise refuse("chips/colour-taken", clause, colour=command.colour)
-    if command.value < 1 or command.value % state.chips[0] or seat.stack % command.value:
+    if (
+        not command.colour.strip()
+        or command.value < 1
+        or command.value % state.chips[0]
+        or seat.stack % command.value
+    ):
         raise refuse("chips/colour-value", clause, chip=state.chips[0])
     if seat.at_risk:
         raise refuse("chips/bets-down", clause)
@@ -69,6 +75,8 @@ def colour_up(game: Game, state: TableState, command: asked.ColourUp) -> list[An
     seat = _seated(state, command.player)
     if not seat.colour:
         raise refuse("chips/no-colours", game.facts.chips.clause)
+    if seat.at_risk:
+        raise refuse("chips/bets-down", game.facts.chips.clause)
     return [happened.ColouredUp(player=command.player)]
 
 
@@ -77,9 +85,10 @@ def _need_player_or_staff(actor: Actor, player: str) -> None:
         raise refuse("role/not-allowed", role=actor.role, allowed=", ".join(STAFF))
 
 
-def _need_chips(state: TableState, amount: int) -> None:
-    if amount < 1 or amount % state.chips[0]:
-        raise refuse("chips/amount", amount=amount, chip=state.chips[0])
+def _need_chips(state: TableState, amount: int, colour_value: int = 0) -> None:
+    chip = colour_value or state.chips[0]
+    if amount < 1 or amount % chip:
+        raise refuse("chips/amount", amount=amount, chip=chip)
 
 
 def _seated(state: TableState, player: str) -> Seat:

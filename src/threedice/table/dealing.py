@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
+from threedice.rulebook.conduct import cited
 from threedice.table import events as happened
 from threedice.table.betting import rejected
 from threedice.table.limits import limits_of
@@ -34,8 +35,13 @@ def started(game: Game, state: TableState) -> list[AnyEvent]:
         return []
     unit = game.facts.procedure.unit
     if state.locked:
-        rule = game.facts.irregularities.get("equipment-malfunction")
-        raise refuse("table/locked", rule.clause if rule else (), unit=unit, cause=state.locked)
+        clauses = [
+            cited(rule.clause)
+            for name, rule in game.facts.irregularities.items()
+            if name in ("equipment-malfunction", state.locked)
+        ]
+        cites = tuple(dict.fromkeys(number for each in clauses for number in each))
+        raise refuse("table/locked", cites, unit=unit, cause=state.locked)
     missing = [check for check in game.facts.opening if check not in state.checks]
     if missing:
         clause = game.facts.opening[missing[0]].clause
@@ -217,6 +223,9 @@ def amend_result(game: Game, state: TableState, command: asked.AmendResult) -> l
     if "collect-losers" in current.done:
         raise refuse("dice/settled", rule.clause)
     _need_faces(command.dice)
+    if Counter(current.known) - Counter(command.dice):
+        known = ", ".join(game.faces.name(face) for face in current.known)
+        raise refuse("dice/known", rule.clause, known=known)
     if sorted(command.dice) == sorted(current.result) == sorted(current.called or ()):
         raise refuse("dice/same", rule.clause, dice=game.call(command.dice))
     return [happened.ResultAmended(dice=command.dice, by=command.by, approved_by=second)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from threedice.errors import InvariantBroken
 from threedice.table import betting, chips, dealing, irregular, opening, settling
 from threedice.table import commands as asked
 
@@ -58,4 +59,6 @@ HANDLERS: Final[dict[type[asked.Command], Handler]] = {
 
 def decide(game: Game, state: TableState, command: AnyCommand) -> tuple[AnyEvent, ...]:
     """Return what a command makes happen, or raise its refusal; the state is only read."""
+    if state.open and game.hash != state.game_hash:
+        raise InvariantBroken(f"the table was opened on another game than {game.id} as it is now")
     return tuple(HANDLERS[type(command)](game, state, command))

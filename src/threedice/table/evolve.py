@@ -49,7 +49,7 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case happened.BoughtIn():
             _seat(state, event.player).stack += event.amount
             state.float_amount -= event.amount
-            state.drop += event.amount
+            state.drop += event.amount if event.source == "cash" else 0
         case happened.CashedOut():
             _cash_out(state, event)
         case happened.ColourTaken():
@@ -71,8 +71,10 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _place(state, event)
         case happened.BetWithdrawn():
             _take_back(state, event.spot, event.player, event.amount)
+            _forget_moves(state, event.spot, event.player)
         case happened.BetRejected():
             _reject(state, event)
+            _forget_moves(state, event.spot, event.player)
         case happened.ChipsMoved():
             _move(state, event.player, event.spot, event.to_spot, event.amount)
             key = (event.player, event.spot, event.to_spot)
@@ -102,6 +104,7 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.current.done.add("enter-result")
         case happened.ResultAmended():
             state.current.result = state.current.called = event.dice
+            state.current.done.discard("illuminate")
         case happened.AreasLit():
             state.current.done.add("illuminate")
         case happened.BetsApportioned():
@@ -154,7 +157,6 @@ def _open(state: TableState, event: happened.TableOpened) -> None:
     state.float_amount = event.float_amount
     state.drop = 0
     state.checks.clear()
-    state.settled.clear()
 
 
 def _close(state: TableState, event: happened.TableClosed) -> None:
@@ -235,6 +237,16 @@ def _take_back(state: TableState, spot: Spot, player: PlayerId, amount: int) -> 
     seat.at_risk -= amount
 
 
+def _forget_moves(state: TableState, spot: Spot, player: PlayerId) -> None:
+    """Chips that have left a spot can no longer be put back from it."""
+    current = state.current
+    bet = current.bets.get(spot, {}).get(player)
+    left = bet.total if bet else 0
+    for key, amount in current.moved.items():
+        if key[0] == player and key[2] == spot:
+            current.moved[key] = min(amount, left)
+
+
 def _lift(state: TableState, spot: Spot, player: PlayerId, amount: int) -> list[Placement]:
     """Take chips off a spot, the last placed first, and return them as placements."""
     current = state.current
@@ -276,7 +288,12 @@ def _move(state: TableState, player: PlayerId, spot: Spot, to_spot: Spot, amount
     current = state.current
     bet = current.bets.setdefault(to_spot, {}).setdefault(player, Bet())
     bet.total += amount
-    bet.placements.extend(reversed(lifted))
+    for placement in reversed(lifted):
+        same = next((each for each in bet.placements if each.number == placement.number), None)
+        if same:
+            same.amount += placement.amount
+        else:
+            bet.placements.append(placement)
     current.totals[to_spot] = current.totals.get(to_spot, 0) + amount
 
 

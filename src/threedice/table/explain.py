@@ -38,7 +38,6 @@ class BetRef:
 class _Found:
     """What history says of a bet."""
 
-    number: int = 0
     staked: list[str] = field(default_factory=list)
     stake: int = 0
     share: list[str] = field(default_factory=list)
@@ -50,18 +49,27 @@ def explain(game: Game, history: Iterable[AnyEvent], bet: BetRef) -> list[str]:
     """Return, line by line, what became of a bet and under which clause."""
     state, found = TableState(), _Found()
     for event in history:
-        if isinstance(event, happened.RoundStarted):
-            found.number = event.round
-            found.stake, found.staked = (found.stake, found.staked) if state.standing else (0, [])
-        if found.number == bet.round:
+        if isinstance(event, happened.RoundStarted) and event.round <= bet.round:
+            found = found if _goes_on(game, state, bet) else _Found()
+            found.outcome = []
+        number = state.round.number if state.round else state.rounds + 1
+        if number <= bet.round or isinstance(event, happened.RoundStarted):
             _note(game, state, event, bet, found)
         _note_later(game, event, bet, found)
         evolve(state, event)
     lines = [*found.staked, *found.share, *found.outcome, *found.after]
-    if not lines:
+    if not found.staked:
         unit = game.facts.procedure.unit
         raise InvalidInput(f"{bet.player} had no bet on {bet.spot} in {unit} {bet.round}")
     return lines
+
+
+def _goes_on(game: Game, state: TableState, bet: BetRef) -> bool:
+    """Tell whether a bet is still down from an earlier round: it stands, or is the shooter's."""
+    rule, shooter = game.facts.shooter, state.shooter
+    if rule and shooter and bet.spot == rule.box:
+        return shooter.player == bet.player
+    return state.standing is not None
 
 
 def _note(game: Game, state: TableState, event: AnyEvent, bet: BetRef, found: _Found) -> None:
@@ -93,7 +101,7 @@ def _note(game: Game, state: TableState, event: AnyEvent, bet: BetRef, found: _F
                 if (spot, player) == (bet.spot, bet.player):
                     found.outcome = verdict(game, spot, event.dice, stake)
         case happened.RoundVoided() if found.stake:
-            found.outcome = [_void_line(game, event, found.stake)]
+            found.outcome = [_void_line(game, event, bet, found.stake)]
         case _:
             _note_shooter(game, event, bet, found)
 
@@ -114,7 +122,7 @@ def _note_move(
 
 def _note_shooter(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> None:
     rule = game.facts.shooter
-    if rule is None or bet.spot != rule.box:
+    if rule is None or bet.spot != rule.box or getattr(event, "player", "") != bet.player:
         return
     box = game.boxes[rule.box]
     clauses = ", ".join(dict.fromkeys((*box.rule, *box.pays)))
@@ -137,10 +145,9 @@ def _note_shooter(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> No
 
 def _note_later(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> None:
     """Add what was done about the bet's round after it was settled."""
-    unit = game.facts.procedure.unit
     match event:
         case happened.RoundsReversed() if bet.round in event.rounds:
-            found.after.append(f"{unit.capitalize()} {bet.round} was voided later: {event.cause}.")
+            found.after.append(_undone_line(game, event, bet))
         case happened.BetCorrected(round=bet.round, player=bet.player):
             word = "paid" if event.amount > 0 else "taken back"
             found.after.append(f"{abs(event.amount)} {word} as a correction: {event.reason}.")
@@ -178,13 +185,28 @@ def _working(game: Game, state: TableState, spot: Spot, stake: int, plays: int) 
     ]
 
 
-def _void_line(game: Game, event: happened.RoundVoided, stake: int) -> str:
+def _void_line(game: Game, event: happened.RoundVoided, bet: BetRef, stake: int) -> str:
     unit = game.facts.procedure.unit.capitalize()
-    rules = game.facts.irregularities.items()
-    rule = next((rule for name, rule in rules if name == event.cause), None)
-    clauses = ", ".join(cited((rule or game.facts.procedure.void).clause))
-    kept = "stays for the next" if event.bets == "stand" else "is returned"
+    back = any((spot, player) == (bet.spot, bet.player) for spot, player, _ in event.returned)
+    kept = "is returned" if back else "stays for the next"
+    clauses = _cause_clauses(game, event.cause)
     return f"{unit} {event.round} is void, {event.cause} ({clauses}); {stake} {kept}."
+
+
+def _undone_line(game: Game, event: happened.RoundsReversed, bet: BetRef) -> str:
+    unit = game.facts.procedure.unit.capitalize()
+    moved, owing = dict(event.transfers).get(bet.player, 0), dict(event.owing).get(bet.player, 0)
+    words = f"{abs(moved)} {'paid' if moved > 0 else 'taken'} back over all rounds voided with it"
+    debt = f", of which {owing} is owed" if owing > 0 else ""
+    clauses = _cause_clauses(game, event.cause)
+    return f"{unit} {bet.round} was voided later, {event.cause} ({clauses}): {words}{debt}."
+
+
+def _cause_clauses(game: Game, cause: str) -> str:
+    """Return the clauses of an irregularity, or those on void rounds where there is none."""
+    rules = game.facts.irregularities.items()
+    rule = next((rule for name, rule in rules if name == cause), None)
+    return ", ".join(cited((rule or game.facts.procedure.void).clause))
 
 
 def _limit_clause(game: Game, limit: str) -> str:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from threedice.table import events as happened
 from threedice.table.refusal import refuse
-from threedice.table.rules import STAFF, SUPERVISORS, need_open, need_role, need_second
+from threedice.table.rules import (
+    STAFF,
+    SUPERVISORS,
+    need_open,
+    need_role,
+    need_second,
+    with_stand_ins,
+)
 from threedice.table.voiding import reverse_rounds, undone, void_round
 
 if TYPE_CHECKING:
@@ -23,7 +31,7 @@ def report(game: Game, state: TableState, command: asked.Report) -> list[AnyEven
     rule = game.facts.irregularities.get(command.irregularity)
     if rule is None:
         raise refuse("irregularity/unknown", irregularity=command.irregularity)
-    need_role(command.by, rule.by or STAFF, rule.clause)
+    need_role(command.by, with_stand_ins(game, rule.by or STAFF), rule.clause)
     events = _consequence(game, state, command, rule)
     if rule.locks_table and not state.locked:
         events.append(happened.TableLocked(cause=command.irregularity))
@@ -108,9 +116,9 @@ def _interrupted(
     current = state.round
     if current is None:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    known = current.result or current.called or tuple(command.known)
-    if len(known) > 3 or any(face not in range(1, 7) for face in known):
-        raise refuse("irregularity/dice", rule.clause, known=command.known)
+    known = current.result or current.called or _known(state, command, rule)
+    if known and "close-betting" not in current.done:
+        return _exposed(game, state, command, rule)
     if not known and rule.covered_dice_stand and _under_cover(game, state):
         return [happened.RoundContinued(known=[], won=[], lost=[])]
     found = game.conclusive(known)
@@ -129,6 +137,27 @@ def _interrupted(
     ]
 
 
+def _known(state: TableState, command: asked.Report, rule: Irregularity) -> tuple[int, ...]:
+    """Return what is known of dice that lie on the table; what was known before stays known."""
+    current, known = state.current, command.known or state.current.known
+    lie = {"tumble", "throw"} & current.done
+    impossible = len(known) > 3 or any(face not in range(1, 7) for face in known)
+    if impossible or Counter(current.known) - Counter(known) or (known and not lie):
+        raise refuse("irregularity/dice", rule.clause, known=known)
+    return tuple(known)
+
+
+def _exposed(
+    game: Game, state: TableState, command: asked.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    """Dice that are known while bets may still be placed have been exposed: the round is void."""
+    exposed = game.facts.irregularities.get("exposed-before-close")
+    if exposed is None:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    bets: Literal["returned", "stand"] = "stand" if exposed.bets == "stand" else "returned"
+    return void_round(game, state, "exposed-before-close", bets, command.by)
+
+
 def _under_cover(game: Game, state: TableState) -> bool:
     """Tell whether tumbled dice lie under their cover still."""
     done, steps = state.current.done, game.facts.procedure.steps
@@ -140,9 +169,11 @@ def correct_bet(game: Game, state: TableState, command: asked.CorrectBet) -> lis
     need_open(state)
     need_role(command.by, STAFF)
     second = need_second(command.by, command.approved_by, SUPERVISORS)
+    unit = game.facts.procedure.unit
     if command.round not in state.settled or command.round in state.reversed:
-        unit = game.facts.procedure.unit
         raise refuse("round/unknown", unit=unit, round=command.round)
+    if command.player not in state.settled[command.round]:
+        raise refuse("round/no-bet", player=command.player, unit=unit, round=command.round)
     owing = _need_transfer(state, command.player, command.amount, command.reason)
     return [
         happened.BetCorrected(
@@ -162,6 +193,8 @@ def make_ruling(game: Game, state: TableState, command: asked.MakeRuling) -> lis
     need_open(state)
     rule = game.facts.irregularities.get("not-provided-for")
     need_role(command.by, rule.by if rule else ("shift-manager",), rule.clause if rule else ())
+    if not _known_player(state, command.player):
+        raise refuse("player/unknown", player=command.player)
     owing = _need_transfer(state, command.player, command.amount, command.reason)
     return [
         happened.RulingMade(
@@ -172,6 +205,11 @@ def make_ruling(game: Game, state: TableState, command: asked.MakeRuling) -> lis
             by=command.by,
         )
     ]
+
+
+def _known_player(state: TableState, player: str) -> bool:
+    """Tell whether somebody sits at the table or has bet at it."""
+    return player in state.seats or any(player in nets for nets in state.settled.values())
 
 
 def _need_transfer(state: TableState, player: str, amount: int, reason: str) -> int:
@@ -185,5 +223,5 @@ def _need_transfer(state: TableState, player: str, amount: int, reason: str) -> 
     if amount > state.float_amount:
         raise refuse("float/short", short=amount - state.float_amount)
     seat = state.seats.get(player)
-    _, owing = undone({player: -amount}, {player: seat.stack if seat else 0})
+    _, owing = undone({player: -amount}, {player: seat.stack if seat else 0}, state.owing)
     return owing[0][1] if owing else 0

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from threedice.rulebook import Game
+    from threedice.rulebook.conduct import ProRata
     from threedice.table.events import Spot
     from threedice.table.state import Bet, Round, TableState
     from threedice.table.terms import PlayerId, TableLimits
@@ -83,8 +84,9 @@ def room(game: Game, state: TableState, spot: Spot, player: PlayerId) -> int:
 
 
 def flags(game: Game, state: TableState) -> Iterator[Flag]:
-    """Yield every limit that the bets on the layout break."""
+    """Yield every limit that the bets on the layout break, the shooter's bet included."""
     policy, limits, current = game.facts.limits, limits_of(state), state.current
+    yield from _shooter_flags(game, state, limits)
     for spot, bets in current.bets.items():
         total, box = current.totals[spot], limits.of(box_of(spot))
         if policy.maximum.scope == "box":
@@ -97,6 +99,20 @@ def flags(game: Game, state: TableState) -> Iterator[Flag]:
             if staked < box.minimum:
                 clauses = cited(policy.minimum.clause)
                 yield Flag("minimum", spot, player, staked, box.minimum, clauses)
+
+
+def _shooter_flags(game: Game, state: TableState, limits: TableLimits) -> Iterator[Flag]:
+    rule, shooter, policy = game.facts.shooter, state.shooter, game.facts.limits
+    if rule is None or shooter is None or not shooter.stake:
+        return
+    box = limits.of(rule.box)
+    stake, player = shooter.stake, shooter.player
+    if stake > box.maximum:
+        clauses = cited(policy.maximum.clause)
+        yield Flag("maximum", rule.box, player, stake, box.maximum, clauses)
+    if stake < box.minimum:
+        clauses = cited(policy.minimum.clause)
+        yield Flag("minimum", rule.box, player, stake, box.minimum, clauses)
 
 
 def _shared_flags(game: Game, limits: TableLimits, current: Round, spot: Spot) -> Iterator[Flag]:
@@ -169,13 +185,14 @@ def _trim_shared(
 def _trim_own(game: Game, state: TableState, spot: Spot, placements: Laid) -> list[Rejection]:
     """Trim each player's bet on a spot to his own maximum."""
     most = limits_of(state).of(box_of(spot)).maximum
+    own: dict[PlayerId, Laid] = {}
+    for placement in placements:
+        own.setdefault(placement[1], []).append(placement)
     found = []
-    for player in dict.fromkeys(player for _, player, _ in placements):
-        own = [each for each in placements if each[1] == player]
-        total = sum(amount for *_, amount in own)
-        gone = _last_first(game, state, spot, own, total - most, "maximum")
-        placements[:] = sorted([*(each for each in placements if each[1] != player), *own])
-        found += gone
+    for laid in own.values():
+        total = sum(amount for *_, amount in laid)
+        found += _last_first(game, state, spot, laid, total - most, "maximum")
+    placements[:] = sorted(each for laid in own.values() for each in laid)
     return found
 
 
@@ -206,12 +223,22 @@ def _last_first(
 # --- pro rata -----------------------------------------------------------------------------------
 
 
+def share(
+    rule: ProRata, stakes: Mapping[PlayerId, int], allowed: int, minimum: int, step: int
+) -> dict[PlayerId, int]:
+    """Return what each stake plays by a rulebook's rule of apportionment."""
+    least = minimum if rule.never_below_minimum else 0
+    exempt = minimum if rule.exempt_below_minimum else 0
+    return apportioned(rule.method, stakes, allowed, least, step, exempt)
+
+
 def apportioned(
     method: Literal["floor", "absorb"],
     stakes: Mapping[PlayerId, int],
     allowed: int,
     minimum: int,
     chip: int,
+    exempt: int | None = None,
 ) -> dict[PlayerId, int]:
     """Return what each stake in a box over its limit plays.
 
@@ -226,22 +253,25 @@ def apportioned(
     >>> apportioned("absorb", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
     {'a': 720, 'b': 240, 'c': 40}
     """
+    below = minimum if exempt is None else exempt
     total = sum(stakes.values())
     if total <= allowed:
         return dict(stakes)
     if method == "absorb":
-        return _absorbed(stakes, allowed, minimum, chip)
+        return _absorbed(stakes, allowed, minimum, chip, below)
     return {
-        player: stake if stake < minimum else max(stake * allowed // total // chip * chip, minimum)
+        player: stake
+        if stake < below
+        else min(max(stake * allowed // total // chip * chip, minimum), stake)
         for player, stake in stakes.items()
     }
 
 
 def _absorbed(
-    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int
+    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
 ) -> dict[PlayerId, int]:
     """Share what exempt stakes leave; whoever would fall below the minimum plays it instead."""
-    fixed = {player: stake for player, stake in stakes.items() if stake < minimum}
+    fixed = {player: stake for player, stake in stakes.items() if stake < below}
     while True:
         rest = max(allowed - sum(fixed.values()), 0)
         sharing = {player: stake for player, stake in stakes.items() if player not in fixed}
@@ -250,4 +280,4 @@ def _absorbed(
         low = [player for player, share in shares.items() if share < minimum]
         if not low:
             return {player: fixed.get(player, shares.get(player, 0)) for player in stakes}
-        fixed.update(dict.fromkeys(low, minimum))
+        fixed.update((player, min(minimum, stakes[player])) for player in low)

@@ -89,7 +89,17 @@ def need_hands(game: Game, step: StepName, actor: Actor) -> None:
     clauses = cited(rule.clause)
     if others and step in _EQUIPMENT:
         clauses = (*clauses, *cited(others.clause))
-    need_role(actor, rule.by, clauses)
+    need_role(actor, with_stand_ins(game, rule.by), clauses)
+
+
+def with_stand_ins(game: Game, roles: Iterable[Role]) -> list[Role]:
+    """Return who may do what these roles do: seniors too, where the rulebook lets them stand in."""
+    allowed, rule = list(roles), game.facts.people.stand_in
+    if rule is None:
+        return allowed
+    ranks = [rule.roles.index(role) for role in allowed if role in rule.roles]
+    seniors = rule.roles[min(ranks) :] if ranks else []
+    return [*allowed, *(role for role in seniors if role not in allowed)]
 
 
 def steps_before(game: Game, step: StepName) -> list[StepName]:

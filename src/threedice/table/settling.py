@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from threedice.dice import contains
 from threedice.money import Amount
 from threedice.table import events as happened
-from threedice.table.limits import apportioned, limits_of, permitted
+from threedice.table.limits import limits_of, permitted, share
 from threedice.table.refusal import refuse
 from threedice.table.rules import need_open, need_step
 from threedice.table.state import box_of
@@ -96,7 +96,7 @@ def _shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int
         stakes = {player: bet.total for player, bet in bets.items()}
         minimum = limits.of(box_of(spot)).minimum
         step = step_of(game.boxes[box_of(spot)], state.chips)
-        shares = apportioned(policy.pro_rata.method, stakes, allowed, minimum, step)
+        shares = share(policy.pro_rata, stakes, allowed, minimum, step)
         for player, stake in stakes.items():
             if shares[player] != stake:
                 yield spot, player, stake, shares[player]

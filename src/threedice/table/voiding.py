@@ -30,7 +30,7 @@ def void_round(
 
     The shooter's bet spans several throws and stays, unless everything goes back.
     """
-    number = state.round.number if state.round else state.rounds
+    number = state.round.number if state.round else state.rounds + 1
     returned = stakes_on_layout(state) if bets == "returned" else []
     shooter, rule = state.shooter, game.facts.shooter
     if everything and shooter and shooter.stake and rule:
@@ -79,7 +79,7 @@ def reverse_rounds(
             raise refuse("round/unknown", unit=unit, round=number)
         for player, net in state.settled[number].items():
             nets[player] = nets.get(player, 0) + net
-    transfers, owing = undone(nets, _stacks(state, returned))
+    transfers, owing = undone(nets, _stacks(state, returned), state.owing)
     paid = sum(amount for _, amount in transfers) + sum(owed for _, owed in owing)
     if paid > state.float_amount:
         raise refuse("float/short", short=paid - state.float_amount)
@@ -104,13 +104,24 @@ def _stacks(state: TableState, returned: bool) -> dict[str, int]:
 
 
 def undone(
-    nets: Mapping[str, int], stacks: Mapping[str, int]
+    nets: Mapping[str, int], stacks: Mapping[str, int], owed: Mapping[str, int]
 ) -> tuple[list[Transfer], list[Transfer]]:
-    """Return what undoing players' nets moves, and what their stacks leave them owing."""
-    transfers = [(player, -net) for player, net in nets.items() if net]
-    owing = [
-        (player, -amount - stacks.get(player, 0))
-        for player, amount in transfers
-        if -amount > stacks.get(player, 0)
-    ]
+    """Return what undoing players' nets moves, and how it changes what they owe.
+
+    What a stack cannot give is owed; what comes to a player pays off his debt first. Money is
+    collected before any is paid, so that the float is never short for a moment.
+    """
+    transfers = sorted(((player, -net) for player, net in nets.items() if net), key=_amount)
+    owing = []
+    for player, amount in transfers:
+        if amount < 0:
+            debt = max(-amount - stacks.get(player, 0), 0)
+        else:
+            debt = -min(owed.get(player, 0), amount)
+        if debt:
+            owing.append((player, debt))
     return transfers, owing
+
+
+def _amount(transfer: Transfer) -> int:
+    return transfer[1]

@@ -1,0 +1,218 @@
+"""Rejections: whose chips go back when a box is over a limit, and what is flagged before that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.table.setting import Table
+from threedice import load
+from threedice.cases.script import plain_limits
+from threedice.table.limits import Rejection, flags, permitted, rejections, room
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+OWN_LIMITS = "nz-tai-sai-2008/1"
+"""A game in which each player has the maximum to himself."""
+
+
+def table_with(*bets: str, game: str = "sg-rws-tai-sai-v6/c", differential: int = 2000) -> Table:
+    """Return a table at which limits are 50 to 1000 and bets as "ann 600 big" lie on the felt."""
+    table = Table(game, stacks={"ann": 5000, "bob": 5000, "cat": 5000})
+    table.state.limits = plain_limits(table.game, 50, 1000, differential)
+    table.play("open betting")
+    for bet in bets:
+        player, amount, box = bet.split()
+        table.play(f"{player} bets {amount} on {box}")
+    return table
+
+
+def rejected(table: Table, *spots: str) -> list[tuple[str, int, int, str]]:
+    """Return what goes back as (player, number of the placement, amount, limit)."""
+    found = rejections(table.game, table.state, spots)
+    return [(each.player, each.number, each.amount, each.limit) for each in found]
+
+
+def flagged(table: Table) -> list[tuple[str, str, str, int, int]]:
+    return [
+        (flag.kind, flag.spot, flag.player, flag.staked, flag.limit)
+        for flag in flags(table.game, table.state)
+    ]
+
+
+# --- the last placement first -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bets", "gone"),
+    [
+        (["ann 600 big", "bob 400 big"], []),
+        (["ann 600 big", "bob 405 big"], [("bob", 2, 5, "maximum")]),
+        (["ann 600 big", "bob 300 big", "cat 200 big"], [("cat", 3, 100, "maximum")]),
+        (["ann 950 big", "bob 100 big"], [("bob", 2, 50, "maximum")]),
+        (["ann 955 big", "bob 100 big"], [("bob", 2, 100, "maximum")]),
+        (["ann 800 big", "bob 800 big", "cat 500 big"],
+         [("cat", 3, 500, "maximum"), ("bob", 2, 600, "maximum")]),
+        (["ann 600 big", "bob 300 big", "ann 200 big"], [("ann", 3, 100, "maximum")]),
+        (["ann 2500 big"], [("ann", 1, 1500, "maximum")]),
+        (["ann 600 big", "bob 405 odd"], []),
+    ],
+)  # fmt: skip
+def test_the_excess_in_a_shared_box_goes_back_from_the_last_placement(
+    bets: list[str], gone: list[tuple[str, int, int, str]]
+) -> None:
+    assert rejected(table_with(*bets), "big", "small", "odd", "even") == gone
+
+
+def test_each_player_goes_back_to_his_own_maximum_where_it_is_his_own() -> None:
+    table = table_with(
+        "ann 600 big", "bob 1000 big", "ann 600 big", "cat 1050 big", game=OWN_LIMITS
+    )
+
+    assert rejected(table, "big") == [("ann", 3, 200, "maximum"), ("cat", 4, 50, "maximum")]
+
+
+def test_a_player_far_over_his_own_maximum_loses_several_placements() -> None:
+    table = table_with("ann 600 big", "bob 50 big", "ann 400 big", "ann 700 big", game=OWN_LIMITS)
+
+    assert rejected(table, "big") == [("ann", 4, 700, "maximum")]
+    table.play("ann bets 45 on big")
+    assert rejected(table, "big") == [("ann", 5, 45, "maximum"), ("ann", 4, 700, "maximum")]
+
+
+@pytest.mark.parametrize(
+    ("bets", "gone"),
+    [
+        (["ann 300 big"], []),
+        (["ann 305 big"], [("ann", 1, 5, "differential")]),
+        (["ann 500 big", "bob 200 small"], []),
+        (["ann 500 big", "bob 195 small"], [("ann", 1, 5, "differential")]),
+        (["ann 200 small", "bob 505 small", "cat 400 big"], [("bob", 2, 5, "differential")]),
+        (["ann 1400 big", "bob 1300 small"],
+         [("ann", 1, 400, "maximum"), ("bob", 2, 300, "maximum")]),
+        (["ann 1005 big", "bob 800 small"], [("ann", 1, 5, "maximum")]),
+        (["ann 360 big", "bob 1000 odd"], [("ann", 1, 60, "differential"),
+                                           ("bob", 2, 700, "differential")]),
+    ],
+)  # fmt: skip
+def test_the_differential_trims_the_larger_side(
+    bets: list[str], gone: list[tuple[str, int, int, str]]
+) -> None:
+    table = table_with(*bets, differential=300)
+
+    assert rejected(table, "big", "small", "odd", "even") == gone
+
+
+def test_a_placement_that_goes_back_whole_may_put_the_other_side_over() -> None:
+    table = table_with("ann 975 small", "bob 70 small", "cat 1000 big", differential=10)
+
+    assert rejected(table, "big", "small") == [
+        ("bob", 2, 70, "maximum"),
+        ("cat", 3, 15, "differential"),
+    ]
+
+
+def test_what_is_left_can_still_be_paid_at_fractional_odds(tmp_path: Path) -> None:
+    file = tmp_path / "fractional.toml"
+    file.write_text(
+        'extends = "sg-rws-tai-sai-v6"\nid = "fractional"\ntitle = "Fractional"\n'
+        '[pay_tables.1.rows]\nsmall.odds = "19 to 20"\n',
+        encoding="utf-8",
+    )
+    table = Table(f"{file}/a", limits=plain_limits(load(f"{file}/a"), 100, 1000, 350))
+    table.play("open betting", "ann bets 800 on small")
+
+    assert rejected(table, "small") == [("ann", 1, 500, "differential")]
+
+
+def test_each_rejection_names_its_spot() -> None:
+    table = table_with("ann 1005 big", "bob 1010 odd")
+
+    assert rejections(table.game, table.state, ["odd", "big"]) == [
+        Rejection("odd", "bob", 2, 10, "maximum"),
+        Rejection("big", "ann", 1, 5, "maximum"),
+    ]
+
+
+# --- room and flags -----------------------------------------------------------------------------
+
+
+def test_an_untouched_box_has_room_for_its_maximum() -> None:
+    table = table_with("ann 100 big")
+
+    assert room(table.game, table.state, "small", "ann") == 1000
+    assert room(table.game, table.state, "big", "ann") == 900
+
+
+def test_a_player_over_his_own_maximum_has_no_room_left() -> None:
+    table = table_with("ann 1200 big", game=OWN_LIMITS)
+
+    assert room(table.game, table.state, "big", "ann") == 0
+    assert room(table.game, table.state, "small", "ann") == 1000
+
+
+@pytest.mark.parametrize(
+    ("totals", "spot", "may_play"),
+    [
+        ({}, "big", 300),
+        ({"small": 200}, "big", 500),
+        ({"small": 5000}, "big", 1000),
+        ({"small": 700}, "big", 1000),
+        ({"big": 200}, "small", 500),
+        ({"big": 200, "odd": 100}, "even", 400),
+        ({"small": 200}, "total:9", 1000),
+    ],
+)
+def test_what_may_play_depends_on_the_other_side(
+    totals: dict[str, int], spot: str, may_play: int
+) -> None:
+    table = table_with()
+    limits = plain_limits(table.game, 50, 1000, 300)
+
+    assert permitted(table.game, limits, totals, spot) == may_play
+
+
+@pytest.mark.parametrize(
+    ("bets", "found"),
+    [
+        (["ann 1000 big"], []),
+        (["ann 1005 big"], [("maximum", "big", "", 1005, 1000)]),
+        (["ann 900 big", "bob 50 big"], []),
+        (["ann 900 big", "bob 45 big"], [("minimum", "big", "bob", 45, 50)]),
+    ],
+)
+def test_a_shared_box_is_flagged_once_for_all_and_each_player_for_his_own_minimum(
+    bets: list[str], found: list[tuple[str, str, str, int, int]]
+) -> None:
+    assert flagged(table_with(*bets)) == found
+
+
+@pytest.mark.parametrize(
+    ("bets", "found"),
+    [
+        (["ann 300 big"], []),
+        (["ann 305 big"], [("differential", "big", "", 305, 300)]),
+        (["ann 700 small", "bob 1000 big"], []),
+        (["ann 1005 big"], [("maximum", "big", "", 1005, 1000),
+                            ("differential", "big", "", 1005, 300)]),
+        (["ann 1005 big", "bob 900 small"], [("maximum", "big", "", 1005, 1000)]),
+    ],
+)  # fmt: skip
+def test_a_differential_is_flagged_from_the_first_chip_over_it(
+    bets: list[str], found: list[tuple[str, str, str, int, int]]
+) -> None:
+    assert flagged(table_with(*bets, differential=300)) == found
+
+
+def test_every_flag_cites_the_clauses_of_its_limit() -> None:
+    table = table_with("ann 1005 big", "bob 40 odd", differential=300)
+    cited = {flag.kind: flag.clauses for flag in flags(table.game, table.state)}
+
+    assert cited == {
+        "maximum": ("3.5", "5.1", "5.1.1"),
+        "differential": ("1.3", "3.5", "5.1", "5.1.1"),
+        "minimum": ("5.2", "5.2.1"),
+    }

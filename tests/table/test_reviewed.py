@@ -1,0 +1,201 @@
+"""What an outside review of the table found, so that it stays mended."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.table.setting import DEALER, Table
+from threedice import load
+from threedice.errors import InvariantBroken
+from threedice.table import commands as asked
+from threedice.table import decide
+from threedice.table import events as happened
+from threedice.table.limits import flags, share
+
+START = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.4", "sg-rws-tai-sai-v6 5.5.3")
+def test_dice_cannot_be_known_before_they_lie_on_the_table() -> None:
+    table = Table()
+    table.play("open betting")
+
+    assert table.refuses("dealer reports interruption knowing 6 6").code == "irregularity/dice"
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.5.3", "nz-tai-sai-2008 7.1(c)")
+@pytest.mark.parametrize("game", ["sg-rws-tai-sai-v6/a", "nz-tai-sai-2008/1"])
+def test_dice_known_while_betting_is_open_are_exposed_and_void_the_round(game: str) -> None:
+    table = Table(game)
+    table.play("open betting", "ann bets 50 on big")
+    if "tumble" not in table.state.current.done:
+        table.play("tumbles 3 times")
+    events = table.play("dealer reports interruption knowing 6 6")
+
+    assert isinstance(events[0], happened.RoundVoided)
+    assert events[0].cause == "exposed-before-close"
+    assert table.stack("ann") == 2000
+
+
+def test_where_nothing_is_covered_known_dice_wait_for_the_close() -> None:
+    table = Table("triple-dice")
+    table.play(*START, "ann bets 50 on shooter", "close betting", "ann throws",
+               "dealer reports interruption knowing crown")  # fmt: skip
+    assert table.state.current.known == [1]
+    other = Table("triple-dice")
+    other.play(*START)
+    other.state.current.done.add("throw")
+    assert other.refuses("dealer reports interruption knowing crown").code == "irregularity/not-now"
+
+
+def test_what_was_known_stays_known() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+               "uncover the dice", "dealer reports interruption knowing 6 6")  # fmt: skip
+
+    assert table.refuses("dealer reports interruption knowing 1 1").code == "irregularity/dice"
+    table.play("dealer reports interruption")
+    assert table.state.current.known == [6, 6]
+    assert table.refuses("call 1 2 3").code == "dice/known"
+    table.play("call 6 6 1", "enter 6 6 1")
+    assert table.refuses("dealer amends the result to 1 2 3 with supervisor").code == "dice/known"
+
+
+def test_a_called_result_cannot_be_escaped_by_closing_the_table() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 50 on triple:6", "close betting", "uncover the dice",
+               "call 6 6 6")  # fmt: skip
+
+    assert table.refuses("close the table").code == "table/round-open"
+
+
+@pytest.mark.clause("triple-dice 7.8")
+def test_the_shooter_chooses_his_dice_before_he_bets() -> None:
+    table = Table("triple-dice")
+    table.play(*START, "offer the dice to bob")
+
+    assert table.refuses("bob bets 50 on shooter").code == "shooter/no-dice"
+    table.play("bob chooses dice 3 4 5", "bob bets 50 on shooter", "dice club club club")
+    assert table.stack("bob") == 1950
+
+
+def test_chips_moved_in_parts_stay_one_placement() -> None:
+    table = Table("sg-rws-tai-sai-v6/a")
+    table.play("dealer sets limits 5 to 50 differential 50 with supervisor", "open betting",
+               "ann bets 100 on big", "10 of ann's is moved from big to small",
+               "70 of ann's is moved from big to small",
+               "dealer rejects the excess on small")  # fmt: skip
+    bet = table.state.current.bets["small"]["ann"]
+
+    assert bet.total == sum(each.amount for each in bet.placements) == 50
+
+
+def test_chips_that_were_withdrawn_cannot_be_put_back() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 100 on big", "50 of ann's is moved from big to small",
+               "ann withdraws 50 from small", "ann calls 50 on small")  # fmt: skip
+
+    assert (
+        table.refuses("supervisor puts 50 of ann's back from small to big").code == "bet/call-bet"
+    )
+
+
+def test_a_correction_needs_a_bet_in_that_round_and_a_ruling_a_known_player() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4")
+
+    line = "dealer corrects round 1 for bob by 500 with supervisor: late"
+    assert table.refuses(line).code == "round/no-bet"
+    assert table.refuses("shift-manager rules 5 for nobody: goodwill").code == "player/unknown"
+
+
+def test_a_spin_void_at_its_first_step_is_the_one_that_is_void() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "dice 6 5 4")
+    events = table.play("tumbles 2 times")
+
+    assert [each.round for each in events if isinstance(each, happened.RoundVoided)] == [2]
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.6")
+def test_rounds_of_before_the_table_was_reopened_can_be_voided() -> None:
+    table = Table("sg-rws-tai-sai-v6/a", stacks={"ann": 1000})
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4", "close the table")
+    table.ask(opening_of(table))
+    table.play("supervisor reports dice-damaged affecting 1 with shift-manager")
+
+    assert table.state.owing == {"ann": 100}
+
+
+def opening_of(table: Table) -> asked.OpenTable:
+    opened = table.events[0]
+    assert isinstance(opened, happened.TableOpened)
+    return asked.OpenTable(
+        by=opened.by, table="t", currency="SGD", mode="record", chips=opened.chips,
+        float_amount=opened.float_amount, limits=opened.limits,
+    )  # fmt: skip
+
+
+@pytest.mark.clause("nz-tai-sai-2008 3.4(a)", "nz-tai-sai-2008 3.4(b)")
+def test_a_colour_is_played_in_its_own_chips() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("ann takes red at 25", "open betting", "ann bets 50 on big")
+
+    for line in ("ann withdraws 5 from big", "ann leaves with 5", "ann buys 5"):
+        assert table.refuses(line).code in {"bet/amount", "chips/amount"}
+    assert table.refuses("ann colours up").code == "chips/bets-down"
+    with pytest.raises(Exception, match="a colour is worth"):
+        table.ask(asked.TakeColour(by=DEALER, player="bob", colour=" ", value=25))
+
+
+def test_a_table_is_played_on_the_game_it_was_opened_on() -> None:
+    table = Table()
+    other = load("sg-rws-tai-sai-v6/c", {"pro-rata": "absorb"})
+
+    with pytest.raises(InvariantBroken, match="opened on another game"):
+        decide(other, table.state, asked.OpenBetting(by=DEALER))
+
+
+@pytest.mark.clause("triple-dice 6")
+def test_the_shooters_bet_is_flagged_too() -> None:
+    table = Table("triple-dice")
+    table.play(*START, "ann bets 5 on shooter")
+    assert [flag.kind for flag in flags(table.game, table.state)] == ["minimum"]
+    table.play("ann bets 1500 on shooter")
+    assert [flag.kind for flag in flags(table.game, table.state)] == ["maximum"]
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 1.5")
+def test_seniors_may_stand_in_for_the_dealer_and_not_the_other_way() -> None:
+    table = Table()
+    table.play("open betting", "supervisor tumbles 3 times")
+
+    assert (
+        table.refuses("dealer reports dice-damaged with shift-manager").code == "role/not-allowed"
+    )
+    assert table.refuses("shift-manager uncovers the dice").code == "role/not-allowed"
+
+
+def test_a_rulebook_may_apportion_without_floor_or_exemption() -> None:
+    rule = load("sg-rws-tai-sai-v6/c").facts.limits.pro_rata
+    assert rule is not None
+    plain = rule.__class__(
+        method="floor", round_to="smallest-chip", never_below_minimum=False,
+        exempt_below_minimum=False, clause=rule.clause,
+    )  # fmt: skip
+
+    assert share(rule, {"a": 1960, "b": 40}, 1000, 50, 5) == {"a": 980, "b": 40}
+    assert share(plain, {"a": 1960, "b": 40}, 1000, 50, 5) == {"a": 980, "b": 20}
+
+
+@pytest.mark.clause("nz-tai-sai-2008 6.5", "nz-tai-sai-2008 3.3(b)")
+def test_an_amended_result_is_lit_anew() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 50 on big", "close betting", "uncover the dice",
+               "call 1 2 3", "enter 1 2 3", "light the areas",
+               "dealer amends the result to 6 5 4 with supervisor")  # fmt: skip
+
+    assert table.refuses("collect the losers").code == "step/not-now"
+    (lit,) = table.play("light the areas")
+    assert isinstance(lit, happened.AreasLit)
+    assert "big" in lit.boxes

@@ -1,0 +1,298 @@
+"""Settlement: its order, what the float must hold, and what a round leaves behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.table.setting import DEALER, MANAGER, SUPERVISOR, Table
+from threedice.table import Refusal, TableState, decide
+from threedice.table import commands as asked
+from threedice.table import events as happened
+from threedice.table.voiding import reverse_rounds, stakes_on_layout, undone, void_round
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threedice.table.commands import AnyCommand
+
+SHOOTER = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+           "ann bets 100 on shooter")  # fmt: skip
+A_CROWN, NO_CROWN = "dice crown club club", "dice club club heart"
+
+
+# --- collecting and paying ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command", [asked.CollectLosers(by=DEALER), asked.PayWinners(by=DEALER)], ids=type
+)
+def test_nothing_is_settled_at_a_table_that_is_not_open(command: AnyCommand) -> None:
+    with pytest.raises(Refusal) as refused:
+        decide(Table().game, TableState(), command)
+
+    assert refused.value.code == "table/not-open"
+
+
+def test_excess_goes_back_before_losers_are_collected_and_winners_paid() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "cat bets 100 on odd",
+               "ann bets 50 on small")  # fmt: skip
+    settled = [each for each in table.play("dice 6 5 5") if hasattr(each, "bets")]
+
+    assert settled == [
+        happened.BetsApportioned(bets=[("big", "ann", 900, 750), ("big", "bob", 300, 250)]),
+        happened.LosersCollected(bets=[("odd", "cat", 100), ("small", "ann", 50)]),
+        happened.WinnersPaid(
+            round=1, dice=(6, 5, 5), bets=[("big", "ann", 750, 750), ("big", "bob", 250, 250)]
+        ),
+    ]
+
+
+def test_an_apportioned_bet_loses_only_what_played() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "dice 1 1 2")
+
+    assert happened.LosersCollected(bets=[("big", "ann", 750), ("big", "bob", 250)]) in table.events
+    assert (table.stack("ann"), table.stack("bob")) == (1250, 1750)
+
+
+def test_a_box_exactly_at_its_limit_is_not_apportioned() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 700 on big", "bob bets 300 on big", "dice 6 5 5")
+
+    assert not [each for each in table.events if isinstance(each, happened.BetsApportioned)]
+
+
+def test_bets_over_a_players_own_maximum_are_not_apportioned(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(
+        'extends = "sg-rws-tai-sai-v6"\nid = "own"\ntitle = "Own maximum"\n'
+        '[limits.maximum]\nscope = "player"\n',
+        encoding="utf-8",
+    )
+    table = Table(f"{file}/a")
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "dice 6 5 5")
+
+    assert (table.stack("ann"), table.stack("bob")) == (2900, 2300)
+
+
+def test_a_shared_maximum_without_pro_rata_stands(tmp_path: Path) -> None:
+    file = tmp_path / "stands.toml"
+    file.write_text(
+        'extends = "macau-sic-bo"\nid = "stands"\ntitle = "Shared, and stands"\n'
+        '[limits.maximum]\nscope = "box"\n',
+        encoding="utf-8",
+    )
+    table = Table(f"{file}/main")
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "dice 6 5 5")
+
+    assert (table.stack("ann"), table.stack("bob")) == (2900, 2300)
+
+
+@pytest.mark.parametrize(("amount", "enough"), [(180 * 50, True), (180 * 50 - 5, False)])
+def test_the_float_must_hold_all_winnings(amount: int, enough: bool) -> None:
+    table = Table(stacks={"ann": 1000}, float_amount=amount + 1000)
+    table.play("open betting", "ann bets 50 on triple:4", "close betting", "tumbles 3 times",
+               "uncover the dice", "call 4 4 4", "enters 4 4 4", "light the areas",
+               "collect the losers")  # fmt: skip
+
+    assert table.state.float_amount == amount
+    if enough:
+        table.play("pay the winners")
+        assert (table.stack("ann"), table.state.float_amount) == (1000 + 9000, 0)
+    else:
+        refusal = table.refuses("pay the winners")
+        assert (refusal.code, refusal.facts) == ("float/short", {"short": 5})
+
+
+# --- the shooter --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("amount", "enough"), [(900, True), (895, False)])
+def test_the_float_must_hold_the_shooters_winnings_too(amount: int, enough: bool) -> None:
+    table = Table("triple-dice", stacks={"ann": 1000}, float_amount=1000 + amount)
+    table.play(*SHOOTER, A_CROWN, *["open betting", A_CROWN] * 2, "open betting")
+
+    if enough:
+        table.play(A_CROWN)
+        assert (table.stack("ann"), table.state.float_amount) == (1900, 0)
+    else:
+        refusal = table.refuses(A_CROWN)
+        assert (refusal.code, refusal.facts) == ("float/short", {"short": 5})
+
+
+def test_the_shooter_advances_throw_by_throw_and_wins_on_the_last() -> None:
+    table = Table("triple-dice", stacks={"ann": 1000})
+    table.play(*SHOOTER, A_CROWN, *["open betting", A_CROWN] * 3)
+    told = [each for each in table.events if type(each).__name__.startswith("Shooter")]
+
+    assert told == [
+        *(happened.ShooterAdvanced(player="ann", throws=throws) for throws in (1, 2, 3)),
+        happened.ShooterWon(player="ann", stake=100, winnings=900),
+    ]
+    assert table.state.shooter is None
+
+
+def test_the_shooters_bet_is_taken_at_the_first_throw_without_a_crown() -> None:
+    table = Table("triple-dice", stacks={"ann": 1000, "bob": 1000})
+    table.play(*SHOOTER, A_CROWN, "open betting", "bob bets 50 on single:club")
+    lost = [
+        each for each in table.play(NO_CROWN) if hasattr(each, "bets") or hasattr(each, "stake")
+    ]
+
+    assert lost == [
+        happened.LosersCollected(bets=[]),
+        happened.ShooterLost(player="ann", stake=100),
+        happened.WinnersPaid(round=2, dice=(6, 6, 4), bets=[("single:club", "bob", 50, 50)]),
+    ]
+    assert table.state.shooter is None
+
+
+# --- voiding ------------------------------------------------------------------------------------
+
+
+def test_a_void_round_gives_back_every_bet_and_leaves_the_shooters() -> None:
+    table = Table("triple-dice", readings={"no-throw": "return"}, stacks={"ann": 1000, "bob": 1000})
+    table.play(*SHOOTER, "bob bets 50 on red", "ann bets 30 on red", "bob bets 5 on black")
+    state, game = table.state, table.game
+    back = [("red", "bob", 50), ("red", "ann", 30), ("black", "bob", 5)]
+
+    assert stakes_on_layout(state) == back
+    assert void_round(game, state, "a", "returned", DEALER) == [
+        happened.RoundVoided(round=1, cause="a", bets="returned", returned=back, by=DEALER)
+    ]
+    assert void_round(game, state, "a", "stand", DEALER) == [
+        happened.RoundVoided(round=1, cause="a", bets="stand", returned=[], by=DEALER)
+    ]
+    assert void_round(game, state, "a", "returned", DEALER, MANAGER, everything=True) == [
+        happened.RoundVoided(
+            round=1,
+            cause="a",
+            bets="returned",
+            returned=[*back, ("shooter", "ann", 100)],
+            by=DEALER,
+            approved_by=MANAGER,
+        )
+    ]
+
+
+def test_a_shooter_without_a_bet_gets_nothing_back() -> None:
+    table = Table("triple-dice", stacks={"ann": 1000})
+    table.play(*SHOOTER[:3])
+
+    assert void_round(table.game, table.state, "a", "returned", DEALER, everything=True) == [
+        happened.RoundVoided(round=1, cause="a", bets="returned", returned=[], by=DEALER)
+    ]
+
+
+def test_bets_left_standing_go_back_when_the_table_closes() -> None:
+    table = Table("nz-tai-sai-2008/1", readings={"no-spin": "stand"}, stacks={"ann": 1000})
+    table.play("open betting", "ann bets 100 on big", "dealer reports tumbler-fault")
+    assert (table.state.round, table.stack("ann")) == (None, 900)
+    closed = table.play("close the table")
+
+    assert closed[0] == happened.RoundVoided(
+        round=2,
+        cause="the table closes",
+        bets="returned",
+        returned=[("big", "ann", 100)],
+        by=SUPERVISOR,
+    )
+
+
+@pytest.mark.parametrize(
+    ("nets", "stacks", "owed", "transfers", "owing"),
+    [
+        ({"ann": 100}, {"ann": 100}, {}, [("ann", -100)], []),
+        ({"ann": 100}, {"ann": 95}, {}, [("ann", -100)], [("ann", 5)]),
+        ({"ann": 100}, {}, {"ann": 5}, [("ann", -100)], [("ann", 100)]),
+        ({"ann": -100}, {}, {}, [("ann", 100)], []),
+        ({"ann": -100}, {}, {"ann": 30}, [("ann", 100)], [("ann", -30)]),
+        ({"ann": -100}, {}, {"ann": 300}, [("ann", 100)], [("ann", -100)]),
+        ({"ann": 0, "bob": 1}, {"bob": 1}, {}, [("bob", -1)], []),
+        ({"ann": -1}, {}, {"ann": 1}, [("ann", 1)], [("ann", -1)]),
+        ({"bob": -5, "ann": 5, "cat": 0}, {"ann": 5}, {}, [("ann", -5), ("bob", 5)], []),
+    ],
+)
+def test_undoing_takes_what_the_stack_holds_and_pays_off_what_is_owed(
+    nets: dict[str, int],
+    stacks: dict[str, int],
+    owed: dict[str, int],
+    transfers: list[tuple[str, int]],
+    owing: list[tuple[str, int]],
+) -> None:
+    assert undone(nets, stacks, owed) == (transfers, owing)
+
+
+def two_rounds() -> Table:
+    """Return a table at which ann has won 100 and then lost 200, and bob won 50."""
+    table = Table(stacks={"ann": 1000, "bob": 1000}, float_amount=10_000)
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 5")
+    table.play("open betting", "ann bets 200 on big", "bob bets 50 on small", "dice 1 1 2")
+    return table
+
+
+def reversal(table: Table, *rounds: int, returned: bool = False) -> list[object]:
+    return list(
+        reverse_rounds(
+            table.game, table.state, list(rounds), "dice-damaged", SUPERVISOR, MANAGER, returned
+        )
+    )
+
+
+def test_rounds_are_reversed_together() -> None:
+    (event,) = reversal(two_rounds(), 1, 2)
+
+    assert event == happened.RoundsReversed(
+        rounds=[1, 2],
+        cause="dice-damaged",
+        transfers=[("bob", -50), ("ann", 100)],
+        owing=[],
+        by=SUPERVISOR,
+        approved_by=MANAGER,
+    )
+    assert reversal(two_rounds()) == []
+
+
+def test_a_round_is_reversed_once_and_only_if_it_was_settled() -> None:
+    table = two_rounds()
+    with pytest.raises(Refusal) as unknown:
+        reversal(table, 3)
+    table.play("supervisor reports dice-damaged affecting 2 with shift-manager")
+    with pytest.raises(Refusal) as again:
+        reversal(table, 1, 2)
+
+    assert (unknown.value.code, unknown.value.facts) == (
+        "round/unknown", {"unit": "round", "round": 3},
+    )  # fmt: skip
+    assert (again.value.code, again.value.facts) == (
+        "round/reversed", {"unit": "round", "round": 2},
+    )  # fmt: skip
+
+
+def test_what_the_round_being_played_returns_pays_for_a_reversal() -> None:
+    table = two_rounds()
+    table.play("bob leaves with 1000", "open betting", "bob bets 40 on big")
+
+    assert table.stack("bob") == 10
+    (alone,) = reversal(table, 2)
+    (with_bets,) = reversal(table, 2, returned=True)
+    assert isinstance(alone, happened.RoundsReversed)
+    assert isinstance(with_bets, happened.RoundsReversed)
+    assert (alone.owing, with_bets.owing) == ([("bob", 40)], [])
+
+
+@pytest.mark.parametrize(("credit", "short"), [(10_150 - 200, None), (10_150 - 195, 5)])
+def test_the_float_must_hold_what_a_reversal_pays(credit: int, short: int | None) -> None:
+    table = Table(stacks={"ann": 1000}, float_amount=10_950)
+    table.play("open betting", "ann bets 200 on big", "dice 1 1 2", f"credit {credit}")
+
+    assert table.state.float_amount == 10_150 - credit
+    if short is None:
+        assert reversal(table, 1)
+    else:
+        with pytest.raises(Refusal) as refused:
+            reversal(table, 1)
+        assert (refused.value.code, refused.value.facts) == ("float/short", {"short": short})
