@@ -277,6 +277,14 @@ class Asker:
         makers.append(
             lambda: asked.SetLimits(by=supervisor, limits=self.limits(), approved_by=supervisor)
         )
+        makers.append(
+            lambda: asked.ChangeChips(
+                by=dealer,
+                player=self.player(),
+                amount=random.choice([50, 100, 5000]),
+                into=random.choice([5, 25, 7]),
+            )
+        )
         return makers  # fmt: skip
 
     def rare_in_round(self, current: Any) -> list[Callable[[], AnyCommand]]:
@@ -299,6 +307,18 @@ class Asker:
         known = [random.randint(1, 6) for _ in range(random.randint(1, 3))]
         makers.append(lambda: asked.Report(by=dealer, irregularity="interruption", known=known))
         makers.append(lambda: asked.Report(by=dealer, irregularity="interruption", known=[9]))
+        if current.bets and "bet-on-line" in self.game.facts.irregularities:
+            lined = random.choice(list(current.bets))
+            owner = random.choice([*current.bets[lined], self.player()])
+            makers += 2 * [
+                lambda: asked.JudgeLine(
+                    by=supervisor,
+                    player=owner,
+                    box=box_of(lined),
+                    amount=random.choice([5, 50]),
+                    accepted=random.random() < 0.5,
+                )
+            ]
         if current.moved:
             (player, spot, to_spot), amount = random.choice(list(current.moved.items()))
             makers += 20 * [
@@ -335,6 +355,11 @@ class Asker:
                                    box="shooter", amount=50),
             lambda: asked.WithdrawBet(by=dealer, player=self.player(), box="shooter", amount=5),
         ]  # fmt: skip
+        if shooter:
+            makers.append(
+                lambda: asked.Report(by=dealer, irregularity="walked-away", player=shooter.player)
+            )
+            makers.append(lambda: asked.Throw(by=dealer))
         if self.betting() and shooter and not shooter.stake:
             makers += 6 * [lambda: asked.OfferDice(by=dealer, player=self.player())]
         if shooter:

@@ -64,7 +64,7 @@ def test_the_shooter() -> None:
     assert (box.throws, str(box.lines[0].odds)) == (4, "9 to 1")
     assert box.wins.bit_count() == 91
     assert game.facts.procedure.steps["choose-dice"].per == "shooter"
-    assert game.facts.procedure.steps["throw"].by == ["shooter"]
+    assert game.facts.procedure.steps["throw"].by == ["shooter", "dealer"]
 
 
 def macau(*numbers: str) -> pytest.MarkDecorator:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tests.table.setting import DEALER, Table
 from threedice import load
 from threedice.errors import InvariantBroken
+from threedice.table import BetRef, Refusal, decide, explain
 from threedice.table import commands as asked
-from threedice.table import decide
 from threedice.table import events as happened
+from threedice.table.commands import Actor
 from threedice.table.limits import flags, share
+from threedice.table.terms import TableLimits
 
 START = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
 
@@ -199,3 +202,56 @@ def test_an_amended_result_is_lit_anew() -> None:
     (lit,) = table.play("light the areas")
     assert isinstance(lit, happened.AreasLit)
     assert "big" in lit.boxes
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.13", "triple-dice 3")
+def test_nobody_places_a_bet_for_himself_on_anothers_behalf() -> None:
+    table = Table()
+    table.play("open betting")
+    by = Actor(id="ann", role="dealer")
+
+    with pytest.raises(Refusal) as refused:
+        table.ask(asked.PlaceBet(by=by, player="ann", box="big", amount=50, manner="behalf"))
+    assert refused.value.code == "role/same-person"
+
+
+@pytest.mark.clause("nz-tai-sai-2008 4.3")
+def test_chips_on_the_line_go_back_in_chips_and_only_before_settlement() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 50 on big")
+
+    assert table.refuses("supervisor rejects 3 of ann's on the line of big").code == "bet/amount"
+    table.play("close betting", "uncover the dice", "call 6 5 4", "enter 6 5 4",
+               "light the areas", "collect the losers")  # fmt: skip
+    late = table.refuses("supervisor rejects 50 of ann's on the line of big")
+    assert late.code == "bet/position-fixed"
+    singapore = Table()
+    assert singapore.refuses("supervisor accepts 5 of ann's on the line of big").code == (
+        "irregularity/unknown"
+    )
+
+
+def test_the_line_is_told_in_an_explanation() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 100 on big",
+               "supervisor accepts 50 of ann's on the line of big",
+               "supervisor rejects 50 of ann's on the line of big", "dice 6 5 4")  # fmt: skip
+    text = " ".join(explain(table.game, table.events, BetRef(1, "ann", "big")))
+
+    assert "50 on the line counts (4.3)." in text
+    assert "50 on the line does not count and is returned (4.3)." in text
+    assert "50 at 1 to 1 pays 50" in text
+
+
+def test_a_table_opens_on_limits_that_can_be() -> None:
+    table = Table()
+    table.play("close the table")
+    opening = opening_of(table)
+
+    with pytest.raises(Refusal) as refused:
+        table.ask(replace(opening, limits=TableLimits(families={})))
+    assert refused.value.code == "limits/wrong"
+    table.ask(opening)
+    with pytest.raises(Refusal) as again:
+        table.ask(opening)
+    assert again.value.code == "table/already-open"

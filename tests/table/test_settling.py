@@ -150,6 +150,32 @@ def test_the_shooters_bet_is_taken_at_the_first_throw_without_a_crown() -> None:
     assert table.state.shooter is None
 
 
+NOBODY_SHOOTS = """
+extends = "triple-dice"
+removes = ["procedure.steps.offer-dice", "procedure.steps.choose-dice"]
+id = "nobody-shoots"
+title = "Nobody shoots"
+[procedure]
+order = ["open-betting", "close-betting", "throw", "call-result", "collect-losers", "pay-winners"]
+[procedure.steps.throw]
+by = ["dealer"]
+[shooter]
+must_bet = false
+"""
+
+
+@pytest.mark.parametrize(("dice", "left"), [(A_CROWN, 950), (NO_CROWN, 1050)])
+def test_a_throw_that_nobody_shoots_settles_the_bets_of_the_others(
+    tmp_path: Path, dice: str, left: int
+) -> None:
+    file = tmp_path / "nobody-shoots.toml"
+    file.write_text(NOBODY_SHOOTS, encoding="utf-8")
+    table = Table(f"{file}/mat", stacks={"bob": 1000})
+    table.play("open betting", "bob bets 50 on single:heart", dice)
+
+    assert table.stack("bob") == left
+
+
 # --- voiding ------------------------------------------------------------------------------------
 
 
@@ -296,3 +322,18 @@ def test_the_float_must_hold_what_a_reversal_pays(credit: int, short: int | None
         with pytest.raises(Refusal) as refused:
             reversal(table, 1)
         assert (refused.value.code, refused.value.facts) == ("float/short", {"short": short})
+
+
+@pytest.mark.parametrize(("float_amount", "short"), [(200, None), (195, 5)])
+def test_what_a_player_comes_to_owe_pays_nobody(float_amount: int, short: int | None) -> None:
+    table = Table(stacks={"ann": 1000, "bob": 1000}, float_amount=10_000)
+    table.play("open betting", "ann bets 100 on big", "bob bets 200 on small", "dice 6 5 5",
+               "ann leaves with 1100", f"credit {8100 - float_amount}")  # fmt: skip
+
+    assert table.state.float_amount == float_amount
+    if short is None:
+        assert reversal(table, 1)
+    else:
+        with pytest.raises(Refusal) as refused:
+            reversal(table, 1)
+        assert refused.value.facts == {"short": short}

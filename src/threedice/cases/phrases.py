@@ -91,6 +91,14 @@ def _leaves(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.CashOut(by=actor(who), player=who, amount=int(line["amount"]), to=to)
 
 
+@phrase(
+    "ann changes 100 into 25s", rf"(?P<who>{_NAME}) changes (?P<amount>\d+) into (?P<into>\d+)s"
+)
+def _changes(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    amount, into = int(line["amount"]), int(line["into"])
+    yield asked.ChangeChips(by=DEALER, player=line["who"], amount=amount, into=into)
+
+
 @phrase("ann takes red at 25", rf"(?P<who>{_NAME}) takes (?P<colour>\w+) at (?P<value>\d+)")
 def _takes(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.TakeColour(
@@ -194,6 +202,21 @@ def _puts_back(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     )
 
 
+@phrase(
+    "supervisor accepts 50 of ann's on the line of big (or: rejects)",
+    rf"(?P<by>{_NAME}) (?P<word>accepts|rejects) (?P<amount>\d+) of (?P<who>{_NAME})'s "
+    rf"on the line of (?P<box>{_BOX})",
+)
+def _judges(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    yield asked.JudgeLine(
+        by=actor(line["by"]),
+        player=line["who"],
+        box=line["box"],
+        amount=int(line["amount"]),
+        accepted=line["word"] == "accepts",
+    )
+
+
 # --- the round ----------------------------------------------------------------------------------
 
 
@@ -279,9 +302,10 @@ def _plays_out(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 
 @phrase(
-    "dealer reports dice-damaged [knowing 6 6] [affecting 1 2] [with supervisor] [: a note]",
-    rf"(?P<by>{_NAME}) reports (?P<what>{_NAME})( knowing (?P<known>[\w ]+?))?"
-    rf"( affecting (?P<rounds>[\d ]+?))?( with (?P<second>{_NAME}))?(: (?P<note>.*))?",
+    "dealer reports walked-away [of ann] [knowing 6 6] [affecting 1 2] [with supervisor] [: note]",
+    rf"(?P<by>{_NAME}) reports (?P<what>{_NAME})( of (?P<who>{_NAME}))?"
+    rf"( knowing (?P<known>[\w ]+?))?( affecting (?P<rounds>[\d ]+?))?"
+    rf"( with (?P<second>{_NAME}))?(: (?P<note>.*))?",
 )
 def _reports(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     known = [scene.game.faces.number(each) for each in (line["known"] or "").split()]
@@ -289,6 +313,7 @@ def _reports(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.Report(
         by=actor(line["by"], scene),
         irregularity=what,
+        player=line["who"] or "",
         known=known,
         rounds=_numbers(line["rounds"] or ""),
         note=line["note"] or "",

@@ -65,7 +65,7 @@ def step_commands(
 ) -> Iterator[AnyCommand]:
     """Yield the commands for a step as it ordinarily goes."""
     shooter = scene.state.shooter
-    thrower = Actor(id=shooter.player, role="shooter") if shooter else DEALER
+    thrower = Actor(id=shooter.player, role="shooter") if shooter and not shooter.absent else DEALER
     at_least = scene.game.facts.procedure.steps[step].at_least
     match step:
         case "tumble":

@@ -59,6 +59,8 @@ def _postings(event: AnyEvent) -> Iterator[Posting]:
             yield Posting(stack(event.player), "layout", event.amount)
         case happened.BetWithdrawn() | happened.BetRejected():
             yield Posting("layout", stack(event.player), event.amount)
+        case happened.LineJudged(accepted=False):
+            yield Posting("layout", stack(event.player), event.amount)
         case happened.BetsApportioned():
             for _, player, stake, plays in event.bets:
                 yield Posting("layout", stack(player), stake - plays)

@@ -71,6 +71,8 @@ def _need_manner(game: Game, command: asked.PlaceBet) -> None:
     """Refuse whoever may not bet for this player in this manner."""
     if command.manner == "behalf":
         need_act(game, command.by, "bet-on-behalf")
+        if command.by.id == command.player:
+            raise refuse("role/same-person", game.facts.people.acts["bet-on-behalf"].clause)
         return
     need_act(game, command.by, "call-bet" if command.manner == "call" else "bet")
     if command.by.id != command.player:
@@ -276,6 +278,34 @@ def put_back(game: Game, state: TableState, command: asked.PutBack) -> list[AnyE
             spot=spot,
             to_spot=to_spot,
             amount=command.amount,
+            by=command.by,
+        )
+    ]
+
+
+def judge_line(game: Game, state: TableState, command: asked.JudgeLine) -> list[AnyEvent]:
+    """Decide whether chips that touch a line are a bet, until the round is settled."""
+    need_open(state)
+    rule = game.facts.irregularities.get("bet-on-line")
+    if rule is None:
+        raise refuse("irregularity/unknown", irregularity="bet-on-line")
+    need_role(command.by, rule.by, rule.clause)
+    current = state.round
+    if current is None or "collect-losers" in current.done:
+        raise refuse("bet/position-fixed", rule.clause)
+    need_box(game, command.box)
+    bet = _need_bet(current, command.box, command.player, command.amount)
+    if not command.accepted:
+        colour_value = state.seats[command.player].colour_value or state.chips[0]
+        if command.amount % colour_value:
+            raise refuse("bet/amount", amount=command.amount, chip=colour_value)
+        _need_payable(state, game.boxes[command.box], bet.total - command.amount)
+    return [
+        happened.LineJudged(
+            player=command.player,
+            spot=command.box,
+            amount=command.amount,
+            accepted=command.accepted,
             by=command.by,
         )
     ]

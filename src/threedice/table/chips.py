@@ -46,6 +46,20 @@ def cash_out(_game: Game, state: TableState, command: asked.CashOut) -> list[Any
     return [*events, out]
 
 
+def change_chips(_game: Game, state: TableState, command: asked.ChangeChips) -> list[AnyEvent]:
+    """Change chips into one denomination over the change block; nobody is richer for it."""
+    need_open(state)
+    need_role(command.by, STAFF)
+    seat = _seated(state, command.player)
+    if command.into not in state.chips:
+        raise refuse("chips/amount", amount=command.into, chip=state.chips[0])
+    if command.amount < 1 or command.amount % command.into:
+        raise refuse("chips/amount", amount=command.amount, chip=command.into)
+    if command.amount > seat.stack:
+        raise refuse("chips/stack", amount=command.amount, stack=seat.stack)
+    return [happened.ChipsChanged(player=command.player, amount=command.amount, into=command.into)]
+
+
 def take_colour(game: Game, state: TableState, command: asked.TakeColour) -> list[AnyEvent]:
     """Give a player non-value chips of a colour at a declared value."""
     need_open(state)

@@ -95,6 +95,14 @@ class CashOut(Command, frozen=True, kw_only=True):
     to: Literal["outside", "account"] = "outside"
 
 
+class ChangeChips(Command, frozen=True, kw_only=True):
+    """Change chips of a player over the change block into chips of one denomination."""
+
+    player: PlayerId
+    amount: int
+    into: int
+
+
 class TakeColour(Command, frozen=True, kw_only=True):
     """Give a player non-value chips of a colour of his own at a declared value."""
 
@@ -154,6 +162,15 @@ class PutBack(Command, frozen=True, kw_only=True):
     box: BoxId
     to_box: BoxId
     amount: int
+
+
+class JudgeLine(Command, frozen=True, kw_only=True):
+    """Decide about chips that touch a line: they are in the box, or they are no bet."""
+
+    player: PlayerId
+    box: BoxId
+    amount: int
+    accepted: bool
 
 
 # --- the round ----------------------------------------------------------------------------------
@@ -230,6 +247,7 @@ class Report(Command, frozen=True, kw_only=True):
     """Report an irregularity, with what is known and a second person where one is needed."""
 
     irregularity: IrregularityName
+    player: PlayerId = ""
     known: list[int] = []
     rounds: list[int] = []
     note: str = ""
@@ -263,8 +281,8 @@ class MakeRuling(Command, frozen=True, kw_only=True):
 
 AnyCommand = (
     OpenTable | PassCheck | SetLimits | FillFloat | CreditFloat | CloseTable | ReleaseTable
-    | BuyIn | CashOut | TakeColour | ColourUp
-    | PlaceBet | WithdrawBet | RejectExcess | MoveChips | PutBack
+    | BuyIn | CashOut | ChangeChips | TakeColour | ColourUp
+    | PlaceBet | WithdrawBet | RejectExcess | MoveChips | PutBack | JudgeLine
     | OfferDice | ChooseDice | OpenBetting | CloseBetting | Tumble | Throw | Uncover
     | CallResult | PressKey | PressEnter | Illuminate | CollectLosers | PayWinners
     | Report | AmendResult | CorrectBet | MakeRuling

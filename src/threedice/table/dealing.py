@@ -119,8 +119,12 @@ def throw(game: Game, state: TableState, command: asked.Throw) -> list[AnyEvent]
     """Throw the dice, by whoever the rulebook lets; the shooter throws for himself."""
     need_open(state)
     need_step(game, state, "throw", command.by)
+    shooter = state.shooter
     if command.by.role == "shooter":
         _need_shooter(game, state, command.by)
+    elif shooter and not shooter.absent:
+        rule = game.facts.shooter
+        raise refuse("shooter/only", rule.clause if rule else ())
     return [happened.StepTaken(step="throw", by=command.by)]
 
 

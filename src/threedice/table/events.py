@@ -112,6 +112,14 @@ class CashedOut(Event, frozen=True, kw_only=True):
     to: Literal["outside", "account"]
 
 
+class ChipsChanged(Event, frozen=True, kw_only=True):
+    """A player's chips were changed into others of the same worth."""
+
+    player: PlayerId
+    amount: int
+    into: int
+
+
 class ColourTaken(Event, frozen=True, kw_only=True):
     """A player plays in a colour of his own at a declared value."""
 
@@ -204,6 +212,16 @@ class ChipsPutBack(Event, frozen=True, kw_only=True):
     spot: Spot
     to_spot: Spot
     amount: int
+    by: Actor
+
+
+class LineJudged(Event, frozen=True, kw_only=True):
+    """It was decided whether chips on a line are a bet; if not, they went back."""
+
+    player: PlayerId
+    spot: Spot
+    amount: int
+    accepted: bool
     by: Actor
 
 
@@ -350,6 +368,7 @@ class IrregularityNoted(Event, frozen=True, kw_only=True):
     irregularity: IrregularityName
     note: str
     by: Actor
+    player: PlayerId = ""
 
 
 class BetCorrected(Event, frozen=True, kw_only=True):
@@ -376,9 +395,9 @@ class RulingMade(Event, frozen=True, kw_only=True):
 
 AnyEvent = (
     TableOpened | CheckPassed | LimitsSet | FloatFilled | FloatCredited | TableClosed
-    | TableLocked | TableReleased | BoughtIn | CashedOut | ColourTaken | ColouredUp
+    | TableLocked | TableReleased | BoughtIn | CashedOut | ChipsChanged | ColourTaken | ColouredUp
     | RoundStarted | BettingOpened | BettingClosed | StepTaken
-    | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack
+    | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack | LineJudged
     | DiceOffered | DiceChosen | DiceTumbled | ResultCalled | KeyPressed | ResultEntered
     | ResultAmended | AreasLit | BetsApportioned | LosersCollected | WinnersPaid
     | ShooterAdvanced | ShooterWon | ShooterLost | RoundVoided | RoundsReversed | ThrowRepeated

@@ -52,6 +52,8 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.drop += event.amount if event.source == "cash" else 0
         case happened.CashedOut():
             _cash_out(state, event)
+        case happened.ChipsChanged():
+            pass
         case happened.ColourTaken():
             seat = state.seats[event.player]
             seat.colour, seat.colour_value = event.colour, event.value
@@ -83,6 +85,10 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case happened.ChipsPutBack():
             _move(state, event.player, event.spot, event.to_spot, event.amount)
             state.current.moved[event.player, event.to_spot, event.spot] -= event.amount
+        case happened.LineJudged():
+            if not event.accepted:
+                _take_back(state, event.spot, event.player, event.amount)
+                _forget_moves(state, event.spot, event.player)
         case happened.DiceOffered():
             state.shooter = Shooter(event.player)
             state.current.done.add("offer-dice")
@@ -134,7 +140,8 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case happened.RoundContinued():
             state.current.known = event.known
         case happened.IrregularityNoted():
-            pass
+            if state.shooter and event.player == state.shooter.player:
+                state.shooter.absent = event.irregularity == "walked-away"
         case happened.BetCorrected():
             _transfer(state, event.player, event.amount, event.owing)
             nets = state.settled[event.round]

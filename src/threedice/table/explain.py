@@ -86,6 +86,10 @@ def _note(game: Game, state: TableState, event: AnyEvent, bet: BetRef, found: _F
             found.stake -= event.amount
             clause = _limit_clause(game, event.limit)
             found.staked.append(f"{event.amount} rejected, over the {event.limit} ({clause}).")
+        case happened.LineJudged(player=bet.player, spot=bet.spot):
+            word = "counts" if event.accepted else "does not count and is returned"
+            found.stake -= 0 if event.accepted else event.amount
+            found.staked.append(f"{event.amount} on the line {word} ({_line_clause(game)}).")
         case happened.ChipsMoved() | happened.ChipsPutBack():
             _note_move(event, bet, found)
         case happened.BetsApportioned():
@@ -207,6 +211,10 @@ def _cause_clauses(game: Game, cause: str) -> str:
     rules = game.facts.irregularities.items()
     rule = next((rule for name, rule in rules if name == cause), None)
     return ", ".join(cited((rule or game.facts.procedure.void).clause))
+
+
+def _line_clause(game: Game) -> str:
+    return _cause_clauses(game, "bet-on-line")
 
 
 def _limit_clause(game: Game, limit: str) -> str:

@@ -53,7 +53,10 @@ def _consequence(
         case _:
             return [
                 happened.IrregularityNoted(
-                    irregularity=command.irregularity, note=command.note, by=command.by
+                    irregularity=command.irregularity,
+                    note=command.note,
+                    by=command.by,
+                    player=command.player,
                 )
             ]
 

@@ -46,6 +46,8 @@ def _line(game: Game, event: AnyEvent) -> str:
             return f"  {event.player} buys in for {event.amount} ({event.source})."
         case happened.CashedOut():
             return f"  {event.player} leaves with {event.amount} (to {event.to})."
+        case happened.ChipsChanged():
+            return f"  {event.player} changes {event.amount} into chips of {event.into}."
         case happened.ColourTaken():
             return f"  {event.player} plays {event.colour} chips worth {event.value} each."
         case happened.ColouredUp():
@@ -72,6 +74,9 @@ def _line(game: Game, event: AnyEvent) -> str:
             )
         case happened.ChipsPutBack():
             return f"  {event.amount} of {event.player}'s is put back on {event.to_spot}."
+        case happened.LineJudged():
+            word = "counts" if event.accepted else "is no bet and goes back"
+            return f"  {event.amount} of {event.player}'s on the line of {event.spot} {word}."
         case happened.DiceOffered():
             return f"  The dice are offered to {event.player}."
         case happened.DiceChosen():

@@ -81,6 +81,7 @@ class Shooter:
     dice: list[int] = field(default_factory=list)
     stake: int = 0
     throws: int = 0
+    absent: bool = False
 
 
 @dataclass(slots=True)
