@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check format bench soak citations pictures playthroughs clean
+.PHONY: run test check format bench soak mutants citations pictures playthroughs clean
 
 run: .venv/ready
 	@for game in sg-rws-tai-sai-v6/a sg-rws-tai-sai-open-cover-v5/c nz-tai-sai-2008/2 triple-dice/mat \
@@ -39,6 +39,9 @@ playthroughs: .venv/ready
 
 soak: .venv/ready
 	THREEDICE_STEPS=$${THREEDICE_STEPS:-10000000} $(BIN)/pytest -q tests/properties/test_table.py
+
+mutants: .venv/ready
+	$(BIN)/python -m tests.mutation.mutants $(MUTANTS)
 
 pictures: .venv/ready
 	$(BIN)/python docs/pictures.py

@@ -136,7 +136,20 @@ def test_a_differential_is_named_in_the_working() -> None:
     text = told(table, 1, "ann", "big")
 
     assert "may hold 200 by its differential" in text
-    assert "the others giving up what minimums and exemptions add" in text
+    assert "500 x 200 / 500, sharing what fixed stakes leave" in text
+
+
+def test_absorbing_shows_who_plays_a_fixed_amount_and_what_the_others_share() -> None:
+    table = Table(readings={"pro-rata": "absorb"}, stacks={"ann": 4000, "bob": 100, "cat": 100})
+    table.play("open betting", "ann bets 3000 on big", "bob bets 60 on big", "cat bets 40 on big",
+               "dice 6 5 4")  # fmt: skip
+
+    ann, bob = told(table, 1, "ann", "big"), told(table, 1, "bob", "big")
+    assert "3000 x 910 / 3000, sharing what fixed stakes leave" in ann
+    assert "910 plays; 2090 is returned" in ann
+    assert "plays in proportion: the minimum, its share being less" in bob
+    assert "50 plays; 10 is returned" in bob
+    assert "40 at 1 to 1 pays 40" in told(table, 1, "cat", "big")
 
 
 def test_a_bet_that_was_never_made_has_no_explanation() -> None:

@@ -216,3 +216,24 @@ def test_every_flag_cites_the_clauses_of_its_limit() -> None:
         "differential": ("1.3", "3.5", "5.1", "5.1.1"),
         "minimum": ("5.2", "5.2.1"),
     }
+
+
+@pytest.mark.parametrize(
+    ("stake", "found"),
+    [
+        (0, []),
+        (45, [("minimum", "shooter", "ann", 45, 50)]),
+        (50, []),
+        (1000, []),
+        (1005, [("maximum", "shooter", "ann", 1005, 1000)]),
+    ],
+)
+def test_the_shooters_bet_is_flagged_by_the_limits_of_its_box(
+    stake: int, found: list[tuple[str, str, str, int, int]]
+) -> None:
+    table = Table("triple-dice", stacks={"ann": 5000})
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
+    if stake:
+        table.play(f"ann bets {stake} on shooter")
+
+    assert flagged(table) == found

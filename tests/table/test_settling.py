@@ -10,6 +10,7 @@ from tests.table.setting import DEALER, MANAGER, SUPERVISOR, Table
 from threedice.table import Refusal, TableState, decide
 from threedice.table import commands as asked
 from threedice.table import events as happened
+from threedice.table.limits import flags
 from threedice.table.voiding import reverse_rounds, stakes_on_layout, undone, void_round
 
 if TYPE_CHECKING:
@@ -171,7 +172,9 @@ def test_a_throw_that_nobody_shoots_settles_the_bets_of_the_others(
     file = tmp_path / "nobody-shoots.toml"
     file.write_text(NOBODY_SHOOTS, encoding="utf-8")
     table = Table(f"{file}/mat", stacks={"bob": 1000})
-    table.play("open betting", "bob bets 50 on single:heart", dice)
+    table.play("open betting", "bob bets 50 on single:heart")
+    assert list(flags(table.game, table.state)) == []
+    table.play(dice)
 
     assert table.stack("bob") == left
 

@@ -13,8 +13,9 @@ from threedice.errors import InvalidInput
 from threedice.rulebook.conduct import cited
 from threedice.table import events as happened
 from threedice.table.evolve import evolve
-from threedice.table.limits import limits_of, permitted
+from threedice.table.limits import absorbing, limits_of, permitted
 from threedice.table.state import TableState, box_of
+from threedice.table.terms import step_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,7 +96,7 @@ def _note(game: Game, state: TableState, event: AnyEvent, bet: BetRef, found: _F
         case happened.BetsApportioned():
             for spot, player, stake, plays in event.bets:
                 if (spot, player) == (bet.spot, bet.player):
-                    found.share = _working(game, state, spot, stake, plays)
+                    found.share = _working(game, state, bet, stake, plays)
                     found.stake = plays
         case happened.LosersCollected() if state.current.result:
             if (bet.spot, bet.player, found.stake) in event.bets:
@@ -172,19 +173,25 @@ def verdict(game: Game, spot: Spot, roll: Roll, plays: int) -> list[str]:
     return lines
 
 
-def _working(game: Game, state: TableState, spot: Spot, stake: int, plays: int) -> list[str]:
+def _working(game: Game, state: TableState, bet: BetRef, stake: int, plays: int) -> list[str]:
     """Show the sum by which a stake plays in part."""
+    spot, player = bet.spot, bet.player
     rule, limits, totals = game.facts.limits.pro_rata, limits_of(state), state.current.totals
     allowed = permitted(game, limits, totals, spot)
     box = limits.of(box_of(spot))
     which = "maximum" if allowed == box.maximum else "differential"
     clauses = ", ".join(cited(rule.clause) if rule else ())
-    others = ", the others giving up what minimums and exemptions add"
-    how = f": {stake} x {allowed} / {totals[spot]}"
+    sum_ = f"{stake} x {allowed} / {totals[spot]}"
+    if rule and rule.method == "absorb":
+        stakes = {each: laid.total for each, laid in state.current.bets[spot].items()}
+        step = step_of(game.boxes[box_of(spot)], state.chips)
+        fixed, rest, total = absorbing(stakes, allowed, box.minimum, step, box.minimum)
+        shared = f"{stake} x {rest} / {total}, sharing what fixed stakes leave"
+        sum_ = "the minimum, its share being less" if player in fixed else shared
     return [
         f"The box held {totals[spot]} and may hold {allowed} by its {which}, so the stake of "
-        f"{stake} plays in proportion{how if rule and rule.method == 'floor' else others}, "
-        f"rounded down to chips of {state.chips[0]} and not below the minimum of {box.minimum}.",
+        f"{stake} plays in proportion: {sum_}, rounded down to chips of {state.chips[0]} and not "
+        f"below the minimum of {box.minimum}.",
         f"{plays} plays; {stake - plays} is returned ({clauses}).",
     ]
 

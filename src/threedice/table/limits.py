@@ -270,14 +270,31 @@ def apportioned(
 def _absorbed(
     stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
 ) -> dict[PlayerId, int]:
-    """Share what exempt stakes leave; whoever would fall below the minimum plays it instead."""
+    """Return what stakes play when the others give up what floors and exemptions add."""
+    fixed, rest, total = absorbing(stakes, allowed, minimum, chip, below)
+    return {
+        player: fixed[player] if player in fixed else stake * rest // total // chip * chip
+        for player, stake in stakes.items()
+    }
+
+
+def absorbing(
+    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
+) -> tuple[dict[PlayerId, int], int, int]:
+    """Return who plays a fixed amount, what that leaves, and the stakes that share it.
+
+    Exempt stakes play whole; whoever would fall below the minimum by his share plays it instead.
+    """
     fixed = {player: stake for player, stake in stakes.items() if stake < below}
     while True:
         rest = max(allowed - sum(fixed.values()), 0)
         sharing = {player: stake for player, stake in stakes.items() if player not in fixed}
         total = sum(sharing.values())
-        shares = {player: stake * rest // total // chip * chip for player, stake in sharing.items()}
-        low = [player for player, share in shares.items() if share < minimum]
+        low = [
+            each
+            for each, stake in sharing.items()
+            if stake * rest // total // chip * chip < minimum
+        ]
         if not low:
-            return {player: fixed.get(player, shares.get(player, 0)) for player in stakes}
+            return fixed, rest, total
         fixed.update((player, min(minimum, stakes[player])) for player in low)
