@@ -108,7 +108,7 @@ def main() -> None:
         path, started = ROOT / "src/threedice" / file, time.monotonic()
         if outcome(file, ast.parse(path.read_text(encoding="utf-8")), 600) != "survived":
             sys.exit(f"{file}: its tests do not pass as it is")
-        most = int(3 * (time.monotonic() - started)) + 5
+        most = int(2 * (time.monotonic() - started)) + 5
         counts = dict.fromkeys(("killed", "timeout", "survived", "error", "left"), 0)
         for i, (tree, change) in enumerate(mutants(path)):
             if i % parts == part - 1 and asked.only in change:

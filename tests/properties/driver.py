@@ -43,6 +43,7 @@ class Driven(Asker):
         self.balances = Balances()
         self.events: list[AnyEvent] = []
         self.counts: Counter[str] = Counter()
+        self.allowed: dict[str, int] = {}
 
     def step(self) -> None:
         """Ask one thing of the table and check what must hold."""
@@ -127,7 +128,13 @@ class Driven(Asker):
                 for spot, _, stake, winnings in event.bets:
                     assert winnings == self.net(spot, event.dice) * stake > 0
                 self.check_played()
+            case happened.BetsApportioned():
+                self.remember_allowed()
+            case happened.RoundStarted():
+                self.allowed = {}
             case happened.LosersCollected() if state.round and state.round.result:
+                if not self.allowed:
+                    self.remember_allowed()
                 for spot, _, _ in event.bets:
                     assert self.net(spot, state.round.result) < 0
             case _:
@@ -140,16 +147,23 @@ class Driven(Asker):
             return Fraction(oracle.net(self.game.id, box_of(spot), roll, readings))
         return Fraction(self.game.payoffs[box_of(spot)][index(roll)], self.game.unit)
 
+    def remember_allowed(self) -> None:
+        """Note what each spot may play, by the stakes as they were laid."""
+        policy, state = self.game.facts.limits, self.state
+        self.allowed = {}
+        if policy.maximum.scope == "box" and policy.pro_rata and state.limits:
+            totals = state.current.totals
+            self.allowed = {
+                spot: permitted(self.game, state.limits, totals, spot) for spot in totals
+            }
+
     def check_played(self) -> None:
         """No spot plays more than is permitted, but for exempt stakes and the minimum's floor."""
-        policy, state = self.game.facts.limits, self.state
-        if policy.maximum.scope != "box" or policy.pro_rata is None or state.limits is None:
-            return
-        current = state.current
-        for spot, bets in current.bets.items():
-            limits = state.limits.of(box_of(spot))
-            allowed = permitted(self.game, state.limits, current.totals, spot)
-            floors = sum(bet.total for bet in bets.values() if bet.total <= limits.minimum)
+        current, limits = self.state.current, self.state.limits
+        for spot, allowed in self.allowed.items():
+            least = limits.of(box_of(spot)).minimum if limits else 0
+            bets = current.bets.get(spot, {}).values()
+            floors = sum(bet.total for bet in bets if bet.total <= least)
             assert current.totals[spot] <= allowed + floors
 
     def finish(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.rulebook.small_book import BOOK, SMALL, changed, loaded, refused
 from threedice import load
-from threedice.dice import count
+from threedice.dice import contains, count
 from threedice.rulebook import open_book
 from threedice.rulebook.boxes import missing_from_families
 from threedice.rulebook.conditions import ANY_TRIPLE, VOCABULARY, meaning
@@ -51,6 +51,13 @@ def test_a_word_wins_in_so_many_of_the_216_rolls(
     when: When, of: tuple[int, ...], ways: list[int]
 ) -> None:
     assert [count(rolls) for rolls in VOCABULARY[when].lines(of)] == ways
+
+
+def test_three_is_odd_and_four_is_even() -> None:
+    (odd,), (even,) = VOCABULARY["total-odd"].lines(()), VOCABULARY["total-even"].lines(())
+
+    assert contains(odd, (1, 1, 1))
+    assert contains(even, (1, 1, 2))
 
 
 def test_there_are_six_triples() -> None:
@@ -119,6 +126,7 @@ def test_a_word_that_speaks_of_nothing_leaves_the_selection_aside(tmp_path: Path
     game = loaded(tmp_path, changed(('wins = "all-within"', 'wins = "any-triple"')))
 
     assert game.box("group:1-2-3").wins == game.box("group:4-5-6").wins == ANY_TRIPLE
+    assert game.facts.boxes["group:1-2-3"].ways[0].of == []
 
 
 def test_it_does_not_matter_in_which_order_a_file_names_what_wins(tmp_path: Path) -> None:
@@ -201,3 +209,23 @@ def test_the_small_book_has_the_boxes_of_its_rows_in_order(tmp_path: Path) -> No
         "group:1-2-3", "group:4-5-6", "run",
     ]  # fmt: skip
     assert (game.box("small").pays, game.box("big").pays) == (("3",), ("3.1",))
+
+
+# --- what a layout changes in the conduct of a game ---------------------------------------------
+
+
+def test_areas_are_counted_only_where_each_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    per_area = changed(('clause = "4"\n\n[limits.minimum]',
+                        'clause = "4"\nareas = "per-area"\n\n[limits.minimum]'))  # fmt: skip
+
+    assert loaded(tmp_path, BOOK).facts.areas == {}
+    assert loaded(tmp_path, per_area).facts.areas["big"] == 1
+    assert loaded(tmp_path, per_area, "short").facts.areas == {}
+
+
+def test_a_differential_holds_on_a_layout_of_nothing_but_its_pair(tmp_path: Path) -> None:
+    game = loaded(tmp_path, BOOK, "short")
+
+    assert list(game.boxes) == ["small", "big"]
+    assert game.facts.limits.differential is not None
+    assert game.facts.limits.differential.pairs == [("big", "small")]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from tests.table.setting import Table
 from threedice import load
 from threedice.cases.script import plain_limits
-from threedice.table.limits import Rejection, flags, permitted, rejections, room
+from threedice.rulebook.conduct import ProRata
+from threedice.table.limits import (
+    Rejection,
+    apportioned,
+    flags,
+    permitted,
+    rejections,
+    room,
+    share,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,6 +124,16 @@ def test_a_placement_that_goes_back_whole_may_put_the_other_side_over() -> None:
     ]
 
 
+def test_a_placement_may_be_trimmed_twice() -> None:
+    table = table_with("ann 975 small", "bob 70 small", "cat 1005 big", differential=10)
+
+    assert rejected(table, "big", "small") == [
+        ("cat", 3, 5, "maximum"),
+        ("bob", 2, 70, "maximum"),
+        ("cat", 3, 15, "differential"),
+    ]
+
+
 def test_what_is_left_can_still_be_paid_at_fractional_odds(tmp_path: Path) -> None:
     file = tmp_path / "fractional.toml"
     file.write_text(
@@ -126,6 +145,15 @@ def test_what_is_left_can_still_be_paid_at_fractional_odds(tmp_path: Path) -> No
     table.play("open betting", "ann bets 800 on small")
 
     assert rejected(table, "small") == [("ann", 1, 500, "differential")]
+
+
+def test_an_excess_of_one_goes_back_where_chips_are_of_one() -> None:
+    table = table_with(differential=300)
+    table.state.chips = [1, 5, 25]
+    table.play("ann bets 301 on big", "bob bets 1001 on total:9")
+
+    assert rejected(table, "small", "big") == [("ann", 1, 1, "differential")]
+    assert rejected(table, "total:9") == [("bob", 2, 1, "maximum")]
 
 
 def test_each_rejection_names_its_spot() -> None:
@@ -237,3 +265,31 @@ def test_the_shooters_bet_is_flagged_by_the_limits_of_its_box(
         table.play(f"ann bets {stake} on shooter")
 
     assert flagged(table) == found
+
+
+# --- pro rata without a floor -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["floor", "absorb"])
+@pytest.mark.parametrize(
+    ("exempt", "stakes", "plays"),
+    [
+        (False, [1900, 95, 5], [950, 45, 0]),
+        (True, [1950, 50], [975, 25]),
+        (False, [1955, 45], [975, 20]),
+    ],
+)
+def test_a_rulebook_without_a_floor_scales_everybody_who_is_not_exempt(
+    method: Literal["floor", "absorb"], exempt: bool, stakes: list[int], plays: list[int]
+) -> None:
+    rule = ProRata(
+        method=method, round_to="smallest-chip", never_below_minimum=False,
+        exempt_below_minimum=exempt, clause="1",
+    )  # fmt: skip
+    by_player = {str(i): stake for i, stake in enumerate(stakes)}
+
+    assert list(share(rule, by_player, 1000, 50, 5).values()) == plays
+
+
+def test_whoever_plays_just_the_minimum_by_his_share_leaves_nothing_to_absorb() -> None:
+    assert apportioned("absorb", {"ann": 1900, "bob": 105}, 1000, 50, 5) == {"ann": 945, "bob": 50}

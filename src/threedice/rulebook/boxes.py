@@ -175,7 +175,7 @@ def _way(
                 f"{when!r} speaks of {word.speaks_of}, and the wager does not select them",
                 "choose a word that fits selects, or give of",
             )
-    if word.speaks_of != "nothing" and len(of) not in word.how_many:
+    if len(of) not in word.how_many:
         raise place.error(
             f"{when!r} cannot speak of {len(of)} {word.speaks_of}",
             f"give {_how_many(word.how_many)} in of, or let the wager select them",

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from threedice.dice import Roll
     from threedice.money import Odds
-    from threedice.rulebook import Game
+    from threedice.rulebook import Box, Game
     from threedice.table import commands as asked
     from threedice.table.events import AnyEvent, Paid, Spot
-    from threedice.table.state import Bet, TableState
+    from threedice.table.state import Bet, Shooter, TableState
 
 
 def collect_losers(game: Game, state: TableState, command: asked.CollectLosers) -> list[AnyEvent]:
@@ -41,10 +41,8 @@ def collect_losers(game: Game, state: TableState, command: asked.CollectLosers) 
         if odds_on(game, spot, roll) is None
         for player, bet in bets.items()
     ]
-    events: list[AnyEvent] = [happened.LosersCollected(bets=losing)]
-    if shares:
-        events.insert(0, happened.BetsApportioned(bets=shares))
-    return [*events, *_shooter_lost(game, state, roll)]
+    events: list[AnyEvent] = [happened.BetsApportioned(bets=shares)] if shares else []
+    return [*events, happened.LosersCollected(bets=losing), *_shooter_lost(game, state, roll)]
 
 
 def pay_winners(game: Game, state: TableState, command: asked.PayWinners) -> list[AnyEvent]:
@@ -58,7 +56,7 @@ def pay_winners(game: Game, state: TableState, command: asked.PayWinners) -> lis
         if (odds := odds_on(game, spot, roll)) is not None
         for player, bet in bets.items()
     ]
-    shooter = _shooter_wins(game, state, roll)
+    shooter = _shooter_wins(game, state)
     owed: int = sum(winnings for *_, winnings in paid)
     owed += sum(each.winnings for each in shooter if isinstance(each, happened.ShooterWon))
     if owed > state.float_amount:
@@ -74,7 +72,7 @@ def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[st
         if box in bets:
             yield box, bets[box]
         for end in game.ends.get(box, ()):
-            if end and (spot := f"{box}@{end}") in bets:
+            if (spot := f"{box}@{end}") in bets:
                 yield spot, bets[spot]
 
 
@@ -87,7 +85,8 @@ def odds_on(game: Game, spot: Spot, roll: Roll) -> Odds | None:
 def _shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int]]:
     """Yield the bets that play in part: (spot, player, stake, plays)."""
     policy, limits, current = game.facts.limits, limits_of(state), state.current
-    if policy.maximum.scope != "box" or policy.pro_rata is None:
+    shared = policy.maximum.scope == "box" and policy.maximum.unnoticed == "pro-rata"
+    if not shared or policy.pro_rata is None:
         return
     for spot, bets in working_order(game, state):
         allowed = permitted(game, limits, current.totals, spot)
@@ -105,23 +104,31 @@ def _shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int
 # --- the shooter --------------------------------------------------------------------------------
 
 
+def _shooters_bet(game: Game, state: TableState) -> tuple[Shooter, Box] | None:
+    """Return who has the dice, and the box of the bet that only he may hold."""
+    rule, shooter = game.facts.shooter, state.shooter
+    return (shooter, game.boxes[rule.box]) if rule and shooter else None
+
+
 def _shooter_lost(game: Game, state: TableState, roll: Roll) -> list[AnyEvent]:
     """Take the shooter's bet at the first throw without what he needs."""
-    rule, shooter = game.facts.shooter, state.shooter
-    if rule is None or shooter is None or contains(game.boxes[rule.box].wins, roll):
+    held = _shooters_bet(game, state)
+    if held is None or contains(held[1].wins, roll):
         return []
-    return [happened.ShooterLost(player=shooter.player, stake=shooter.stake)]
+    return [happened.ShooterLost(player=held[0].player, stake=held[0].stake)]
 
 
 def _shooter_wins(
-    game: Game, state: TableState, roll: Roll
+    game: Game, state: TableState
 ) -> list[happened.ShooterAdvanced | happened.ShooterWon]:
-    """Count the shooter's throw, and pay him on the last."""
-    rule, shooter = game.facts.shooter, state.shooter
-    if rule is None or shooter is None or not contains(game.boxes[rule.box].wins, roll):
+    """Count the throw of a shooter who has not lost by it, and pay him on the last."""
+    held = _shooters_bet(game, state)
+    if held is None:
         return []
-    box, throws = game.boxes[rule.box], shooter.throws + 1
+    shooter, box = held
+    throws = shooter.throws + 1
     if throws < box.throws:
         return [happened.ShooterAdvanced(player=shooter.player, throws=throws)]
-    winnings = box.lines[0].odds.winnings(Amount(shooter.stake))
+    (line,) = box.lines
+    winnings = line.odds.winnings(Amount(shooter.stake))
     return [happened.ShooterWon(player=shooter.player, stake=shooter.stake, winnings=winnings)]
