@@ -112,18 +112,7 @@ class Driven(Asker):
         state = self.state
         match event:
             case happened.RoundVoided(bets="returned"):
-                staked = Counter[str]()
-                bets = (
-                    state.round.bets if state.round else state.standing[0] if state.standing else {}
-                )
-                for at in bets.values():
-                    for player, bet in at.items():
-                        staked[player] += bet.total
-                returned = Counter[str]()
-                for spot, player, amount in event.returned:
-                    if spot != "shooter":
-                        returned[player] += amount
-                assert returned == staked
+                self.check_returned(event)
             case happened.WinnersPaid():
                 for spot, _, stake, winnings in event.bets:
                     assert winnings == self.net(spot, event.dice) * stake > 0
@@ -139,6 +128,19 @@ class Driven(Asker):
                     assert self.net(spot, state.round.result) < 0
             case _:
                 pass
+
+    def check_returned(self, event: happened.RoundVoided) -> None:
+        """A void round returns to everyone exactly what he staked."""
+        state = self.state
+        bets = state.round.bets if state.round else state.standing[0] if state.standing else {}
+        staked, returned = Counter[str](), Counter[str]()
+        for at in bets.values():
+            for player, bet in at.items():
+                staked[player] += bet.total
+        for spot, player, amount in event.returned:
+            if spot != "shooter":
+                returned[player] += amount
+        assert returned == staked
 
     def net(self, spot: str, roll: tuple[int, int, int]) -> Fraction:
         """Return what the documents say a unit on a spot brings; of a user's game, its matrix."""
