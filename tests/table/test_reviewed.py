@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from msgspec.structs import replace
 
@@ -14,6 +16,9 @@ from threedice.table import events as happened
 from threedice.table.commands import Actor
 from threedice.table.limits import flags, share
 from threedice.table.terms import TableLimits
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 START = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
 
@@ -255,3 +260,15 @@ def test_a_table_opens_on_limits_that_can_be() -> None:
     with pytest.raises(Refusal) as again:
         table.ask(opening)
     assert again.value.code == "table/already-open"
+
+
+def test_an_excess_that_nobody_noticed_stands_where_a_rulebook_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "standing.toml"
+    file.write_text(
+        'extends = "sg-rws-tai-sai-v6"\nid = "standing"\ntitle = "Standing"\n'
+        '[limits]\nmaximum.unnoticed = "stands"\ndifferential.unnoticed = "stands"\n'
+    )
+    table = Table(f"{file}/a")
+    table.play("open betting", "ann bets 1500 on big", "dice 6 5 4")
+
+    assert table.stack("ann") == 3500
