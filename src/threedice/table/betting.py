@@ -238,11 +238,8 @@ def move_chips(game: Game, state: TableState, command: asked.MoveChips) -> list[
         raise refuse("bet/position-fixed", positions.clause)
     spot, to_spot = _need_spots(game, command)
     need_role(command.by, STAFF)
-    _need_bet(state.current, spot, command.player, command.amount)
-    if command.amount % state.chips[0]:
-        raise refuse("bet/amount", amount=command.amount, chip=state.chips[0])
-    for box in (command.box, command.to_box):
-        _need_payable(state, game.boxes[box], command.amount)
+    _need_bet(current, spot, command.player, command.amount)
+    _need_movable(game, state, command)
     return [
         happened.ChipsMoved(
             player=command.player,
@@ -266,12 +263,13 @@ def put_back(game: Game, state: TableState, command: asked.PutBack) -> list[AnyE
         raise refuse("bet/position-fixed", rule.clause)
     spot, to_spot = _need_spots(game, command)
     bet = _need_bet(current, spot, command.player, command.amount)
-    moved = state.current.moved.get((command.player, to_spot, spot), 0)
+    moved = current.moved.get((command.player, to_spot, spot), 0)
     if any(each.manner == "call" for each in bet.placements) and not moved:
         misplaced = game.facts.irregularities.get("call-bet-misplaced", rule)
         raise refuse("bet/call-bet", misplaced.clause)
     if command.amount > moved:
         raise refuse("bet/not-there", rule.clause, amount=command.amount, staked=moved)
+    _need_movable(game, state, command)
     return [
         happened.ChipsPutBack(
             player=command.player,
@@ -309,6 +307,14 @@ def judge_line(game: Game, state: TableState, command: asked.JudgeLine) -> list[
             by=command.by,
         )
     ]
+
+
+def _need_movable(game: Game, state: TableState, command: asked.MoveChips | asked.PutBack) -> None:
+    """Refuse to move an amount that chips cannot make, or that either box could not pay."""
+    if command.amount % state.chips[0]:
+        raise refuse("bet/amount", amount=command.amount, chip=state.chips[0])
+    for box in (command.box, command.to_box):
+        _need_payable(state, game.boxes[box], command.amount)
 
 
 def _need_spots(game: Game, command: asked.MoveChips | asked.PutBack) -> tuple[Spot, Spot]:
