@@ -5,6 +5,14 @@ ThreediceError
 ├── UnknownName        no game, box, reading, ... of that name: with the nearest that exist
 ├── InvalidInput       dice, amounts or odds that cannot be meant
 ├── Refusal            a person may not do this now (in `table`): code, clause, facts
+├── OperatingFailure   the house cannot do it at the moment; nothing was acknowledged
+│   ├── Conflicted     others changed the stream first, again and again
+│   ├── KeyReused      the idempotency key stands for another command already
+│   ├── QueueFull      more is waiting to be written than may wait
+│   ├── StoreAway      the database does not answer in time; it may come back
+│   ├── StoreFailed    the database could not write; nothing is written until a person releases it
+│   └── StoreUnfit     the database is not one this program may serve: what is wrong, what to do
+├── Tampered           what is stored is not what was written: where, and what is wrong
 └── InvariantBroken    something that must always hold does not; stops the table
 """
 
@@ -44,6 +52,42 @@ class UnknownName(ThreediceError):
 
 class InvalidInput(ThreediceError):
     """Input that has the wrong form, told in words that say what would be right."""
+
+
+class OperatingFailure(ThreediceError):
+    """The house cannot do something at the moment; nothing was acknowledged."""
+
+
+class Conflicted(OperatingFailure):
+    """Others changed a stream first, more often than is tried again."""
+
+
+class KeyReused(OperatingFailure):
+    """An idempotency key that stands for another command already."""
+
+
+class QueueFull(OperatingFailure):
+    """More is waiting to be written than may wait; ask again later."""
+
+
+class StoreAway(OperatingFailure):
+    """The database does not answer in time; what became of a command is to be asked by its key."""
+
+
+class StoreFailed(OperatingFailure):
+    """The database could not write; nothing more is written until a person releases it."""
+
+
+class StoreUnfit(OperatingFailure):
+    """A database that this program may not serve, with what to do about it."""
+
+
+class Tampered(ThreediceError):
+    """Something stored that is not what was written."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        self.where, self.problem = where, problem
+        super().__init__(f"{where}: {problem}")
 
 
 class InvariantBroken(ThreediceError):

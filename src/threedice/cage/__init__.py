@@ -1,0 +1,1 @@
+"""The cage: a player's account with the house, commands in and events out."""

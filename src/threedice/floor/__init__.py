@@ -1,0 +1,1 @@
+"""The floor: tables running on the log."""
