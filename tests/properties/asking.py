@@ -200,11 +200,14 @@ class Asker:
             return asked.RejectExcess(by=self.actor("dealer"), box=box, area=area)
         if held and chance < 0.24:
             spot, player, total = self.random.choice(held)
+            to_box = self.box()
             return asked.MoveChips(
                 by=self.actor("dealer"),
                 player=player,
                 box=box_of(spot),
-                to_box=self.box(),
+                area=spot.partition("@")[2],
+                to_box=to_box,
+                to_area=self.area(to_box),
                 amount=self.random.choice([total, 5]),
             )
         if current.moved and chance < 0.3:
@@ -213,7 +216,9 @@ class Asker:
                 by=self.actor("supervisor"),
                 player=player,
                 box=box_of(to_spot),
+                area=to_spot.partition("@")[2],
                 to_box=box_of(spot),
+                to_area=spot.partition("@")[2],
                 amount=amount or 5,
             )
         manner: Any = self.random.choice(["self"] * 6 + ["behalf", "call"])
@@ -252,6 +257,15 @@ class Asker:
                     approved_by=self.actor("shift-manager"),
                 )
             )
+        for player, owed in state.owing.items():
+            makers += (9 if owed else 0) * [
+                lambda player=player, owed=owed: asked.RepayDebt(
+                    by=self.actor("player", player),
+                    player=player,
+                    amount=random.choice([5, owed, owed + 5]),
+                    source=random.choice(["stack", "cash"]),
+                )
+            ]
         if state.reversed:
             makers.append(
                 lambda: asked.Report(
@@ -302,6 +316,13 @@ class Asker:
             makers += 25 * [lambda: asked.Illuminate(by=dealer)]
         if "collect-losers" in current.done:
             makers += 3 * [lambda: asked.CloseTable(by=supervisor)]
+            makers.append(
+                lambda: asked.Report(
+                    by=supervisor,
+                    irregularity="dice-damaged",
+                    approved_by=self.actor("shift-manager"),
+                )
+            )
         if "throw" in current.done and not current.result:
             makers += 9 * [lambda: asked.Report(by=dealer, irregularity="dice-not-flat")]
         known = [random.randint(1, 6) for _ in range(random.randint(1, 3))]
@@ -315,6 +336,7 @@ class Asker:
                     by=supervisor,
                     player=owner,
                     box=box_of(lined),
+                    area=lined.partition("@")[2],
                     amount=random.choice([5, 50]),
                     accepted=random.random() < 0.5,
                 )
@@ -326,7 +348,9 @@ class Asker:
                     by=supervisor,
                     player=player,
                     box=box_of(to_spot),
+                    area=to_spot.partition("@")[2],
                     to_box=box_of(spot),
+                    to_area=spot.partition("@")[2],
                     amount=amount or 5,
                 )
             ]

@@ -134,8 +134,10 @@ class Driven(Asker):
         state = self.state
         bets = state.round.bets if state.round else state.standing[0] if state.standing else {}
         staked, returned = Counter[str](), Counter[str]()
-        for at in bets.values():
-            for player, bet in at.items():
+        collected = state.round and "collect-losers" in state.round.done
+        roll = state.round.result if state.round and collected else None
+        for spot, at in bets.items():
+            for player, bet in at.items() if roll is None or self.net(spot, roll) > 0 else ():
                 staked[player] += bet.total
         for spot, player, amount in event.returned:
             if spot != "shooter":

@@ -12,6 +12,7 @@ from threedice.dice import contains, count
 from threedice.rulebook import open_book
 from threedice.rulebook.boxes import missing_from_families
 from threedice.rulebook.conditions import ANY_TRIPLE, VOCABULARY, meaning
+from threedice.rulebook.game import from_canonical
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -214,13 +215,20 @@ def test_the_small_book_has_the_boxes_of_its_rows_in_order(tmp_path: Path) -> No
 # --- what a layout changes in the conduct of a game ---------------------------------------------
 
 
-def test_areas_are_counted_only_where_each_has_a_limit_of_its_own(tmp_path: Path) -> None:
+def test_boxes_of_which_each_has_one_area_name_no_ends(tmp_path: Path) -> None:
     per_area = changed(('clause = "4"\n\n[limits.minimum]',
                         'clause = "4"\nareas = "per-area"\n\n[limits.minimum]'))  # fmt: skip
 
     assert loaded(tmp_path, BOOK).facts.areas == {}
-    assert loaded(tmp_path, per_area).facts.areas["big"] == 1
-    assert loaded(tmp_path, per_area, "short").facts.areas == {}
+    assert loaded(tmp_path, per_area).ends["big"] == ("",)
+    assert loaded(tmp_path, per_area, "short").ends["big"] == ("",)
+
+
+def test_a_game_rebuilt_from_its_bytes_knows_the_ends_of_the_table() -> None:
+    game = load("sg-rws-tai-sai-v6/e")
+
+    assert game.ends["big"] == ("left", "right")
+    assert from_canonical(game.canonical).ends == game.ends
 
 
 def test_a_differential_holds_on_a_layout_of_nothing_but_its_pair(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_a_void_round_gives_back_every_bet_and_leaves_the_shooters() -> None:
     state, game = table.state, table.game
     back = [("red", "bob", 50), ("red", "ann", 30), ("black", "bob", 5)]
 
-    assert stakes_on_layout(state) == back
+    assert stakes_on_layout(game, state) == back
     assert void_round(game, state, "a", "returned", DEALER) == [
         happened.RoundVoided(round=1, cause="a", bets="returned", returned=back, by=DEALER)
     ]

@@ -7,10 +7,10 @@ at the table before the next.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from threedice.cases import statements as _statements  # noqa: F401 - declares its phrases
+from threedice.cases.language import AT, BOX, NAME, PHRASES, phrase
 from threedice.cases.script import (
     DEALER,
     SUPERVISOR,
@@ -25,24 +25,10 @@ from threedice.table import commands as asked
 from threedice.table.commands import Actor
 
 if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
     from threedice.table.commands import AnyCommand
-
-_NAME = r"[a-z][a-z0-9-]*"
-_BOX = r"[a-z][a-z0-9:-]*"
-
-Lines = Callable[[Scene, re.Match[str]], Iterator[Any]]
-PHRASES: list[tuple[re.Pattern[str], Lines, str]] = []
-"""Every phrase: its pattern, what it does, and how it is written."""
-
-
-def phrase(written: str, pattern: str) -> Callable[[Lines], Lines]:
-    """Declare a phrase of the language of cases."""
-
-    def declare(lines: Lines) -> Lines:
-        PHRASES.append((re.compile(pattern), lines, written))
-        return lines
-
-    return declare
 
 
 def commands_of(line: str, scene: Scene) -> Iterator[AnyCommand]:
@@ -69,7 +55,7 @@ def _dice(scene: Scene, text: str) -> tuple[int, int, int]:
 
 @phrase(
     "ann buys 500 [from account] [aged 17]",
-    rf"(?P<who>{_NAME}) buys (?P<amount>\d+)(?P<account> from account)?( aged (?P<age>\d+))?",
+    rf"(?P<who>{NAME}) buys (?P<amount>\d+)(?P<account> from account)?( aged (?P<age>\d+))?",
 )
 def _buys(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.BuyIn(
@@ -83,7 +69,7 @@ def _buys(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 @phrase(
     "ann leaves with 300 [to account]",
-    rf"(?P<who>{_NAME}) leaves with (?P<amount>\d+)(?P<account> to account)?",
+    rf"(?P<who>{NAME}) leaves with (?P<amount>\d+)(?P<account> to account)?",
 )
 def _leaves(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     to: Any = "account" if line["account"] else "outside"
@@ -91,29 +77,34 @@ def _leaves(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.CashOut(by=actor(who), player=who, amount=int(line["amount"]), to=to)
 
 
-@phrase(
-    "ann changes 100 into 25s", rf"(?P<who>{_NAME}) changes (?P<amount>\d+) into (?P<into>\d+)s"
-)
+@phrase("ann repays 50 [in cash]", rf"(?P<who>{NAME}) repays (?P<amount>\d+)(?P<cash> in cash)?")
+def _repays(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
+    source: Any = "cash" if line["cash"] else "stack"
+    who, amount = line["who"], int(line["amount"])
+    yield asked.RepayDebt(by=actor(who), player=who, amount=amount, source=source)
+
+
+@phrase("ann changes 100 into 25s", rf"(?P<who>{NAME}) changes (?P<amount>\d+) into (?P<into>\d+)s")
 def _changes(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     amount, into = int(line["amount"]), int(line["into"])
     yield asked.ChangeChips(by=DEALER, player=line["who"], amount=amount, into=into)
 
 
-@phrase("ann takes red at 25", rf"(?P<who>{_NAME}) takes (?P<colour>\w+) at (?P<value>\d+)")
+@phrase("ann takes red at 25", rf"(?P<who>{NAME}) takes (?P<colour>\w+) at (?P<value>\d+)")
 def _takes(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.TakeColour(
         by=DEALER, player=line["who"], colour=line["colour"], value=int(line["value"])
     )
 
 
-@phrase("ann colours up", rf"(?P<who>{_NAME}) colours up")
+@phrase("ann colours up", rf"(?P<who>{NAME}) colours up")
 def _colours_up(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.ColourUp(by=DEALER, player=line["who"])
 
 
 @phrase(
     "ann bets 50 on big [at left]",
-    rf"(?P<who>{_NAME}) bets (?P<amount>-?\d+) on (?P<box>{_BOX})( at (?P<area>\w+))?",
+    rf"(?P<who>{NAME}) bets (?P<amount>-?\d+) on (?P<box>{BOX}){AT}",
 )
 def _bets(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.PlaceBet(
@@ -127,7 +118,7 @@ def _bets(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 @phrase(
     "dealer bets 50 on big for ann",
-    rf"(?P<by>{_NAME}) bets (?P<amount>\d+) on (?P<box>{_BOX}) for (?P<who>{_NAME})",
+    rf"(?P<by>{NAME}) bets (?P<amount>\d+) on (?P<box>{BOX}) for (?P<who>{NAME})",
 )
 def _bets_for(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.PlaceBet(
@@ -139,7 +130,7 @@ def _bets_for(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     )
 
 
-@phrase("ann calls 50 on big", rf"(?P<who>{_NAME}) calls (?P<amount>\d+) on (?P<box>{_BOX})")
+@phrase("ann calls 50 on big", rf"(?P<who>{NAME}) calls (?P<amount>\d+) on (?P<box>{BOX})")
 def _calls(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.PlaceBet(
         by=actor(line["who"], scene),
@@ -151,14 +142,14 @@ def _calls(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 
 @phrase(
-    "ann withdraws 50 from big [at left]",
-    rf"(?P<who>{_NAME}) withdraws (?P<amount>\d+) from (?P<box>{_BOX})( at (?P<area>\w+))?",
+    "ann withdraws 50 from big [at left] (or: dealer withdraws 50 from big for ann)",
+    rf"(?P<by>{NAME}) withdraws (?P<amount>\d+) from (?P<box>{BOX}){AT}"
+    rf"( for (?P<who>{NAME}))?",
 )
 def _withdraws(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
-    who = line["who"]
     yield asked.WithdrawBet(
-        by=actor(who, scene),
-        player=who,
+        by=actor(line["by"], scene),
+        player=line["who"] or line["by"],
         box=line["box"],
         area=line["area"] or "",
         amount=int(line["amount"]),
@@ -167,15 +158,16 @@ def _withdraws(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 @phrase(
     "dealer rejects the excess on big [at left]",
-    rf"(?P<by>{_NAME}) rejects the excess on (?P<box>{_BOX})( at (?P<area>\w+))?",
+    rf"(?P<by>{NAME}) rejects the excess on (?P<box>{BOX}){AT}",
 )
 def _rejects(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.RejectExcess(by=actor(line["by"]), box=line["box"], area=line["area"] or "")
 
 
 @phrase(
-    "50 of ann's is moved from big to small",
-    rf"(?P<amount>\d+) of (?P<who>{_NAME})'s is moved from (?P<box>{_BOX}) to (?P<to>{_BOX})",
+    "50 of ann's is moved from big [at left] to small [at right]",
+    rf"(?P<amount>\d+) of (?P<who>{NAME})'s is moved "
+    rf"from (?P<box>{BOX}){AT} to (?P<to>{BOX})( at (?P<to_area>\w+))?",
 )
 def _moved(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.MoveChips(
@@ -184,13 +176,15 @@ def _moved(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
         box=line["box"],
         to_box=line["to"],
         amount=int(line["amount"]),
+        area=line["area"] or "",
+        to_area=line["to_area"] or "",
     )
 
 
 @phrase(
-    "supervisor puts 50 of ann's back from small to big",
-    rf"(?P<by>{_NAME}) puts (?P<amount>\d+) of (?P<who>{_NAME})'s back "
-    rf"from (?P<box>{_BOX}) to (?P<to>{_BOX})",
+    "supervisor puts 50 of ann's back from small [at left] to big [at right]",
+    rf"(?P<by>{NAME}) puts (?P<amount>\d+) of (?P<who>{NAME})'s back "
+    rf"from (?P<box>{BOX}){AT} to (?P<to>{BOX})( at (?P<to_area>\w+))?",
 )
 def _puts_back(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.PutBack(
@@ -199,13 +193,15 @@ def _puts_back(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
         box=line["box"],
         to_box=line["to"],
         amount=int(line["amount"]),
+        area=line["area"] or "",
+        to_area=line["to_area"] or "",
     )
 
 
 @phrase(
-    "supervisor accepts 50 of ann's on the line of big (or: rejects)",
-    rf"(?P<by>{_NAME}) (?P<word>accepts|rejects) (?P<amount>\d+) of (?P<who>{_NAME})'s "
-    rf"on the line of (?P<box>{_BOX})",
+    "supervisor accepts 50 of ann's on the line of big [at left] (or: rejects)",
+    rf"(?P<by>{NAME}) (?P<word>accepts|rejects) (?P<amount>\d+) of (?P<who>{NAME})'s "
+    rf"on the line of (?P<box>{BOX}){AT}",
 )
 def _judges(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.JudgeLine(
@@ -214,6 +210,7 @@ def _judges(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
         box=line["box"],
         amount=int(line["amount"]),
         accepted=line["word"] == "accepts",
+        area=line["area"] or "",
     )
 
 
@@ -231,28 +228,28 @@ def _closes(_scene: Scene, _line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.CloseBetting(by=DEALER)
 
 
-@phrase("[dealer] tumbles 3 times", rf"((?P<by>{_NAME}) )?tumbles (?P<times>\d+) times?")
+@phrase("[dealer] tumbles 3 times", rf"((?P<by>{NAME}) )?tumbles (?P<times>\d+) times?")
 def _tumbles(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.Tumble(by=actor(line["by"] or "dealer"), times=int(line["times"]))
 
 
-@phrase("uncover the dice", rf"((?P<by>{_NAME}) )?uncovers? the dice")
+@phrase("uncover the dice", rf"((?P<by>{NAME}) )?uncovers? the dice")
 def _uncovers(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.Uncover(by=actor(line["by"] or "dealer"))
 
 
-@phrase("offer the dice to ann", rf"offer the dice to (?P<who>{_NAME})")
+@phrase("offer the dice to ann", rf"offer the dice to (?P<who>{NAME})")
 def _offers(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.OfferDice(by=DEALER, player=line["who"])
 
 
-@phrase("ann chooses dice 1 2 3", rf"(?P<who>{_NAME}) chooses dice (?P<dice>[\d ]+)")
+@phrase("ann chooses dice 1 2 3", rf"(?P<who>{NAME}) chooses dice (?P<dice>[\d ]+)")
 def _chooses(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     by = Actor(id=line["who"], role="shooter")
     yield asked.ChooseDice(by=by, dice=_numbers(line["dice"]))
 
 
-@phrase("ann throws", rf"(?P<who>{_NAME}) throws")
+@phrase("ann throws", rf"(?P<who>{NAME}) throws")
 def _throws(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.Throw(by=actor(line["who"], scene))
 
@@ -262,7 +259,7 @@ def _call(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.CallResult(by=DEALER, dice=_dice(scene, line["dice"]))
 
 
-@phrase("[dealer] enters 1 3 6", rf"((?P<by>{_NAME}) )?enters? (?P<keys>[\d ]+)")
+@phrase("[dealer] enters 1 3 6", rf"((?P<by>{NAME}) )?enters? (?P<keys>[\d ]+)")
 def _enters(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     by = actor(line["by"] or "dealer")
     for key in _numbers(line["keys"]):
@@ -303,9 +300,9 @@ def _plays_out(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 @phrase(
     "dealer reports walked-away [of ann] [knowing 6 6] [affecting 1 2] [with supervisor] [: note]",
-    rf"(?P<by>{_NAME}) reports (?P<what>{_NAME})( of (?P<who>{_NAME}))?"
+    rf"(?P<by>{NAME}) reports (?P<what>{NAME})( of (?P<who>{NAME}))?"
     rf"( knowing (?P<known>[\w ]+?))?( affecting (?P<rounds>[\d ]+?))?"
-    rf"( with (?P<second>{_NAME}))?(: (?P<note>.*))?",
+    rf"( with (?P<second>{NAME}))?(: (?P<note>.*))?",
 )
 def _reports(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     known = [scene.game.faces.number(each) for each in (line["known"] or "").split()]
@@ -323,7 +320,7 @@ def _reports(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 @phrase(
     "dealer amends the result to 1 3 5 with supervisor",
-    rf"(?P<by>{_NAME}) amends the result to (?P<dice>[\w ]+?) with (?P<second>{_NAME})",
+    rf"(?P<by>{NAME}) amends the result to (?P<dice>[\w ]+?) with (?P<second>{NAME})",
 )
 def _amends(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     dice = _dice(scene, line["dice"])
@@ -332,8 +329,8 @@ def _amends(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 @phrase(
     "dealer corrects round 1 for ann by -50 with supervisor: a reason",
-    rf"(?P<by>{_NAME}) corrects round (?P<round>\d+) for (?P<who>{_NAME}) "
-    rf"by (?P<amount>-?\d+) with (?P<second>{_NAME}): (?P<reason>.*)",
+    rf"(?P<by>{NAME}) corrects round (?P<round>\d+) for (?P<who>{NAME}) "
+    rf"by (?P<amount>-?\d+) with (?P<second>{NAME}): (?P<reason>.*)",
 )
 def _corrects(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.CorrectBet(
@@ -348,7 +345,7 @@ def _corrects(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 @phrase(
     "shift-manager rules 50 for ann: a reason",
-    rf"(?P<by>{_NAME}) rules (?P<amount>-?\d+) for (?P<who>{_NAME}): (?P<reason>.*)",
+    rf"(?P<by>{NAME}) rules (?P<amount>-?\d+) for (?P<who>{NAME}): (?P<reason>.*)",
 )
 def _rules(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.MakeRuling(
@@ -362,15 +359,15 @@ def _rules(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 # --- the table ----------------------------------------------------------------------------------
 
 
-@phrase("supervisor checks power", rf"(?P<by>{_NAME}) checks (?P<check>{_NAME})")
+@phrase("supervisor checks power", rf"(?P<by>{NAME}) checks (?P<check>{NAME})")
 def _checks(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.PassCheck(by=actor(line["by"]), check=line["check"])
 
 
 @phrase(
     "dealer sets limits 50 to 500 [differential 1000] with supervisor",
-    rf"(?P<by>{_NAME}) sets limits (?P<minimum>\d+) to (?P<maximum>\d+)"
-    rf"( differential (?P<differential>\d+))? with (?P<second>{_NAME})",
+    rf"(?P<by>{NAME}) sets limits (?P<minimum>\d+) to (?P<maximum>\d+)"
+    rf"( differential (?P<differential>\d+))? with (?P<second>{NAME})",
 )
 def _sets_limits(scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     differential = int(line["differential"]) if line["differential"] else None
@@ -386,7 +383,7 @@ def _fills(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 @phrase(
     "supervisor releases the table: a reason",
-    rf"(?P<by>{_NAME}) releases the table: (?P<reason>.*)",
+    rf"(?P<by>{NAME}) releases the table: (?P<reason>.*)",
 )
 def _releases(_scene: Scene, line: re.Match[str]) -> Iterator[AnyCommand]:
     yield asked.ReleaseTable(by=actor(line["by"]), reason=line["reason"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from threedice.cases.language import Unlike
 from threedice.cases.phrases import commands_of
 from threedice.cases.script import Scene, plain_limits
 from threedice.errors import InvalidInput, RulebookError, ThreediceError
@@ -175,6 +176,9 @@ def _play_line(line: str, table: _Table, outcome: Outcome) -> None:
         if not arrow:
             raise
         _compare_refusal(words, expected, refusal, outcome)
+        return
+    except Unlike as difference:
+        outcome.differences.append(str(difference))
         return
     if arrow:
         outcome.differences.append(f"{words!r} was accepted, expected {expected}")

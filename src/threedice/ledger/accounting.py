@@ -91,7 +91,7 @@ def account(game: Game, events: Iterable[AnyEvent]) -> Accounts:
                 accounts.by_round[event.round] = current
             case happened.RoundsReversed():
                 for number in event.rounds:
-                    del accounts.by_round[number]
+                    accounts.by_round.pop(number, None)
             case happened.BetCorrected():
                 accounts.by_round[event.round].win -= event.amount
             case happened.RulingMade():

@@ -55,6 +55,10 @@ def _postings(event: AnyEvent) -> Iterator[Posting]:
         case happened.CashedOut():
             yield Posting(stack(event.player), "float", event.amount)
             yield Posting("vault", cage(event.player), event.amount)
+        case happened.DebtRepaid():
+            chips, cash = (stack(event.player), "float"), ("outside", "cash")
+            yield Posting(*(chips if event.source == "stack" else cash), event.amount)
+            yield Posting("vault", owing(event.player), event.amount)
         case happened.BetPlaced():
             yield Posting(stack(event.player), "layout", event.amount)
         case happened.BetWithdrawn() | happened.BetRejected():
@@ -80,28 +84,28 @@ def _postings(event: AnyEvent) -> Iterator[Posting]:
             for _, player, amount in event.returned:
                 yield Posting("layout", stack(player), amount)
         case happened.RoundsReversed():
-            owing = dict(event.owing)
+            owed = dict(event.owing)
             for player, amount in event.transfers:
-                yield from _transfer(player, amount, owing.get(player, 0))
+                yield from _transfer(player, amount, owed.get(player, 0))
         case happened.BetCorrected() | happened.RulingMade():
             yield from _transfer(event.player, event.amount, event.owing)
         case _:
             return
 
 
-def _transfer(player: str, amount: int, owing: int) -> Iterable[Posting]:
+def _transfer(player: str, amount: int, owed: int) -> Iterable[Posting]:
     """Move money to a player, or from him as far as his stack reaches; the rest he owes.
 
-    What comes to a player pays off his debt first: `owing` is then below zero.
+    What comes to a player pays off his debt first: `owed` is then below zero.
     """
     if amount > 0:
         return [
-            Posting("float", stack(player), amount + owing),
-            Posting("vault", f"owing/{player}", -owing),
+            Posting("float", stack(player), amount + owed),
+            Posting("vault", owing(player), -owed),
         ]
     return [
-        Posting(stack(player), "float", -amount - owing),
-        Posting(f"owing/{player}", "vault", owing),
+        Posting(stack(player), "float", -amount - owed),
+        Posting(owing(player), "vault", owed),
     ]
 
 
@@ -113,3 +117,8 @@ def stack(player: str) -> str:
 def cage(player: str) -> str:
     """Return a player's account with the house."""
     return f"cage/{player}"
+
+
+def owing(player: str) -> str:
+    """Return the account of what a player owes, below zero."""
+    return f"owing/{player}"

@@ -6,7 +6,6 @@ Second stage of the flow; the readings have been applied to the rulebook already
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -42,8 +41,8 @@ def compile_game(book: Rulebook, layout_name: str, readings: Mapping[str, str], 
     facts = _facts(book, layout_name, readings, faces, boxes)
     named = boxes_of(facts, {family: wager.name for family, wager in book.wagers.items()})
     drawn = felt.draw(layout, named, faces, place)
-    if book.limits.areas == "per-area" and drawn:
-        facts = _with_areas(facts, drawn)
+    if drawn:
+        facts = replace(facts, areas=_ends(drawn))
     return Game(
         facts,
         named,
@@ -99,6 +98,9 @@ def _limits_on(limits: Limits, boxes: Mapping[str, BoxFacts]) -> Limits:
     return replace(limits, differential=replace(limits.differential, pairs=pairs))
 
 
-def _with_areas(facts: Facts, drawn: felt.Felt) -> Facts:
-    """Add how many areas each box has, which matters where each area has a limit of its own."""
-    return replace(facts, areas=dict(Counter(area.box for area in drawn.areas)))
+def _ends(drawn: felt.Felt) -> dict[str, list[str]]:
+    """Return the ends of the table at which boxes lie that have more than one area."""
+    ends: dict[str, list[str]] = {}
+    for area in drawn.areas:
+        ends.setdefault(area.box, []).append(area.id.partition("@")[2])
+    return {box: each for box, each in ends.items() if each != [""]}

@@ -30,11 +30,20 @@ class Fact(
 # --- limits -------------------------------------------------------------------------------------
 
 
-class Limit(Fact, frozen=True, kw_only=True):
-    """Whose chips a limit counts, and what happens to bets that break it."""
+class Minimum(Fact, frozen=True, kw_only=True):
+    """Whose chips the minimum counts; a bet below it is increased, withdrawn or stands."""
 
     scope: Literal["player", "box"]
-    noticed: Literal["reject-excess", "increase-or-withdraw"]
+    noticed: Literal["increase-or-withdraw"]
+    unnoticed: Literal["stands"]
+    clause: Citation
+
+
+class Maximum(Fact, frozen=True, kw_only=True):
+    """Whose chips the maximum counts, and what becomes of an excess that nobody noticed."""
+
+    scope: Literal["player", "box"]
+    noticed: Literal["reject-excess"]
     unnoticed: Literal["pro-rata", "stands"]
     clause: Citation
 
@@ -62,8 +71,8 @@ class Limits(Fact, frozen=True, kw_only=True):
     """The limit policy; the amounts themselves belong to a table, not to a rulebook."""
 
     displayed: list[Literal["minimum", "maximum", "differential"]]
-    minimum: Limit
-    maximum: Limit
+    minimum: Minimum
+    maximum: Maximum
     clause: Citation
     areas: Literal["shared", "per-area"] = "shared"
     reject_order: Literal["last-placed-first"] = "last-placed-first"

@@ -77,7 +77,7 @@ class Facts(Conduct, frozen=True, kw_only=True):
     faces: list[str]
     readings: dict[str, str]
     boxes: dict[str, BoxFacts]
-    areas: dict[str, int] = {}
+    areas: dict[str, list[str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +200,8 @@ class Game:
     @cached_property
     def ends(self) -> dict[str, tuple[str, ...]]:
         """The ends of the table at which each box has an area; one without a name for most."""
-        ends: dict[str, tuple[str, ...]] = {}
-        for area in self.felt.areas if self.felt else ():
-            ends[area.box] = (*ends.get(area.box, ()), area.id.partition("@")[2])
-        return ends
+        areas = self.facts.areas
+        return {box: tuple(areas.get(box, ("",))) for box in self.boxes}
 
     @cached_property
     def working_order(self) -> tuple[str, ...]:

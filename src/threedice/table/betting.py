@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from threedice.dice import contains
+from threedice.rulebook.conduct import cited
 from threedice.table import events as happened
 from threedice.table.limits import limits_of, rejections, room
 from threedice.table.refusal import refuse
@@ -15,6 +16,7 @@ from threedice.table.rules import (
     need_box,
     need_open,
     need_role,
+    on_bets,
     spot_of,
 )
 from threedice.table.state import box_of
@@ -36,15 +38,18 @@ def place_bet(game: Game, state: TableState, command: asked.PlaceBet) -> list[An
     spot = spot_of(game, command.box, command.area)
     seat = state.seats.get(command.player)
     if seat is None:
-        raise refuse("player/unknown", player=command.player)
-    _need_amount(state, seat, box, command.amount)
+        raise refuse("player/unknown", game.facts.chips.clause, player=command.player)
+    _need_amount(game, state, seat, box, command.amount)
     if command.amount > seat.stack:
         rule = game.facts.people.acts.get("call-bet") if command.manner == "call" else None
-        clause = rule.clause if rule else ()
+        clause = rule.clause if rule else on_bets(game)
         raise refuse("bet/stack", clause, amount=command.amount, stack=seat.stack)
     shooter = game.facts.shooter
     if shooter and command.box == shooter.box:
         return [_shooters_bet(game, state, command)]
+    has_dice = state.shooter is not None and state.shooter.player == command.player
+    if shooter and has_dice and not shooter.may_bet_elsewhere:
+        raise refuse("role/not-allowed", shooter.clause, role="shooter", allowed="other players")
     if state.mode == "refuse":
         _need_room(game, state, spot, command)
     return [_placed(state, command, spot, command.manner)]
@@ -82,11 +87,11 @@ def _need_manner(game: Game, command: asked.PlaceBet) -> None:
         raise refuse("role/not-allowed", clause, role=command.by.role, allowed=allowed)
 
 
-def _need_amount(state: TableState, seat: Seat, box: Box, amount: int) -> None:
+def _need_amount(game: Game, state: TableState, seat: Seat, box: Box, amount: int) -> None:
     """Refuse an amount that chips cannot make or odds cannot pay."""
     chip = seat.colour_value or state.chips[0]
     if amount < 1 or amount % chip:
-        raise refuse("bet/amount", amount=amount, chip=chip)
+        raise refuse("bet/amount", game.facts.chips.clause, amount=amount, chip=chip)
     _need_payable(state, box, amount)
 
 
@@ -160,7 +165,7 @@ def withdraw_bet(game: Game, state: TableState, command: asked.WithdrawBet) -> l
     """Give a player chips back from a box before the close."""
     need_open(state)
     box = need_box(game, command.box)
-    _need_not_lost(game, state, box)
+    _need_hands_on(game, state, box)
     current = need_betting(game, state)
     shooter = game.facts.shooter
     if shooter and shooter.locked and box.id == shooter.box:
@@ -168,24 +173,38 @@ def withdraw_bet(game: Game, state: TableState, command: asked.WithdrawBet) -> l
     if command.by.id != command.player:
         need_act(game, command.by, "bet-on-behalf")
     spot = spot_of(game, command.box, command.area)
-    bet = _need_bet(current, spot, command.player, command.amount)
+    bet = _need_bet(game, current, spot, command.player, command.amount)
+    at_end = sum(each.amount for each in bet.placements if command.area in ("", each.area))
+    if command.amount > at_end:
+        raise refuse("bet/not-there", on_bets(game), amount=command.amount, staked=at_end)
     colour_value = state.seats[command.player].colour_value
     _need_withdrawable(game, state, spot, bet, command.amount, colour_value)
-    return [happened.BetWithdrawn(player=command.player, spot=spot, amount=command.amount)]
+    return [
+        happened.BetWithdrawn(
+            player=command.player, spot=spot, amount=command.amount, area=command.area
+        )
+    ]
 
 
-def _need_not_lost(game: Game, state: TableState, box: Box) -> None:
-    """Refuse hands on a bet that has lost, for good."""
-    rule = game.facts.irregularities.get("losing-bet-handled")
+def _need_hands_on(game: Game, state: TableState, box: Box) -> None:
+    """Refuse hands on bets once there is a result: losing ones for good, others until paid."""
+    hands_off, lost = game.facts.procedure.hands_off, None
     result = state.round.result or state.round.called if state.round else None
-    if rule and result and not contains(box.wins, result):
-        raise refuse("betting/closed", rule.clause)
+    if result and not contains(box.wins, result):
+        lost = game.facts.irregularities.get("losing-bet-handled")
+    if result and (hands_off or lost):
+        clauses = (
+            *cited(lost.clause if lost else []),
+            *cited(hands_off.clause if hands_off else []),
+        )
+        raise refuse("betting/closed", tuple(dict.fromkeys(clauses)))
 
 
-def _need_bet(current: Round, spot: Spot, player: str, amount: int) -> Bet:
+def _need_bet(game: Game, current: Round, spot: Spot, player: str, amount: int) -> Bet:
     bet = current.bets.get(spot, {}).get(player)
     if bet is None or not 0 < amount <= bet.total:
-        raise refuse("bet/not-there", amount=amount, staked=bet.total if bet else 0)
+        staked = bet.total if bet else 0
+        raise refuse("bet/not-there", on_bets(game), amount=amount, staked=staked)
     return bet
 
 
@@ -195,12 +214,13 @@ def _need_withdrawable(
     """Refuse a rest that chips cannot make or that is too small for an electronic table."""
     rest, chip = bet.total - amount, colour_value or state.chips[0]
     if amount % chip:
-        raise refuse("bet/amount", amount=amount, chip=chip)
+        raise refuse("bet/amount", game.facts.chips.clause, amount=amount, chip=chip)
     _need_payable(state, game.boxes[box_of(spot)], rest)
     minimum = game.facts.limits.minimum
-    limits = limits_of(state).of(box_of(spot))
-    if state.mode == "refuse" and minimum.scope == "player" and 0 < rest < limits.minimum:
-        raise refuse("bet/under-minimum", minimum.clause, total=rest, minimum=limits.minimum)
+    least = limits_of(state).of(box_of(spot)).minimum
+    left = rest if minimum.scope == "player" else state.current.totals[spot] - amount
+    if state.mode == "refuse" and 0 < left < least:
+        raise refuse("bet/under-minimum", minimum.clause, total=left, minimum=least)
 
 
 def reject_excess(game: Game, state: TableState, command: asked.RejectExcess) -> list[AnyEvent]:
@@ -238,7 +258,7 @@ def move_chips(game: Game, state: TableState, command: asked.MoveChips) -> list[
         raise refuse("bet/position-fixed", positions.clause)
     spot, to_spot = _need_spots(game, command)
     need_role(command.by, STAFF)
-    _need_bet(current, spot, command.player, command.amount)
+    _need_bet(game, current, spot, command.player, command.amount)
     _need_movable(game, state, command)
     return [
         happened.ChipsMoved(
@@ -262,7 +282,7 @@ def put_back(game: Game, state: TableState, command: asked.PutBack) -> list[AnyE
     if current is None or "collect-losers" in current.done:
         raise refuse("bet/position-fixed", rule.clause)
     spot, to_spot = _need_spots(game, command)
-    bet = _need_bet(current, spot, command.player, command.amount)
+    bet = _need_bet(game, current, spot, command.player, command.amount)
     moved = current.moved.get((command.player, to_spot, spot), 0)
     if any(each.manner == "call" for each in bet.placements) and not moved:
         misplaced = game.facts.irregularities.get("call-bet-misplaced", rule)
@@ -292,16 +312,18 @@ def judge_line(game: Game, state: TableState, command: asked.JudgeLine) -> list[
     if current is None or "collect-losers" in current.done:
         raise refuse("bet/position-fixed", rule.clause)
     need_box(game, command.box)
-    bet = _need_bet(current, command.box, command.player, command.amount)
+    spot = spot_of(game, command.box, command.area)
+    bet = _need_bet(game, current, spot, command.player, command.amount)
     if not command.accepted:
         colour_value = state.seats[command.player].colour_value or state.chips[0]
         if command.amount % colour_value:
-            raise refuse("bet/amount", amount=command.amount, chip=colour_value)
+            clause = game.facts.chips.clause
+            raise refuse("bet/amount", clause, amount=command.amount, chip=colour_value)
         _need_payable(state, game.boxes[command.box], bet.total - command.amount)
     return [
         happened.LineJudged(
             player=command.player,
-            spot=command.box,
+            spot=spot,
             amount=command.amount,
             accepted=command.accepted,
             by=command.by,
@@ -312,7 +334,8 @@ def judge_line(game: Game, state: TableState, command: asked.JudgeLine) -> list[
 def _need_movable(game: Game, state: TableState, command: asked.MoveChips | asked.PutBack) -> None:
     """Refuse to move an amount that chips cannot make, or that either box could not pay."""
     if command.amount % state.chips[0]:
-        raise refuse("bet/amount", amount=command.amount, chip=state.chips[0])
+        clause = game.facts.chips.clause
+        raise refuse("bet/amount", clause, amount=command.amount, chip=state.chips[0])
     for box in (command.box, command.to_box):
         _need_payable(state, game.boxes[box], command.amount)
 
@@ -323,4 +346,5 @@ def _need_spots(game: Game, command: asked.MoveChips | asked.PutBack) -> tuple[S
     for box in (need_box(game, command.box), need_box(game, command.to_box)):
         if rule and box.id == rule.box:
             raise refuse("shooter/only", rule.clause)
-    return spot_of(game, command.box, ""), spot_of(game, command.to_box, "")
+    spot = spot_of(game, command.box, command.area)
+    return spot, spot_of(game, command.to_box, command.to_area)

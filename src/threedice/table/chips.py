@@ -24,21 +24,23 @@ def buy_in(game: Game, state: TableState, command: asked.BuyIn) -> list[AnyEvent
     if age and "player" in age.applies_to and (command.age_years or 0) < age.years:
         raise refuse("player/age", age.clause, years=age.years)
     seat = state.seats.get(command.player)
-    _need_chips(state, command.amount, seat.colour_value if seat else 0)
+    _need_chips(game, state, command.amount, seat.colour_value if seat else 0)
     if command.amount > state.float_amount:
         raise refuse("float/short", short=command.amount - state.float_amount)
     return [happened.BoughtIn(player=command.player, amount=command.amount, source=command.source)]
 
 
-def cash_out(_game: Game, state: TableState, command: asked.CashOut) -> list[AnyEvent]:
+def cash_out(game: Game, state: TableState, command: asked.CashOut) -> list[AnyEvent]:
     """Let a player take chips away."""
     need_open(state)
     _need_player_or_staff(command.by, command.player)
-    seat = _seated(state, command.player)
+    seat = _seated(game, state, command.player)
     if command.amount > seat.stack:
-        raise refuse("chips/stack", amount=command.amount, stack=seat.stack)
+        raise refuse(
+            "chips/stack", game.facts.chips.clause, amount=command.amount, stack=seat.stack
+        )
     leaving = command.amount == seat.stack and not seat.at_risk
-    _need_chips(state, command.amount, 0 if leaving else seat.colour_value)
+    _need_chips(game, state, command.amount, 0 if leaving else seat.colour_value)
     events: list[AnyEvent] = []
     if leaving and seat.colour:
         events.append(happened.ColouredUp(player=command.player))
@@ -46,18 +48,42 @@ def cash_out(_game: Game, state: TableState, command: asked.CashOut) -> list[Any
     return [*events, out]
 
 
-def change_chips(_game: Game, state: TableState, command: asked.ChangeChips) -> list[AnyEvent]:
+def change_chips(game: Game, state: TableState, command: asked.ChangeChips) -> list[AnyEvent]:
     """Change chips into one denomination over the change block; nobody is richer for it."""
     need_open(state)
     need_role(command.by, STAFF)
-    seat = _seated(state, command.player)
+    seat = _seated(game, state, command.player)
     if command.into not in state.chips:
-        raise refuse("chips/amount", amount=command.into, chip=state.chips[0])
+        raise refuse(
+            "chips/amount", game.facts.chips.clause, amount=command.into, chip=state.chips[0]
+        )
     if command.amount < 1 or command.amount % command.into:
-        raise refuse("chips/amount", amount=command.amount, chip=command.into)
+        raise refuse(
+            "chips/amount", game.facts.chips.clause, amount=command.amount, chip=command.into
+        )
     if command.amount > seat.stack:
-        raise refuse("chips/stack", amount=command.amount, stack=seat.stack)
+        raise refuse(
+            "chips/stack", game.facts.chips.clause, amount=command.amount, stack=seat.stack
+        )
     return [happened.ChipsChanged(player=command.player, amount=command.amount, into=command.into)]
+
+
+def repay_debt(game: Game, state: TableState, command: asked.RepayDebt) -> list[AnyEvent]:
+    """Let a player pay off what he owes the house."""
+    need_open(state)
+    _need_player_or_staff(command.by, command.player)
+    owing = state.owing.get(command.player, 0)
+    if not 0 < command.amount <= owing:
+        raise refuse("debt/amount", player=command.player, owing=owing, amount=command.amount)
+    if command.source == "stack":
+        seat = _seated(game, state, command.player)
+        _need_chips(game, state, command.amount, seat.colour_value)
+        if command.amount > seat.stack:
+            clause = game.facts.chips.clause
+            raise refuse("chips/stack", clause, amount=command.amount, stack=seat.stack)
+    return [
+        happened.DebtRepaid(player=command.player, amount=command.amount, source=command.source)
+    ]
 
 
 def take_colour(game: Game, state: TableState, command: asked.TakeColour) -> list[AnyEvent]:
@@ -66,7 +92,7 @@ def take_colour(game: Game, state: TableState, command: asked.TakeColour) -> lis
     need_role(command.by, STAFF)
     if "non-value" not in game.facts.chips.kinds:
         raise refuse("chips/no-colours", game.facts.chips.clause)
-    seat = _seated(state, command.player)
+    seat = _seated(game, state, command.player)
     clause = game.facts.chips.clause
     if any(each.colour == command.colour for each in state.seats.values() if each is not seat):
         raise refuse("chips/colour-taken", clause, colour=command.colour)
@@ -86,7 +112,7 @@ def colour_up(game: Game, state: TableState, command: asked.ColourUp) -> list[An
     """Change a player's colour back into value chips."""
     need_open(state)
     need_role(command.by, STAFF)
-    seat = _seated(state, command.player)
+    seat = _seated(game, state, command.player)
     if not seat.colour:
         raise refuse("chips/no-colours", game.facts.chips.clause)
     if seat.at_risk:
@@ -99,13 +125,13 @@ def _need_player_or_staff(actor: Actor, player: str) -> None:
         raise refuse("role/not-allowed", role=actor.role, allowed=", ".join(STAFF))
 
 
-def _need_chips(state: TableState, amount: int, colour_value: int = 0) -> None:
+def _need_chips(game: Game, state: TableState, amount: int, colour_value: int = 0) -> None:
     chip = colour_value or state.chips[0]
     if amount < 1 or amount % chip:
-        raise refuse("chips/amount", amount=amount, chip=chip)
+        raise refuse("chips/amount", game.facts.chips.clause, amount=amount, chip=chip)
 
 
-def _seated(state: TableState, player: str) -> Seat:
+def _seated(game: Game, state: TableState, player: str) -> Seat:
     if player not in state.seats:
-        raise refuse("player/unknown", player=player)
+        raise refuse("player/unknown", game.facts.chips.clause, player=player)
     return state.seats[player]

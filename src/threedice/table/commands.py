@@ -103,6 +103,14 @@ class ChangeChips(Command, frozen=True, kw_only=True):
     into: int
 
 
+class RepayDebt(Command, frozen=True, kw_only=True):
+    """Pay what a reversal or a correction left a player owing, in chips or in cash."""
+
+    player: PlayerId
+    amount: int
+    source: Literal["stack", "cash"] = "stack"
+
+
 class TakeColour(Command, frozen=True, kw_only=True):
     """Give a player non-value chips of a colour of his own at a declared value."""
 
@@ -153,6 +161,8 @@ class MoveChips(Command, frozen=True, kw_only=True):
     box: BoxId
     to_box: BoxId
     amount: int
+    area: str = ""
+    to_area: str = ""
 
 
 class PutBack(Command, frozen=True, kw_only=True):
@@ -162,6 +172,8 @@ class PutBack(Command, frozen=True, kw_only=True):
     box: BoxId
     to_box: BoxId
     amount: int
+    area: str = ""
+    to_area: str = ""
 
 
 class JudgeLine(Command, frozen=True, kw_only=True):
@@ -171,6 +183,7 @@ class JudgeLine(Command, frozen=True, kw_only=True):
     box: BoxId
     amount: int
     accepted: bool
+    area: str = ""
 
 
 # --- the round ----------------------------------------------------------------------------------
@@ -281,7 +294,7 @@ class MakeRuling(Command, frozen=True, kw_only=True):
 
 AnyCommand = (
     OpenTable | PassCheck | SetLimits | FillFloat | CreditFloat | CloseTable | ReleaseTable
-    | BuyIn | CashOut | ChangeChips | TakeColour | ColourUp
+    | BuyIn | CashOut | ChangeChips | RepayDebt | TakeColour | ColourUp
     | PlaceBet | WithdrawBet | RejectExcess | MoveChips | PutBack | JudgeLine
     | OfferDice | ChooseDice | OpenBetting | CloseBetting | Tumble | Throw | Uncover
     | CallResult | PressKey | PressEnter | Illuminate | CollectLosers | PayWinners

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from threedice.rulebook.conduct import cited
 from threedice.table import events as happened
@@ -18,7 +18,7 @@ from threedice.table.rules import (
     need_step,
     skipped_steps,
 )
-from threedice.table.voiding import void_round
+from threedice.table.voiding import fate_of_bets, void_round
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -108,11 +108,8 @@ def _void(
     game: Game, state: TableState, irregularity: IrregularityName, by: Actor
 ) -> list[AnyEvent]:
     """Return the voiding that the rulebook attaches to an irregularity."""
-    rule = game.facts.irregularities.get(irregularity)
-    bets: Literal["returned", "stand"] = "returned"
-    if rule and rule.bets == "stand":
-        bets = "stand"
-    return void_round(game, state, irregularity, bets, by)
+    fate = fate_of_bets(game, game.facts.irregularities.get(irregularity))
+    return void_round(game, state, irregularity, fate, by)
 
 
 def throw(game: Game, state: TableState, command: asked.Throw) -> list[AnyEvent]:
@@ -148,7 +145,7 @@ def offer_dice(game: Game, state: TableState, command: asked.OfferDice) -> list[
     passing = state.round is not None and "close-betting" not in state.round.done
     need_step(game, state, "offer-dice", command.by, again=passing)
     if command.player not in state.seats:
-        raise refuse("player/unknown", player=command.player)
+        raise refuse("player/unknown", game.facts.chips.clause, player=command.player)
     return [*started(game, state), happened.DiceOffered(player=command.player)]
 
 

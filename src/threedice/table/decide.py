@@ -31,6 +31,7 @@ HANDLERS: Final[dict[type[asked.Command], Handler]] = {
     asked.BuyIn: chips.buy_in,
     asked.CashOut: chips.cash_out,
     asked.ChangeChips: chips.change_chips,
+    asked.RepayDebt: chips.repay_debt,
     asked.TakeColour: chips.take_colour,
     asked.ColourUp: chips.colour_up,
     asked.PlaceBet: betting.place_bet,

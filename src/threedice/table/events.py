@@ -120,6 +120,14 @@ class ChipsChanged(Event, frozen=True, kw_only=True):
     into: int
 
 
+class DebtRepaid(Event, frozen=True, kw_only=True):
+    """A player paid off some of what he owed."""
+
+    player: PlayerId
+    amount: int
+    source: Literal["stack", "cash"]
+
+
 class ColourTaken(Event, frozen=True, kw_only=True):
     """A player plays in a colour of his own at a declared value."""
 
@@ -178,11 +186,12 @@ class BetPlaced(Event, frozen=True, kw_only=True):
 
 
 class BetWithdrawn(Event, frozen=True, kw_only=True):
-    """Chips of a player came back from a box before the close."""
+    """Chips of a player came back from a box before the close, from one end if it is named."""
 
     player: PlayerId
     spot: Spot
     amount: int
+    area: str = ""
 
 
 class BetRejected(Event, frozen=True, kw_only=True):
@@ -395,7 +404,8 @@ class RulingMade(Event, frozen=True, kw_only=True):
 
 AnyEvent = (
     TableOpened | CheckPassed | LimitsSet | FloatFilled | FloatCredited | TableClosed
-    | TableLocked | TableReleased | BoughtIn | CashedOut | ChipsChanged | ColourTaken | ColouredUp
+    | TableLocked | TableReleased | BoughtIn | CashedOut | ChipsChanged | DebtRepaid | ColourTaken
+    | ColouredUp
     | RoundStarted | BettingOpened | BettingClosed | StepTaken
     | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack | LineJudged
     | DiceOffered | DiceChosen | DiceTumbled | ResultCalled | KeyPressed | ResultEntered

@@ -54,6 +54,8 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _cash_out(state, event)
         case happened.ChipsChanged():
             pass
+        case happened.DebtRepaid():
+            _repay(state, event)
         case happened.ColourTaken():
             seat = state.seats[event.player]
             seat.colour, seat.colour_value = event.colour, event.value
@@ -72,7 +74,7 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case happened.BetPlaced():
             _place(state, event)
         case happened.BetWithdrawn():
-            _take_back(state, event.spot, event.player, event.amount)
+            _take_back(state, event.spot, event.player, event.amount, event.area)
             _forget_moves(state, event.spot, event.player)
         case happened.BetRejected():
             _reject(state, event)
@@ -125,10 +127,12 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.seats[event.player].stack += event.stake + event.winnings
             state.seats[event.player].at_risk -= event.stake
             state.float_amount -= event.winnings
+            _net(state, event.player, event.winnings)
             state.shooter = None
         case happened.ShooterLost():
             state.seats[event.player].at_risk -= event.stake
             state.float_amount += event.stake
+            _net(state, event.player, -event.stake)
             state.shooter = None
         case happened.RoundVoided():
             _void(state, event)
@@ -204,6 +208,15 @@ def _cash_out(state: TableState, event: happened.CashedOut) -> None:
         del state.seats[event.player]
 
 
+def _repay(state: TableState, event: happened.DebtRepaid) -> None:
+    if event.source == "stack":
+        state.seats[event.player].stack -= event.amount
+        state.float_amount += event.amount
+    else:
+        state.drop += event.amount
+    state.owing[event.player] -= event.amount
+
+
 def _transfer(state: TableState, player: PlayerId, amount: int, owing: int) -> None:
     """Move money between the float and a player; what his stack cannot give, he owes."""
     _seat(state, player).stack += amount + owing
@@ -236,9 +249,11 @@ def _lay(
     current.totals[spot] = current.totals.get(spot, 0) + amount
 
 
-def _take_back(state: TableState, spot: Spot, player: PlayerId, amount: int) -> None:
+def _take_back(
+    state: TableState, spot: Spot, player: PlayerId, amount: int, area: str = ""
+) -> None:
     """Return chips from a spot to a stack, the last placed first."""
-    _lift(state, spot, player, amount)
+    _lift(state, spot, player, amount, area)
     seat = state.seats[player]
     seat.stack += amount
     seat.at_risk -= amount
@@ -254,21 +269,23 @@ def _forget_moves(state: TableState, spot: Spot, player: PlayerId) -> None:
             current.moved[key] = min(amount, left)
 
 
-def _lift(state: TableState, spot: Spot, player: PlayerId, amount: int) -> list[Placement]:
-    """Take chips off a spot, the last placed first, and return them as placements."""
+def _lift(
+    state: TableState, spot: Spot, player: PlayerId, amount: int, area: str = ""
+) -> list[Placement]:
+    """Take chips off a spot, or one end of it, last placed first; return them as placements."""
     current = state.current
     bet = current.bets[spot][player]
     bet.total -= amount
     current.totals[spot] -= amount
     lifted = []
     while amount:
-        last = bet.placements[-1]
+        last = next(each for each in reversed(bet.placements) if area in ("", each.area))
         taken = min(last.amount, amount)
         lifted.append(Placement(last.number, taken, last.area, last.manner))
         last.amount -= taken
         amount -= taken
         if not last.amount:
-            bet.placements.pop()
+            bet.placements.remove(last)
     if not bet.placements:
         del current.bets[spot][player]
     return lifted
@@ -296,6 +313,7 @@ def _move(state: TableState, player: PlayerId, spot: Spot, to_spot: Spot, amount
     bet = current.bets.setdefault(to_spot, {}).setdefault(player, Bet())
     bet.total += amount
     for placement in reversed(lifted):
+        placement.area = to_spot.partition("@")[2] or placement.area
         same = next((each for each in bet.placements if each.number == placement.number), None)
         if same:
             same.amount += placement.amount
@@ -323,19 +341,24 @@ def _collect(state: TableState, event: happened.LosersCollected) -> None:
     for _, player, amount in event.bets:
         state.seats[player].at_risk -= amount
         state.float_amount += amount
-        current.nets[player] = current.nets.get(player, 0) - amount
+        _net(state, player, -amount)
 
 
 def _pay(state: TableState, event: happened.WinnersPaid) -> None:
-    nets = state.current.nets
     for _, player, stake, winnings in event.bets:
         seat = state.seats[player]
         seat.at_risk -= stake
         seat.stack += stake + winnings
         state.float_amount -= winnings
-        nets[player] = nets.get(player, 0) + winnings
-    state.settled[event.round] = nets
+        _net(state, player, winnings)
+    state.settled[event.round] = state.current.nets
     state.round = None
+
+
+def _net(state: TableState, player: PlayerId, amount: int) -> None:
+    """Note what a round brings a player, should it have to be undone."""
+    nets = state.current.nets
+    nets[player] = nets.get(player, 0) + amount
 
 
 def _void(state: TableState, event: happened.RoundVoided) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from threedice.table import events as happened
 from threedice.table.refusal import refuse
@@ -15,7 +15,7 @@ from threedice.table.rules import (
     need_second,
     with_stand_ins,
 )
-from threedice.table.voiding import reverse_rounds, undone, void_round
+from threedice.table.voiding import fate_of_bets, reverse_rounds, undone, void_round
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -76,8 +76,8 @@ def _void(
     second = None
     if state.current.called is not None:
         second = need_second(command.by, command.approved_by, SUPERVISORS, rule.clause)
-    bets: Literal["returned", "stand"] = "stand" if rule.bets == "stand" else "returned"
-    return void_round(game, state, command.irregularity, bets, command.by, second)
+    fate = fate_of_bets(game, rule)
+    return void_round(game, state, command.irregularity, fate, command.by, second)
 
 
 def _void_affected(
@@ -88,11 +88,11 @@ def _void_affected(
     rounds = sorted(set(command.rounds))
     events: list[AnyEvent] = []
     current = state.round.number if state.round else None
-    if current in rounds or (current is not None and not rounds):
-        _need_round(state, command, rule)
+    if state.round and (current in rounds or not rounds):
         cause = command.irregularity
         events += void_round(game, state, cause, "returned", command.by, second)
         rounds = [each for each in rounds if each != current]
+        rounds += [state.round.number] if "collect-losers" in state.round.done else []
     elif not rounds:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
     cause = command.irregularity
@@ -129,7 +129,8 @@ def _interrupted(
     if rule.available == "placed":
         decided &= {spot.partition("@")[0] for spot in state.current.bets}
     if not decided:
-        return void_round(game, state, command.irregularity, "returned", command.by)
+        fate = fate_of_bets(game, rule)
+        return void_round(game, state, command.irregularity, fate, command.by)
     order = [box for box in game.boxes if box in decided]
     return [
         happened.RoundContinued(
@@ -157,8 +158,8 @@ def _exposed(
     exposed = game.facts.irregularities.get("exposed-before-close")
     if exposed is None:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    bets: Literal["returned", "stand"] = "stand" if exposed.bets == "stand" else "returned"
-    return void_round(game, state, "exposed-before-close", bets, command.by)
+    fate = fate_of_bets(game, exposed)
+    return void_round(game, state, "exposed-before-close", fate, command.by)
 
 
 def _under_cover(game: Game, state: TableState) -> bool:

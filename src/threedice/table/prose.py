@@ -48,6 +48,8 @@ def _line(game: Game, event: AnyEvent) -> str:
             return f"  {event.player} leaves with {event.amount} (to {event.to})."
         case happened.ChipsChanged():
             return f"  {event.player} changes {event.amount} into chips of {event.into}."
+        case happened.DebtRepaid():
+            return f"  {event.player} repays {event.amount} (from {event.source})."
         case happened.ColourTaken():
             return f"  {event.player} plays {event.colour} chips worth {event.value} each."
         case happened.ColouredUp():

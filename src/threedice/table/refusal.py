@@ -47,6 +47,7 @@ TEXTS: Final[dict[str, str]] = {
     "chips/bets-down": "there are bets of this player on the layout",
     "player/unknown": "player {player} has no chips at this table",
     "player/age": "nobody under {years} takes part",
+    "debt/amount": "{player} owes {owing}; {amount} cannot be repaid",
     "float/short": "the float is {short} short; ask for a fill",
     "float/amount": "the float is {float}; {amount} cannot be taken from it",
     "dice/count": "the tumbler has to be activated",

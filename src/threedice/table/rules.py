@@ -126,12 +126,21 @@ def in_series(state: TableState) -> bool:
 def need_betting(game: Game, state: TableState) -> Round:
     """Return the round whose betting is open."""
     current, steps = state.round, game.facts.procedure.steps
+    opens = steps["open-betting"].clause
     if current is None or "open-betting" not in current.done:
-        raise refuse("betting/not-open", steps["open-betting"].clause)
+        raise refuse("betting/not-open", opens)
     if "close-betting" in current.done:
         late = game.facts.irregularities.get("bet-after-close")
-        raise refuse("betting/closed", late.clause if late else steps["close-betting"].clause)
+        clauses = cited(late.clause if late else steps["close-betting"].clause)
+        being_settled = "collect-losers" in current.done
+        raise refuse("betting/closed", (*clauses, *(cited(opens) if being_settled else ())))
     return current
+
+
+def on_bets(game: Game) -> tuple[str, ...]:
+    """Return the clauses on how bets are placed, where there are any."""
+    rule = game.facts.people.acts.get("bet")
+    return cited(rule.clause) if rule else ()
 
 
 def need_box(game: Game, box_id: str) -> Box:
@@ -139,14 +148,14 @@ def need_box(game: Game, box_id: str) -> Box:
     box = game.boxes.get(box_id)
     if box is None:
         known = ", ".join(nearest(box_id, game.boxes))
-        raise refuse("bet/unknown-box", box=box_id, nearest=known)
+        raise refuse("bet/unknown-box", on_bets(game), box=box_id, nearest=known)
     return box
 
 
 def spot_of(game: Game, box: str, area: str) -> Spot:
     """Return where chips on a box count, checking the area they lie in."""
     per_area = game.facts.limits.areas == "per-area"
-    ends = game.ends.get(box, (area,))
+    ends = game.ends[box]
     if area not in ends and (area or per_area):
-        raise refuse("bet/unknown-area", box=box, area=area, areas=", ".join(ends))
+        raise refuse("bet/unknown-area", on_bets(game), box=box, area=area, areas=", ".join(ends))
     return f"{box}@{area}" if per_area and area else box

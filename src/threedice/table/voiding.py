@@ -6,14 +6,26 @@ from typing import TYPE_CHECKING, Literal
 
 from threedice.table import events as happened
 from threedice.table.refusal import refuse
+from threedice.table.settling import odds_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from threedice.rulebook import Game
+    from threedice.rulebook.conduct import Irregularity
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent, Stake, Transfer
     from threedice.table.state import TableState
+
+
+def fate_of_bets(game: Game, rule: Irregularity | None) -> Literal["returned", "stand"]:
+    """Return what becomes of bets when an irregularity voids a round; as ever, where it is silent.
+
+    A bet that is locked for a throw to come stands too, should the round be void after all.
+    """
+    if rule is None or rule.bets is None:
+        return game.facts.procedure.void.bets
+    return "returned" if rule.bets == "returned" else "stand"
 
 
 def void_round(
@@ -31,7 +43,7 @@ def void_round(
     The shooter's bet spans several throws and stays, unless everything goes back.
     """
     number = state.round.number if state.round else state.rounds + 1
-    returned = stakes_on_layout(state) if bets == "returned" else []
+    returned = stakes_on_layout(game, state) if bets == "returned" else []
     shooter, rule = state.shooter, game.facts.shooter
     if everything and shooter and shooter.stake and rule:
         returned.append((rule.box, shooter.player, shooter.stake))
@@ -47,11 +59,19 @@ def void_round(
     ]
 
 
-def stakes_on_layout(state: TableState) -> list[Stake]:
-    """Return every bet on the layout, those left standing by a void round included."""
-    layout = state.round.bets if state.round else state.standing[0] if state.standing else {}
+def stakes_on_layout(game: Game, state: TableState) -> list[Stake]:
+    """Return every bet on the layout, those left standing by a void round included.
+
+    Once the losers have been collected, only the winners lie there still.
+    """
+    current = state.round
+    layout = current.bets if current else state.standing[0] if state.standing else {}
+    roll = current.result if current and "collect-losers" in current.done else None
     return [
-        (spot, player, bet.total) for spot, bets in layout.items() for player, bet in bets.items()
+        (spot, player, bet.total)
+        for spot, bets in layout.items()
+        if roll is None or odds_on(game, spot, roll)
+        for player, bet in bets.items()
     ]
 
 
@@ -66,7 +86,8 @@ def reverse_rounds(
 ) -> list[AnyEvent]:
     """Return the reversal of settled rounds, all reckoned together: each player's net is undone.
 
-    Where the round being played is void too, what it returned counts for what can be paid back.
+    Where the round being played is void too, what it returned counts for what can be paid back,
+    and losers who have been collected already get their stakes again.
     """
     if not rounds:
         return []
@@ -75,11 +96,9 @@ def reverse_rounds(
     for number in rounds:
         if number in state.reversed:
             raise refuse("round/reversed", unit=unit, round=number)
-        if number not in state.settled:
-            raise refuse("round/unknown", unit=unit, round=number)
-        for player, net in state.settled[number].items():
+        for player, net in _nets_of(game, state, number).items():
             nets[player] = nets.get(player, 0) + net
-    transfers, owing = undone(nets, _stacks(state, returned), state.owing)
+    transfers, owing = undone(nets, _stacks(game, state, returned), state.owing)
     paid = sum(amount for _, amount in transfers) + sum(owed for _, owed in owing)
     if paid > state.float_amount:
         raise refuse("float/short", short=paid - state.float_amount)
@@ -95,10 +114,19 @@ def reverse_rounds(
     ]
 
 
-def _stacks(state: TableState, returned: bool) -> dict[str, int]:
+def _nets_of(game: Game, state: TableState, number: int) -> Mapping[str, int]:
+    """Return what a round has brought each player: one settled, or one being settled."""
+    if state.round and state.round.number == number:
+        return state.round.nets
+    if number not in state.settled:
+        raise refuse("round/unknown", unit=game.facts.procedure.unit, round=number)
+    return state.settled[number]
+
+
+def _stacks(game: Game, state: TableState, returned: bool) -> dict[str, int]:
     """Return what players have, or will have once the bets on the layout are back."""
     stacks = {player: seat.stack for player, seat in state.seats.items()}
-    for _, player, amount in stakes_on_layout(state) if returned else []:
+    for _, player, amount in stakes_on_layout(game, state) if returned else []:
         stacks[player] += amount
     return stacks
 

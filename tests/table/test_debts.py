@@ -1,0 +1,48 @@
+"""What a reversal leaves a player owing, and how it is paid off."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.table.setting import Table
+from threedice.ledger import Balances, postings
+
+
+def in_debt() -> Table:
+    """Ann won 100 in a round that is undone after she has carried everything away."""
+    table = Table(stacks={"ann": 100})
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4", "ann leaves with 150")
+    table.play("supervisor reports dice-damaged affecting 1 with shift-manager")
+    return table
+
+
+def test_a_debt_is_paid_off_in_chips_or_in_cash() -> None:
+    table = in_debt()
+    assert table.state.owing["ann"] == 50
+
+    table.play("ann buys 100", "ann repays 20", "ann repays 30 in cash")
+
+    assert (table.stack("ann"), table.state.owing["ann"]) == (80, 0)
+    balances = Balances()
+    for event in table.events:
+        balances.post(postings(event))
+    assert (balances["owing/ann"], balances["stack/ann"]) == (0, 80)
+    assert balances["cash"] == table.state.drop
+    assert balances["float"] == table.state.float_amount
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("ann repays 55 in cash", "debt/amount"),
+        ("ann repays 0 in cash", "debt/amount"),
+        ("bob repays 5 in cash", "debt/amount"),
+        ("ann repays 50", "chips/stack"),
+        ("ann repays 3", "chips/amount"),
+    ],
+)
+def test_a_repayment_that_cannot_be_made_is_refused(line: str, code: str) -> None:
+    table = in_debt()
+    table.play("ann buys 5")
+
+    assert table.refuses(line).code == code

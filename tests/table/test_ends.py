@@ -1,0 +1,59 @@
+"""A box with an area at each end of the table: where chips lie, are moved and are taken back."""
+
+from __future__ import annotations
+
+from tests.table.setting import Table
+from threedice.table.state import Bet, Placement
+
+E = "sg-rws-tai-sai-v6/e"
+PER_AREA = {"areas": "per-area"}
+
+
+def test_chips_are_taken_back_from_the_end_where_they_lie() -> None:
+    table = Table(E)
+    table.play("open betting", "ann bets 100 on big at left", "ann bets 50 on big at right")
+
+    refused = table.refuses("ann withdraws 60 from big at right")
+
+    assert (refused.code, refused.facts) == ("bet/not-there", {"amount": 60, "staked": 50})
+    table.play("ann withdraws 100 from big at left")
+    assert table.state.current.bets["big"]["ann"].placements == [Placement(2, 50, "right", "self")]
+
+
+def test_chips_taken_back_without_naming_an_end_are_the_last_placed() -> None:
+    table = Table(E)
+    table.play("open betting", "ann bets 100 on big at left", "ann bets 50 on big at right")
+
+    table.play("ann withdraws 50 from big")
+
+    assert table.state.current.bets["big"]["ann"].placements == [Placement(1, 100, "left", "self")]
+
+
+def test_chips_move_between_ends_that_have_limits_of_their_own() -> None:
+    table = Table(E, readings=PER_AREA)
+    table.play("open betting", "ann bets 100 on big at left")
+
+    table.play("50 of ann's is moved from big at left to big at right")
+
+    bets = table.state.current.bets
+    assert bets["big@left"]["ann"] == Bet(50, [Placement(1, 50, "left", "self")])
+    assert bets["big@right"]["ann"] == Bet(50, [Placement(1, 50, "right", "self")])
+
+
+def test_at_an_electronic_table_a_shared_minimum_holds_after_a_withdrawal() -> None:
+    table = Table(E, mode="refuse", readings={"minimum": "box-total"})
+    table.play("open betting", "ann bets 50 on big", "bob bets 30 on big")
+
+    refused = table.refuses("bob withdraws 30 from big at left")
+    assert refused.code == "bet/not-there"
+    assert table.refuses("ann withdraws 50 from big").facts == {"total": 30, "minimum": 50}
+    table.play("bob withdraws 30 from big")
+
+
+def test_an_end_that_a_box_does_not_have_is_refused_under_the_clause_on_bets() -> None:
+    table = Table(E)
+    table.play("open betting")
+
+    refused = table.refuses("ann bets 50 on big at nowhere")
+
+    assert (refused.code, bool(refused.clause)) == ("bet/unknown-area", True)
