@@ -4,7 +4,7 @@ ThreediceError
 ├── RulebookError      a rulebook file is not well formed: file, key, clause, what to do
 ├── UnknownName        no game, box, reading, ... of that name: with the nearest that exist
 ├── InvalidInput       dice, amounts or odds that cannot be meant
-├── Refusal            a person may not do this now (in `table`): code, clause, facts
+├── Refusal            a person may not do this now: code, clause, facts
 ├── OperatingFailure   the house cannot do it at the moment; nothing was acknowledged
 │   ├── Conflicted     others changed the stream first, again and again
 │   ├── KeyReused      the idempotency key stands for another command already
@@ -19,7 +19,7 @@ ThreediceError
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,6 +52,17 @@ class UnknownName(ThreediceError):
 
 class InvalidInput(ThreediceError):
     """Input that has the wrong form, told in words that say what would be right."""
+
+
+class Refusal(ThreediceError):
+    """A command that is not accepted; everything is as it was."""
+
+    def __init__(
+        self, code: str, text: str, clause: tuple[str, ...], facts: dict[str, Any]
+    ) -> None:
+        self.code, self.clause, self.facts = code, clause, facts
+        under = f" ({', '.join(clause)})" if clause else ""
+        super().__init__(f"{text.format_map(facts)}{under}")
 
 
 class OperatingFailure(ThreediceError):

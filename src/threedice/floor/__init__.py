@@ -1,1 +1,10 @@
-"""The floor: tables running on the log."""
+"""The floor: tables and accounts running on the log.
+
+command -> `floor.handle` -> `deciding` (table and cage) -> `running` streams -> the log's writer ->
+answer. `recovery` brings tables back after an outage, `dealer` deals automatic ones with dice by
+`sealing`, `projections` and `reports` tell what happened, `auditing` proves it.
+"""
+
+from threedice.floor.floor import Answer, Floor
+
+__all__ = ["Answer", "Floor"]

@@ -267,6 +267,12 @@ class Report(Command, frozen=True, kw_only=True):
     approved_by: Actor | None = None
 
 
+class AbandonRound(Command, frozen=True, kw_only=True):
+    """Give up a round whose outcome can no longer be established."""
+
+    reason: str
+
+
 class AmendResult(Command, frozen=True, kw_only=True):
     """Amend a wrongly entered result under supervision."""
 
@@ -298,5 +304,5 @@ AnyCommand = (
     | PlaceBet | WithdrawBet | RejectExcess | MoveChips | PutBack | JudgeLine
     | OfferDice | ChooseDice | OpenBetting | CloseBetting | Tumble | Throw | Uncover
     | CallResult | PressKey | PressEnter | Illuminate | CollectLosers | PayWinners
-    | Report | AmendResult | CorrectBet | MakeRuling
+    | Report | AbandonRound | AmendResult | CorrectBet | MakeRuling
 )  # fmt: skip

@@ -54,6 +54,7 @@ HANDLERS: Final[dict[type[asked.Command], Handler]] = {
     asked.CollectLosers: settling.collect_losers,
     asked.PayWinners: settling.pay_winners,
     asked.Report: irregular.report,
+    asked.AbandonRound: irregular.abandon_round,
     asked.AmendResult: dealing.amend_result,
     asked.CorrectBet: irregular.correct_bet,
     asked.MakeRuling: irregular.make_ruling,

@@ -162,6 +162,22 @@ def _exposed(
     return void_round(game, state, "exposed-before-close", fate, command.by)
 
 
+def abandon_round(game: Game, state: TableState, command: asked.AbandonRound) -> list[AnyEvent]:
+    """Void a round whose dice are lost before anybody called them, as an interruption does."""
+    need_open(state)
+    rule = game.facts.irregularities.get("interruption")
+    clause = rule.clause if rule else game.facts.procedure.void.clause
+    need_role(command.by, STAFF, clause)
+    if state.round is None or state.round.called:
+        raise refuse("irregularity/not-now", clause, irregularity="interruption")
+    if not command.reason.strip():
+        raise refuse("reason/missing", clause)
+    events = void_round(game, state, command.reason, fate_of_bets(game, rule), command.by)
+    if rule and rule.locks_table and not state.locked:
+        events.append(happened.TableLocked(cause="interruption"))
+    return events
+
+
 def _under_cover(game: Game, state: TableState) -> bool:
     """Tell whether tumbled dice lie under their cover still."""
     done, steps = state.current.done, game.facts.procedure.steps

@@ -142,17 +142,15 @@ def rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> list[Rej
     A placement trimmed below the minimum goes back whole, which may put the other side of a
     differential over in its turn; so the spots are judged again until all of them fit.
     """
-    shared = game.facts.limits.maximum.scope == "box"
-    totals = dict(state.current.totals)
-    laid = {spot: _laid(state.current.bets.get(spot, {})) for spot in spots}
+    bets, totals = state.current.bets, dict(state.current.totals)
+    laid = {spot: _laid(bets[spot]) for spot in spots if spot in bets}
+    if game.facts.limits.maximum.scope == "player":
+        return [each for spot in laid for each in _over_own(game, state, spot, laid[spot])]
     found: list[Rejection] = []
     while True:
         before = len(found)
         for spot, placements in laid.items():
-            if shared:
-                found += _trim_shared(game, state, spot, placements, totals)
-            else:
-                found += _trim_own(game, state, spot, placements)
+            found += _trim_shared(game, state, spot, placements, totals)
         if len(found) == before:
             return found
 
@@ -177,23 +175,20 @@ def _trim_shared(
     allowed = permitted(game, limits, totals, spot)
     most = limits.of(box_of(spot)).maximum
     limit: Literal["maximum", "differential"] = "differential" if allowed < most else "maximum"
-    gone = _last_first(game, state, spot, placements, totals.get(spot, 0) - allowed, limit)
-    totals[spot] = totals.get(spot, 0) - sum(each.amount for each in gone)
+    gone = _last_first(game, state, spot, placements, totals[spot] - allowed, limit)
+    totals[spot] -= sum(each.amount for each in gone)
     return gone
 
 
-def _trim_own(game: Game, state: TableState, spot: Spot, placements: Laid) -> list[Rejection]:
-    """Trim each player's bet on a spot to his own maximum."""
+def _over_own(game: Game, state: TableState, spot: Spot, placements: Laid) -> Iterator[Rejection]:
+    """Yield what each player has on a spot over his own maximum."""
     most = limits_of(state).of(box_of(spot)).maximum
     own: dict[PlayerId, Laid] = {}
-    for placement in placements:
-        own.setdefault(placement[1], []).append(placement)
-    found = []
-    for laid in own.values():
-        total = sum(amount for *_, amount in laid)
-        found += _last_first(game, state, spot, laid, total - most, "maximum")
-    placements[:] = sorted(each for laid in own.values() for each in laid)
-    return found
+    for number, player, amount in placements:
+        own.setdefault(player, []).append((number, player, amount))
+    for player, laid in own.items():
+        excess = state.current.bets[spot][player].total - most
+        yield from _last_first(game, state, spot, laid, excess, "maximum")
 
 
 def _last_first(
@@ -208,7 +203,7 @@ def _last_first(
     step = step_of(game.boxes[box_of(spot)], state.chips)
     minimum = limits_of(state).of(box_of(spot)).minimum
     found = []
-    while excess > 0 and placements:
+    while excess > 0:
         number, player, amount = placements.pop()
         goes = min(amount, -(-excess // step) * step)
         if amount - goes < minimum:

@@ -1,10 +1,10 @@
-"""Refusals: what a person may not do now, with the clause that says so and the facts."""
+"""Refusals at a table: what a person may not do now, with the clause that says so and the facts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from threedice.errors import ThreediceError
+from threedice.errors import Refusal
 from threedice.rulebook.conduct import cited
 
 if TYPE_CHECKING:
@@ -77,16 +77,7 @@ TEXTS: Final[dict[str, str]] = {
 """Every code with the words for it; the facts of a refusal fill them."""
 
 
-class Refusal(ThreediceError):
-    """A command that is not accepted; the state is as it was."""
-
-    def __init__(self, code: str, clause: tuple[str, ...], facts: dict[str, Any]) -> None:
-        self.code, self.clause, self.facts = code, clause, facts
-        under = f" ({', '.join(clause)})" if clause else ""
-        super().__init__(f"{TEXTS[code].format_map(facts)}{under}")
-
-
 def refuse(code: str, clause: Citation | tuple[str, ...] = (), /, **facts: Any) -> Refusal:
     """Return the refusal of a command, to be raised."""
     numbers = clause if isinstance(clause, tuple) else cited(clause)
-    return Refusal(code, numbers, facts)
+    return Refusal(code, TEXTS[code], numbers, facts)

@@ -86,7 +86,8 @@ def _shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int
     """Yield the bets that play in part: (spot, player, stake, plays)."""
     policy, limits, current = game.facts.limits, limits_of(state), state.current
     shared = policy.maximum.scope == "box" and policy.maximum.unnoticed == "pro-rata"
-    if not shared or policy.pro_rata is None:
+    rule = policy.pro_rata if shared else None
+    if rule is None:
         return
     for spot, bets in working_order(game, state):
         allowed = permitted(game, limits, current.totals, spot)
@@ -95,7 +96,7 @@ def _shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int
         stakes = {player: bet.total for player, bet in bets.items()}
         minimum = limits.of(box_of(spot)).minimum
         step = step_of(game.boxes[box_of(spot)], state.chips)
-        shares = share(policy.pro_rata, stakes, allowed, minimum, step)
+        shares = share(rule, stakes, allowed, minimum, step)
         for player, stake in stakes.items():
             if shares[player] != stake:
                 yield spot, player, stake, shares[player]
@@ -104,7 +105,7 @@ def _shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int
 # --- the shooter --------------------------------------------------------------------------------
 
 
-def _shooters_bet(game: Game, state: TableState) -> tuple[Shooter, Box] | None:
+def shooters_bet(game: Game, state: TableState) -> tuple[Shooter, Box] | None:
     """Return who has the dice, and the box of the bet that only he may hold."""
     rule, shooter = game.facts.shooter, state.shooter
     return (shooter, game.boxes[rule.box]) if rule and shooter else None
@@ -112,7 +113,7 @@ def _shooters_bet(game: Game, state: TableState) -> tuple[Shooter, Box] | None:
 
 def _shooter_lost(game: Game, state: TableState, roll: Roll) -> list[AnyEvent]:
     """Take the shooter's bet at the first throw without what he needs."""
-    held = _shooters_bet(game, state)
+    held = shooters_bet(game, state)
     if held is None or contains(held[1].wins, roll):
         return []
     return [happened.ShooterLost(player=held[0].player, stake=held[0].stake)]
@@ -122,7 +123,7 @@ def _shooter_wins(
     game: Game, state: TableState
 ) -> list[happened.ShooterAdvanced | happened.ShooterWon]:
     """Count the throw of a shooter who has not lost by it, and pay him on the last."""
-    held = _shooters_bet(game, state)
+    held = shooters_bet(game, state)
     if held is None:
         return []
     shooter, box = held

@@ -1,20 +1,17 @@
 """The state of one table: its terms, its players' chips, the round being played.
 
 A table holds its players' chips, so that a bet never needs anything outside it. Only `evolve`
-changes a state.
+changes a state. Snapshots of it are kept as bytes, so its types are known while it runs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from threedice.errors import InvariantBroken
-
-if TYPE_CHECKING:
-    from threedice.rulebook.conduct import StepName
-    from threedice.table.events import Spot
-    from threedice.table.terms import Mode, PlayerId, TableLimits
+from threedice.rulebook.conduct import StepName
+from threedice.table.events import Spot
+from threedice.table.terms import Mode, PlayerId, TableLimits
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from threedice.table import events as happened
 from threedice.table.refusal import refuse
-from threedice.table.settling import odds_on
+from threedice.table.settling import odds_on, shooters_bet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,9 +44,10 @@ def void_round(
     """
     number = state.round.number if state.round else state.rounds + 1
     returned = stakes_on_layout(game, state) if bets == "returned" else []
-    shooter, rule = state.shooter, game.facts.shooter
-    if everything and shooter and shooter.stake and rule:
-        returned.append((rule.box, shooter.player, shooter.stake))
+    held = shooters_bet(game, state)
+    if everything and held and held[0].stake:
+        shooter, box = held
+        returned.append((box.id, shooter.player, shooter.stake))
     return [
         happened.RoundVoided(
             round=number,
@@ -142,12 +143,10 @@ def undone(
     transfers = sorted(((player, -net) for player, net in nets.items() if net), key=_amount)
     owing = []
     for player, amount in transfers:
-        if amount < 0:
-            debt = max(-amount - stacks.get(player, 0), 0)
-        else:
-            debt = -min(owed.get(player, 0), amount)
-        if debt:
-            owing.append((player, debt))
+        short = max(-amount - stacks.get(player, 0), 0)
+        paid_off = min(owed.get(player, 0), max(amount, 0))
+        if short != paid_off:
+            owing.append((player, short - paid_off))
     return transfers, owing
 
 

@@ -1,0 +1,52 @@
+"""What has happened to a player's account, never changed afterwards."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class CageEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+    """Something that has happened to an account."""
+
+
+class AccountOpened(CageEvent, frozen=True, kw_only=True):
+    """A player has an account."""
+
+    player: str
+    currency: str
+    by: str
+
+
+class Deposited(CageEvent, frozen=True, kw_only=True):
+    """Cash was paid in."""
+
+    player: str
+    amount: int
+    by: str
+
+
+class Withdrawn(CageEvent, frozen=True, kw_only=True):
+    """Cash was taken out."""
+
+    player: str
+    amount: int
+    by: str
+
+
+class SentToTable(CageEvent, frozen=True, kw_only=True):
+    """Money went to a table; the table's event in the same append posts it."""
+
+    player: str
+    table: str
+    amount: int
+
+
+class ReceivedFromTable(CageEvent, frozen=True, kw_only=True):
+    """Money came from a table; the table's event in the same append posts it."""
+
+    player: str
+    table: str
+    amount: int
+
+
+AnyCageEvent = AccountOpened | Deposited | Withdrawn | SentToTable | ReceivedFromTable

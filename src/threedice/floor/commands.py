@@ -1,0 +1,35 @@
+"""What is asked of the floor: of a table, of a player's account, or of the house."""
+
+from __future__ import annotations
+
+import msgspec
+
+from threedice.cage.commands import Deposit, OpenAccount, Withdraw
+from threedice.floor.events import Timing
+from threedice.table.commands import Actor, AnyCommand
+
+
+class FloorCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+    """Something asked of the floor."""
+
+
+class EstablishTable(FloorCommand, frozen=True, kw_only=True):
+    """Set a table up for a game, or for another one while it is closed."""
+
+    by: Actor
+    game: str
+    readings: dict[str, str] = {}
+    dealt_by_house: Timing | None = None
+
+
+class ResolveInterruption(FloorCommand, frozen=True, kw_only=True):
+    """State which dice of an interrupted round are known; a supervisor confirms it."""
+
+    by: Actor
+    confirmed_by: Actor
+    known: list[int] = []
+
+
+AnyTableCommand = AnyCommand | EstablishTable | ResolveInterruption
+AnyAccountCommand = OpenAccount | Deposit | Withdraw
+AnyFloorCommand = AnyTableCommand | AnyAccountCommand

@@ -1,0 +1,187 @@
+"""What a command makes happen on which streams: tables, accounts, and transfers between the two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from threedice.cage import decide as decide_account
+from threedice.cage.commands import (
+    Deposit,
+    OpenAccount,
+    ReceiveFromTable,
+    SendToTable,
+    Withdraw,
+)
+from threedice.errors import InvalidInput, Refusal, UnknownName
+from threedice.floor import events as happened
+from threedice.floor.commands import (
+    AnyAccountCommand,
+    AnyFloorCommand,
+    EstablishTable,
+    ResolveInterruption,
+)
+from threedice.floor.folds import cage_stream, table_stream
+from threedice.table import commands as asked
+from threedice.table import decide as decide_table
+from threedice.table.rules import STAFF, SUPERVISORS, need_role, need_second
+
+if TYPE_CHECKING:
+    from threedice.cage import Account
+    from threedice.floor.events import AnyStreamEvent
+    from threedice.floor.folds import Tended
+    from threedice.rulebook import Game
+
+HOUSE: Final = "house"
+"""The account in whose name the house itself deals; people never have it."""
+
+TEXTS: Final[dict[str, str]] = {
+    "floor/no-table": "there is no table {table}; set it up first",
+    "floor/table-open": "table {table} is open; close it before it is set up anew",
+    "floor/unknown-game": "{problem}",
+    "floor/interrupted": "round {round} was interrupted; state first which dice are known",
+    "floor/not-interrupted": "no round of this table was interrupted",
+    "floor/dealt-by-house": "this table is dealt by the house; nobody else does {step}",
+}
+
+DEALT: Final = (
+    asked.OfferDice, asked.OpenBetting, asked.CloseBetting, asked.Tumble, asked.Uncover,
+    asked.CallResult, asked.PressKey, asked.PressEnter, asked.Illuminate, asked.CollectLosers,
+    asked.PayWinners, asked.AmendResult, asked.AbandonRound,
+)  # fmt: skip
+"""What a dealer does; at an automatic table the house alone does it."""
+
+Decided = dict[str, tuple["AnyStreamEvent", ...]]
+"""Events by stream."""
+
+
+def streams_of(table: str, command: AnyFloorCommand) -> tuple[str, ...]:
+    """Return the streams that a command may append to."""
+    match command:
+        case OpenAccount() | Deposit() | Withdraw():
+            return (cage_stream(command.player),)
+        case asked.BuyIn(source="account") | asked.CashOut(to="account"):
+            return (table_stream(table), cage_stream(command.player))
+        case _:
+            return (table_stream(table),)
+
+
+def decide_for_account(account: Account, command: AnyAccountCommand) -> Decided:
+    """Return what a command makes happen to an account."""
+    if isinstance(command, OpenAccount) and not command.player:
+        raise InvalidInput("an account needs a player's id")
+    return {cage_stream(command.player): decide_account(account, command)}
+
+
+def decide_at_table(
+    table: str, game: Game | None, tended: Tended, command: Any, account: Account | None, who: str
+) -> Decided:
+    """Return what a command makes happen at a table, and to the account it moves money to or from.
+
+    `who` is the account that asks: the house deals at automatic tables, and people at others.
+    """
+    stream = table_stream(table)
+    if game is None:
+        raise _refuse("floor/no-table", table=table)
+    if isinstance(command, ResolveInterruption):
+        return {stream: _resolved(game, tended, command)}
+    if tended.interrupted:
+        clause = _clause(game)
+        raise _refuse("floor/interrupted", *clause, round=tended.interrupted)
+    if tended.dealt_by_house and who != HOUSE and isinstance(command, DEALT):
+        raise _refuse("floor/dealt-by-house", step=type(command).__name__)
+    decided: Decided = {stream: decide_table(game, tended.table, command)}
+    if account is not None:
+        decided[cage_stream(command.player)] = _transferred(table, tended, command, account, who)
+    return decided
+
+
+def _transferred(
+    table: str, tended: Tended, command: Any, account: Account, who: str
+) -> tuple[AnyStreamEvent, ...]:
+    kind = SendToTable if isinstance(command, asked.BuyIn) else ReceiveFromTable
+    move = kind(
+        by=who,
+        player=command.player,
+        table=table,
+        currency=tended.table.currency,
+        amount=command.amount,
+    )
+    return decide_account(account, move)
+
+
+def establish(table: str, game: Game, tended: Tended, command: EstablishTable) -> Decided:
+    """Return the setting up of a table for a game."""
+    need_role(command.by, SUPERVISORS)
+    if tended.table.open:
+        raise _refuse("floor/table-open", table=table)
+    event = happened.TableEstablished(
+        table=table,
+        game=game.id,
+        game_hash=game.hash,
+        dealt_by_house=command.dealt_by_house,
+        by=command.by.id,
+    )
+    return {table_stream(table): (event,)}
+
+
+def unknown_game(error: UnknownName | InvalidInput) -> Refusal:
+    """Return the refusal to set a table up for a game that there is not."""
+    return _refuse("floor/unknown-game", problem=str(error))
+
+
+# --- interruptions ------------------------------------------------------------------------------
+
+
+def _resolved(
+    game: Game, tended: Tended, command: ResolveInterruption
+) -> tuple[AnyStreamEvent, ...]:
+    """Let the rulebook decide, by the dice that are known, how an interrupted round ends."""
+    if not tended.interrupted:
+        raise _refuse("floor/not-interrupted")
+    clause = _clause(game)
+    need_role(command.by, STAFF, clause)
+    second = need_second(command.by, command.confirmed_by, SUPERVISORS, clause)
+    decided = after_interruption(game, tended, command)
+    resolved = happened.InterruptionResolved(
+        round=tended.interrupted, known=command.known, by=command.by, confirmed_by=second
+    )
+    return (resolved, *decided, notice(tended, decided))
+
+
+def after_interruption(
+    game: Game, tended: Tended, command: ResolveInterruption
+) -> tuple[AnyStreamEvent, ...]:
+    """Return what the rulebook makes of an interruption; where it is silent, of dice not known."""
+    if "interruption" in game.facts.irregularities:
+        report = asked.Report(
+            by=command.by,
+            irregularity="interruption",
+            known=command.known,
+            approved_by=command.confirmed_by,
+        )
+        return decide_table(game, tended.table, report)
+    current = tended.table.current
+    if current.called or len(command.known) == 3:
+        return ()
+    reason = "the round was interrupted and its dice are not known"
+    return decide_table(game, tended.table, asked.AbandonRound(by=command.by, reason=reason))
+
+
+def notice(tended: Tended, decided: tuple[AnyStreamEvent, ...]) -> happened.PlayersNotified:
+    """Return the notice to everyone who has chips at risk."""
+    void = any(type(each).__name__ == "RoundVoided" for each in decided)
+    players = [player for player, seat in tended.table.seats.items() if seat.at_risk]
+    return happened.PlayersNotified(
+        round=tended.table.rounds, players=players, outcome="void" if void else "goes on"
+    )
+
+
+def _clause(game: Game) -> tuple[str, ...]:
+    rule = game.facts.irregularities.get("interruption")
+    if rule is None:
+        return ()
+    return (rule.clause,) if isinstance(rule.clause, str) else tuple(rule.clause)
+
+
+def _refuse(code: str, *clause: str, **facts: Any) -> Refusal:
+    return Refusal(code, TEXTS[code], clause, facts)

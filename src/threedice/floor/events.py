@@ -1,0 +1,96 @@
+"""What happens to a table beyond its rules: who runs it, its sealed dice, its interruptions.
+
+These stand in the table's stream beside the events of `table`, which know nothing of them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from threedice.cage.events import AnyCageEvent
+from threedice.table.commands import Actor
+from threedice.table.events import AnyEvent
+
+
+class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How long an automatic dealer leaves for what."""
+
+    betting_seconds: float = 20.0
+    closing_seconds: float = 2.0
+    showing_seconds: float = 6.0
+
+
+class FloorEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+    """Something that has happened on the floor."""
+
+
+class TableEstablished(FloorEvent, frozen=True, kw_only=True):
+    """A table was set up for a game, to be dealt by people or, with a timing, by the house."""
+
+    table: str
+    game: str
+    game_hash: str
+    dealt_by_house: Timing | None
+    by: str
+
+
+class SeedCommitted(FloorEvent, frozen=True, kw_only=True):
+    """The house holds a seed with this hash for the dice of a round."""
+
+    round: int
+    commitment: str
+
+
+class SeedRevealed(FloorEvent, frozen=True, kw_only=True):
+    """The seed of a round, from which anybody can work out its dice."""
+
+    round: int
+    seed: str
+
+
+class SeedLost(FloorEvent, frozen=True, kw_only=True):
+    """The seed of a round is gone with the server that held it; the round is void."""
+
+    round: int
+
+
+class TableInterrupted(FloorEvent, frozen=True, kw_only=True):
+    """The house was away in the middle of a round; its people say what the dice show."""
+
+    round: int
+
+
+class InterruptionResolved(FloorEvent, frozen=True, kw_only=True):
+    """The dealer stated which dice are known, a supervisor confirmed it."""
+
+    round: int
+    known: list[int]
+    by: Actor
+    confirmed_by: Actor
+
+
+class PlayersNotified(FloorEvent, frozen=True, kw_only=True):
+    """Everyone with chips at risk is told what became of an interrupted round."""
+
+    round: int
+    players: list[str]
+    outcome: Literal["void", "goes on"]
+
+
+class WritingReleased(FloorEvent, frozen=True, kw_only=True):
+    """A person has looked at a store that failed, and lets the house write again."""
+
+    cause: str
+    reason: str
+    by: str
+
+
+AnyFloorEvent = (
+    TableEstablished | SeedCommitted | SeedRevealed | SeedLost | TableInterrupted
+    | InterruptionResolved | PlayersNotified | WritingReleased
+)  # fmt: skip
+
+TableStreamEvent = AnyEvent | AnyFloorEvent
+AnyStreamEvent = AnyEvent | AnyFloorEvent | AnyCageEvent

@@ -1,0 +1,199 @@
+"""The streams that a server has in memory: loaded once, written by one writer, mended on conflict.
+
+Everything here happens on one event loop, so that nothing need be locked; reading the store is done
+by other threads, writing it by the writer's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from threedice.errors import OperatingFailure
+from threedice.floor.encoding import decode
+from threedice.floor.events import TableEstablished
+from threedice.floor.folds import Tended
+from threedice.floor.games import Games
+from threedice.floor.running import Running, kept, load
+from threedice.log.entry import cause_of
+from threedice.log.store import Accepted, Proposal
+from threedice.log.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from threedice.floor.deciding import Decided
+    from threedice.floor.events import AnyStreamEvent
+    from threedice.log.entry import Entry
+    from threedice.log.store import Append, Store
+    from threedice.log.writer import Result
+
+KEEP_EVERY = 5_000
+"""After how many entries the state of a stream is kept anew."""
+
+
+class Asked:
+    """A command on its way to the disk, and the streams it was decided on."""
+
+    __slots__ = ("appends", "done", "events", "generations", "streams")
+
+    def __init__(self, done: asyncio.Future[Result]) -> None:
+        self.done = done
+        self.streams: list[Running[Any]] = []
+        self.generations: list[int] = []
+        self.appends: list[Append] = []
+        self.events: list[Sequence[AnyStreamEvent]] = []
+
+
+class Streams:
+    """The streams of a store as one server knows them."""
+
+    def __init__(
+        self, store: Store, *, state: Path | None, now: Callable[[], int], most_waiting: int
+    ) -> None:
+        self.store, self.now = store, now
+        self.games = Games(store)
+        self.written: Callable[[Asked], None] = _nothing
+        self._loop = asyncio.get_running_loop()
+        self._running: dict[str, Running[Any]] = {}
+        self._loading: dict[str, asyncio.Task[Running[Any]]] = {}
+        self._keeping: set[asyncio.Task[None]] = set()
+        self.writer: Writer[Asked] = Writer(
+            store, deliver=self._deliver, state=state, most=most_waiting
+        )
+
+    # --- reading --------------------------------------------------------------------------------
+
+    async def ready(self, names: Sequence[str]) -> list[Running[Any]]:
+        """Return streams on which can be decided now."""
+        streams = [self._running.get(name) or await self._load(name) for name in names]
+        while any(each.broken for each in streams):
+            for running in streams:
+                if running.broken:
+                    await self._mend(running)
+        return streams
+
+    def changed(self, stream: str, version: int) -> None:
+        """Take a hint that another server has written to a stream."""
+        running = self._running.get(stream)
+        if running and version > running.head.version:
+            running.broken = True
+
+    async def _load(self, name: str) -> Running[Any]:
+        """Return a stream, loading it once for all who ask."""
+        if name not in self._loading:
+            loading = self._loop.create_task(asyncio.to_thread(self._read, name))
+            self._loading[name] = loading
+            loading.add_done_callback(lambda _: self._loading.pop(name, None))
+        running = await asyncio.shield(self._loading[name])
+        return self._running.setdefault(name, running)
+
+    def _read(self, name: str) -> Running[Any]:
+        running = load(self.store, name)
+        if isinstance(running.durable, Tended) and running.durable.game_hash:
+            self.games.pinned(running.durable.game_hash)
+        return running
+
+    async def _mend(self, running: Running[Any]) -> None:
+        """Take in what others have written and start over from there; once for all who wait."""
+        if running.mending is None:
+            running.mending = self._loop.create_task(self._mended(running))
+        await asyncio.shield(running.mending)
+
+    async def _mended(self, running: Running[Any]) -> None:
+        try:
+            after = running.durable_head.version
+            running.catch_up(await asyncio.to_thread(self._news, running.name, after))
+            running.start_over()
+        finally:
+            running.mending = None
+
+    def _news(self, name: str, after: int) -> list[Entry]:
+        entries = list(self.store.scan(name, after))
+        for entry in entries:
+            if entry.kind == TableEstablished.__name__:
+                event = decode(entry)
+                if isinstance(event, TableEstablished):
+                    self.games.pinned(event.game_hash)
+        return entries
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def propose(
+        self,
+        decided: Decided,
+        streams: list[Running[Any]],
+        account: str,
+        key: str,
+        command_hash: bytes,
+        games: dict[str, bytes],
+    ) -> Asked:
+        """Take what was decided into memory and hand it to the writer."""
+        asked = Asked(self._loop.create_future())
+        at, cause = self.now(), cause_of(account, key, command_hash)
+        for running in streams:
+            events = decided[running.name]
+            asked.streams.append(running)
+            asked.generations.append(running.generation)
+            asked.appends.append(running.append(events, at, cause))
+            asked.events.append(events)
+        proposal = Proposal(account, key, command_hash, tuple(asked.appends), games)
+        try:
+            self.writer.submit(proposal, asked)
+        except OperatingFailure:
+            for running in streams:
+                running.broken = True
+            raise
+        return asked
+
+    def _deliver(self, batch: list[tuple[Asked, Result]]) -> None:
+        self._loop.call_soon_threadsafe(self._delivered, batch)
+
+    def _delivered(self, batch: list[tuple[Asked, Result]]) -> None:
+        """Take a batch's results: what is durable now, and what has to be decided again."""
+        for asked, result in batch:
+            if isinstance(result, Accepted):
+                for running, append, events in zip(
+                    asked.streams, asked.appends, asked.events, strict=True
+                ):
+                    running.written(append, events)
+                    if running.durable_head.version - running.kept_version >= KEEP_EVERY:
+                        self._keep(running)
+                self.written(asked)
+            else:
+                for running, generation in zip(asked.streams, asked.generations, strict=True):
+                    running.broken = running.broken or running.generation == generation
+            if not asked.done.done():
+                asked.done.set_result(result)
+
+    def _keep(self, running: Running[Any]) -> None:
+        """Keep the state of a stream in the store, while play goes on."""
+        snapshot = kept(running)
+
+        async def save() -> None:
+            await asyncio.to_thread(self.store.save_snapshot, snapshot)
+
+        task = self._loop.create_task(save())
+        self._keeping.add(task)
+        task.add_done_callback(self._keeping.discard)
+
+    def start_over(self, store: Store) -> None:
+        """Forget what is in memory and go on with a store that works again."""
+        self.store = self.games.store = store
+        self._running.clear()
+        self.writer.release(store)
+
+    async def close(self) -> None:
+        """Write what is waiting, keep every state, and stop; the store stays open."""
+        await asyncio.to_thread(self.writer.close)
+        await asyncio.sleep(0)  # what the writer delivered last
+        while self._keeping:
+            await asyncio.gather(*self._keeping)
+        for running in self._running.values() if not self.writer.halted else ():
+            if running.durable_head.version > running.kept_version:
+                await asyncio.to_thread(self.store.save_snapshot, kept(running))
+
+
+def _nothing(_: Asked) -> None:
+    """Nobody listens."""
