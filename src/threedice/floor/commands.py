@@ -30,6 +30,14 @@ class ResolveInterruption(FloorCommand, frozen=True, kw_only=True):
     known: list[int] = []
 
 
-AnyTableCommand = AnyCommand | EstablishTable | ResolveInterruption
+class InterruptTable(FloorCommand, frozen=True, kw_only=True):
+    """Mark a table of people's as interrupted in the middle of a round; the house does it."""
+
+
+class RecoverRound(FloorCommand, frozen=True, kw_only=True):
+    """Resolve a round that another server of the house was dealing; the house does it."""
+
+
+AnyTableCommand = AnyCommand | EstablishTable | ResolveInterruption | InterruptTable | RecoverRound
 AnyAccountCommand = OpenAccount | Deposit | Withdraw
 AnyFloorCommand = AnyTableCommand | AnyAccountCommand

@@ -18,6 +18,8 @@ from threedice.floor.commands import (
     AnyAccountCommand,
     AnyFloorCommand,
     EstablishTable,
+    InterruptTable,
+    RecoverRound,
     ResolveInterruption,
 )
 from threedice.floor.folds import cage_stream, table_stream
@@ -34,12 +36,16 @@ if TYPE_CHECKING:
 HOUSE: Final = "house"
 """The account in whose name the house itself deals; people never have it."""
 
+HOUSE_DEALER: Final = asked.Actor(id=HOUSE, role="dealer")
+
 TEXTS: Final[dict[str, str]] = {
     "floor/no-table": "there is no table {table}; set it up first",
     "floor/table-open": "table {table} is open; close it before it is set up anew",
     "floor/unknown-game": "{problem}",
     "floor/interrupted": "round {round} was interrupted; state first which dice are known",
     "floor/not-interrupted": "no round of this table was interrupted",
+    "floor/house-only": "only the house itself does this, when it comes back",
+    "floor/nothing-to-recover": "no round of this table waits to be recovered",
     "floor/dealt-by-house": "this table is dealt by the house; nobody else does {step}",
 }
 
@@ -82,6 +88,8 @@ def decide_at_table(
     stream = table_stream(table)
     if game is None:
         raise _refuse("floor/no-table", table=table)
+    if isinstance(command, InterruptTable | RecoverRound):
+        return {stream: _come_back(game, tended, command, who)}
     if isinstance(command, ResolveInterruption):
         return {stream: _resolved(game, tended, command)}
     if tended.interrupted:
@@ -174,6 +182,42 @@ def notice(tended: Tended, decided: tuple[AnyStreamEvent, ...]) -> happened.Play
     return happened.PlayersNotified(
         round=tended.table.rounds, players=players, outcome="void" if void else "goes on"
     )
+
+
+# --- coming back --------------------------------------------------------------------------------
+
+
+def _come_back(
+    game: Game, tended: Tended, command: InterruptTable | RecoverRound, who: str
+) -> tuple[AnyStreamEvent, ...]:
+    """Return what the house makes of a round that it finds unfinished."""
+    if who != HOUSE:
+        raise _refuse("floor/house-only")
+    staffed = tended.dealt_by_house is None
+    if (
+        tended.table.round is None
+        or tended.interrupted
+        or staffed is isinstance(command, RecoverRound)
+    ):
+        raise _refuse("floor/nothing-to-recover")
+    number = tended.table.round.number
+    if staffed:
+        return (happened.TableInterrupted(round=number),)
+    if tended.table.round.called:
+        decided = _go_on(game, tended)
+        return (*decided, notice(tended, decided))
+    decided = decide_table(
+        game, tended.table, asked.AbandonRound(by=HOUSE_DEALER, reason="the dice are lost")
+    )
+    return (happened.SeedLost(round=number), *decided, notice(tended, decided))
+
+
+def _go_on(game: Game, tended: Tended) -> tuple[AnyStreamEvent, ...]:
+    """Return what the rulebook says of an interruption once the dice have been called."""
+    if "interruption" not in game.facts.irregularities or tended.table.current.nets:
+        return ()
+    report = asked.Report(by=HOUSE_DEALER, irregularity="interruption")
+    return decide_table(game, tended.table, report)
 
 
 def _clause(game: Game) -> tuple[str, ...]:

@@ -18,7 +18,17 @@ from threedice.floor import events as happened
 from threedice.floor.events import AnyStreamEvent, FloorEvent, Timing
 from threedice.table import TableState
 from threedice.table import evolve as evolve_table
-from threedice.table.events import AnyEvent, BettingClosed, BettingOpened
+from threedice.table.events import (
+    AnyEvent,
+    BettingClosed,
+    BettingOpened,
+    DiceChosen,
+    DiceOffered,
+    ResultCalled,
+    RoundVoided,
+    TableOpened,
+    WinnersPaid,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +53,7 @@ class Tended:
     interrupted: int = 0
     seeds_lost: int = 0
     betting_since: int = 0
+    stepped_at: int = 0
     closed_version: int = 0
 
 
@@ -92,11 +103,20 @@ def cage_stream(player: str) -> str:
 HOUSE_STREAM: Final = "house"
 
 
+_STEPS = (
+    TableOpened, DiceOffered, DiceChosen, BettingOpened, BettingClosed, ResultCalled,
+    WinnersPaid, RoundVoided,
+)  # fmt: skip
+"""Events after which an automatic dealer leaves people some time."""
+
+
 def _evolve_tended(tended: Tended, event: AnyStreamEvent, at: int, version: int) -> None:
     if isinstance(event, FloorEvent):
         _evolve_floor(tended, event)
         return
     evolve_table(tended.table, cast("AnyEvent", event))
+    if isinstance(event, _STEPS):
+        tended.stepped_at = at
     if isinstance(event, BettingOpened):
         tended.betting_since = at
     elif isinstance(event, BettingClosed):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from threedice.floor.events import AnyStreamEvent
     from threedice.log.entry import Entry
     from threedice.log.store import Append, Store
-    from threedice.log.writer import Result
+    from threedice.log.writer import Publication, Result
 
 KEEP_EVERY = 5_000
 """After how many entries the state of a stream is kept anew."""
@@ -55,12 +55,17 @@ class Streams:
         self.store, self.now = store, now
         self.games = Games(store)
         self.written: Callable[[Asked], None] = _nothing
+        self.publish: Publication = _nothing
         self._loop = asyncio.get_running_loop()
         self._running: dict[str, Running[Any]] = {}
         self._loading: dict[str, asyncio.Task[Running[Any]]] = {}
         self._keeping: set[asyncio.Task[None]] = set()
         self.writer: Writer[Asked] = Writer(
-            store, deliver=self._deliver, state=state, most=most_waiting
+            store,
+            deliver=self._deliver,
+            publish=self.publish,
+            state=state,
+            most=most_waiting,
         )
 
     # --- reading --------------------------------------------------------------------------------
@@ -78,6 +83,11 @@ class Streams:
         """Take a hint that another server has written to a stream."""
         running = self._running.get(stream)
         if running and version > running.head.version:
+            running.broken = True
+
+    def look_again(self) -> None:
+        """Take a hint that other servers may have written to any stream."""
+        for running in self._running.values():
             running.broken = True
 
     async def _load(self, name: str) -> Running[Any]:
@@ -195,5 +205,5 @@ class Streams:
                 await asyncio.to_thread(self.store.save_snapshot, kept(running))
 
 
-def _nothing(_: Asked) -> None:
+def _nothing(_: object) -> None:
     """Nobody listens."""

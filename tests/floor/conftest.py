@@ -1,0 +1,10 @@
+"""Tests of the floor run on asyncio's event loop."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

@@ -1,0 +1,137 @@
+"""A house to try things in: a clock that is moved by hand, people, and a table."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from threedice import load
+from threedice.cases.phrases import commands_of
+from threedice.cases.script import Scene, plain_limits
+from threedice.floor.commands import EstablishTable
+from threedice.floor.events import Timing
+from threedice.table import commands as asked
+from threedice.table.commands import Actor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from threedice.floor import Answer, Floor
+    from threedice.floor.commands import AnyFloorCommand
+    from threedice.floor.folds import Tended
+    from threedice.floor.house import House
+    from threedice.floor.streams import Asked
+
+SUPERVISOR = Actor(id="supervisor", role="supervisor")
+DEALER = Actor(id="dealer", role="dealer")
+QUICK = Timing(betting_seconds=20, closing_seconds=2, showing_seconds=5)
+
+
+class HandClock:
+    """A clock that stands still until it is moved, and wakes whoever waited so long."""
+
+    def __init__(self) -> None:
+        self.time = 1_800_000_000_000_000
+        self._waiting: list[tuple[int, asyncio.Event]] = []
+
+    def now(self) -> int:
+        self.time += 1
+        return self.time
+
+    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
+        self._waiting.append((self.time + int(seconds * 1e6), wake))
+        await wake.wait()
+
+    def move(self, seconds: float) -> None:
+        """Let time pass."""
+        self.time += int(seconds * 1e6)
+        due = [wake for until, wake in self._waiting if until <= self.time]
+        self._waiting = [each for each in self._waiting if each[0] > self.time]
+        for wake in due:
+            wake.set()
+
+
+def player(name: str) -> Actor:
+    return Actor(id=name, role="player")
+
+
+class People:
+    """Everybody who asks something of a floor, each command under a key of its own."""
+
+    _keys = count(1)
+
+    def __init__(self, floor: Floor, table: str = "1") -> None:
+        self.floor, self.table = floor, table
+
+    async def ask(self, command: AnyFloorCommand, key: str = "", account: str = "") -> Answer:
+        by: Any = getattr(command, "by", None)
+        who = account or getattr(by, "id", by) or "somebody"
+        key = key or f"k{next(self._keys)}"
+        return await self.floor.handle(command, table=self.table, account=who, key=key)
+
+    async def open(
+        self,
+        game: str = "sg-rws-tai-sai-v6/a",
+        *,
+        timing: Timing | None = None,
+        stacks: dict[str, int] | None = None,
+        float_amount: int = 1_000_000,
+    ) -> None:
+        """Set a table up, open it, check it, and have players buy in."""
+        await self.ask(EstablishTable(by=SUPERVISOR, game=game, dealt_by_house=timing))
+        loaded = load(game)
+        await self.ask(
+            asked.OpenTable(
+                by=SUPERVISOR,
+                table=self.table,
+                currency="SGD",
+                mode="record",
+                chips=[5, 25, 100],
+                float_amount=float_amount,
+                limits=plain_limits(loaded, 5, 10_000, 10_000),
+            )
+        )
+        for check in loaded.facts.opening:
+            await self.ask(asked.PassCheck(by=SUPERVISOR, check=check))
+        for name, amount in (stacks or {"ann": 1000, "bob": 1000}).items():
+            await self.ask(asked.BuyIn(by=player(name), player=name, amount=amount, age_years=30))
+
+    async def play(self, *lines: str) -> None:
+        """Play lines of a case."""
+        for line in lines:
+            tended = await self.floor.tended(self.table)
+            game = self.floor.game(tended)
+            assert game is not None
+            for command in commands_of(line, Scene(game, tended.table)):
+                await self.ask(command)
+
+    async def bet(self, name: str, amount: int, box: str, key: str = "") -> Answer:
+        command = asked.PlaceBet(by=player(name), player=name, box=box, amount=amount)
+        return await self.ask(command, key)
+
+    async def stack(self, name: str) -> int:
+        seat = (await self.floor.tended(self.table)).table.seats.get(name)
+        return seat.stack if seat else 0
+
+
+class Watch:
+    """Lets a test wait until a table has come to something, without asking again and again."""
+
+    def __init__(self, house: House) -> None:
+        self._house, self._news = house, asyncio.Event()
+        written = house.floor.streams.written
+
+        def hear(asked: Asked) -> None:
+            written(asked)
+            self._news.set()
+
+        house.floor.streams.written = hear
+
+    async def until(self, table: str, holds: Callable[[Tended], bool]) -> Tended:
+        """Return a table as soon as something holds of it."""
+        async with asyncio.timeout(60):
+            while not holds(tended := await self._house.floor.tended(table)):
+                await self._news.wait()
+                self._news.clear()
+        return tended

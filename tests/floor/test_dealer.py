@@ -1,0 +1,200 @@
+"""Tables that the house deals: timers, sealed dice, and what becomes of a lost seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.floor.setting import QUICK, HandClock, People, Watch
+from threedice.errors import Refusal
+from threedice.floor.encoding import decode
+from threedice.floor.events import PlayersNotified, SeedCommitted, SeedLost, SeedRevealed
+from threedice.floor.house import House
+from threedice.floor.sealing import commitment, drawn
+from threedice.log.memory import MemoryStore
+from threedice.table.events import BettingClosed, ResultCalled, RoundVoided
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threedice.floor.events import AnyStreamEvent
+
+pytestmark = pytest.mark.anyio
+
+GAMES = [
+    "sg-rws-tai-sai-v6/a",
+    "sg-rws-tai-sai-open-cover-v5/c",
+    "nz-tai-sai-2008/1",
+    "macau-sic-bo/main",
+    "crown-and-anchor/main",
+]
+
+
+def events(store: MemoryStore) -> list[AnyStreamEvent]:
+    return [decode(entry) for entry in store.scan("table/1")]
+
+
+@pytest.mark.parametrize("game", GAMES)
+async def test_a_round_is_dealt_to_its_end_by_the_clock(game: str, tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = People(house.floor), Watch(house)
+        await people.open(game, timing=QUICK)
+        for _ in range(3):
+            before = (await house.floor.tended("1")).table.rounds
+            clock.move(QUICK.closing_seconds)
+            tended = await watch.until(
+                "1",
+                lambda t, n=before: (
+                    t.table.rounds == n + 1
+                    and t.betting_since > 0
+                    and t.table.round is not None
+                    and "open-betting" in t.table.round.done
+                ),
+            )
+            box = next(iter(house.floor.game(tended).boxes))  # type: ignore[union-attr]
+            await people.bet("ann", 100, box)
+            clock.move(QUICK.betting_seconds)
+            await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+            clock.move(QUICK.closing_seconds)
+            await watch.until("1", lambda t: t.table.current.result is not None)
+            clock.move(QUICK.showing_seconds)
+            await watch.until("1", lambda t: t.table.round is None)
+        assert len((await house.floor.tended("1")).table.settled) == 3
+    check_dice(store)
+
+
+def check_dice(store: MemoryStore) -> None:
+    """Every result follows from the seed that was committed to before, and from every bet."""
+    entries = list(store.scan("table/1"))
+    sealed, head, seed = "", b"", b""
+    results = 0
+    for entry in entries:
+        match decode(entry):
+            case SeedCommitted() as event:
+                sealed = event.commitment
+            case BettingClosed():
+                head = entry.hash
+            case SeedRevealed() as event:
+                seed = bytes.fromhex(event.seed)
+                assert commitment(seed) == sealed
+            case ResultCalled() as event:
+                assert event.dice == drawn(seed, head)
+                results += 1
+            case _:
+                pass
+    assert results
+
+
+async def begun(house: House, clock: HandClock, game: str = GAMES[0]) -> tuple[People, Watch]:
+    """Return a table dealt by the house, with betting open and Ann's hundred on the first box."""
+    people, watch = People(house.floor), Watch(house)
+    await people.open(game, timing=QUICK)
+    clock.move(QUICK.closing_seconds)
+    tended = await watch.until(
+        "1", lambda t: t.table.round is not None and "open-betting" in t.table.round.done
+    )
+    game_now = house.floor.game(tended)
+    assert game_now is not None
+    await people.bet("ann", 100, next(iter(game_now.boxes)))
+    return people, watch
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("closed", [False, True])
+async def test_a_round_whose_seed_is_lost_is_void_and_counted(
+    game: str, closed: bool, tmp_path: Path
+) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        _, watch = await begun(house, clock, game)
+        if closed:
+            clock.move(QUICK.betting_seconds)
+            await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        tended = await Watch(house).until("1", lambda t: t.seeds_lost == 1)
+        assert tended.table.seats["ann"].stack == 1000
+
+    happened = events(store)
+    lost = next(i for i, event in enumerate(happened) if isinstance(event, SeedLost))
+    assert isinstance(happened[lost + 1], RoundVoided)
+    notices = [each for each in happened[lost:] if isinstance(each, PlayersNotified)]
+    assert notices[0] == PlayersNotified(round=1, players=["ann"], outcome="void")
+
+
+@pytest.mark.parametrize("game", GAMES)
+async def test_a_round_whose_dice_were_called_is_concluded(game: str, tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        _, watch = await begun(house, clock, game)
+        clock.move(QUICK.betting_seconds)
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+        clock.move(QUICK.closing_seconds)
+        await watch.until("1", lambda t: t.table.current.called is not None)
+    called = next(each for each in events(store) if isinstance(each, ResultCalled))
+
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        watch = Watch(house)
+        clock.move(QUICK.showing_seconds)
+        tended = await watch.until("1", lambda t: t.table.round is None)
+        assert list(tended.table.settled) == [1]
+        assert tended.seeds_lost == 0
+
+    assert [each.dice for each in events(store) if isinstance(each, ResultCalled)] == [called.dice]
+    notices = [each for each in events(store) if isinstance(each, PlayersNotified)]
+    assert notices == [PlayersNotified(round=1, players=["ann"], outcome="goes on")]
+
+
+async def test_only_one_server_deals_a_table_and_another_takes_over_when_its_lease_ends(
+    tmp_path: Path,
+) -> None:
+    store, clock = MemoryStore(), HandClock()
+    one = House("memory:", store=store, state=tmp_path / "one", clock=clock)
+    async with one as first:
+        people, watch = await begun(first, clock)
+        async with House("memory:", store=store, state=tmp_path / "two", clock=clock) as second:
+            del people
+            clock.move(QUICK.betting_seconds)
+            await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+            clock.move(QUICK.closing_seconds)
+            await watch.until("1", lambda t: t.table.current.called is not None)
+            clock.move(QUICK.showing_seconds)
+            await watch.until("1", lambda t: t.table.round is None)
+            assert (await second.floor.tended("1")).seeds_lost == 0
+    check_dice(store)
+
+
+async def test_people_do_not_deal_at_a_table_of_the_house(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, _ = await begun(house, clock)
+
+        with pytest.raises(Refusal) as refused:
+            await people.play("close betting")
+
+        assert refused.value.code == "floor/dealt-by-house"
+
+
+async def test_a_float_too_short_to_pay_waits_for_a_fill(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = People(house.floor), Watch(house)
+        await people.open("crown-and-anchor/main", timing=QUICK, float_amount=2000)
+        clock.move(QUICK.closing_seconds)
+        await watch.until("1", lambda t: t.table.round is not None)
+        tended = await house.floor.tended("1")
+        game = house.floor.game(tended)
+        assert game is not None
+        for box in game.boxes:
+            await people.bet("ann", 100, box)
+        clock.move(QUICK.betting_seconds)
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+        clock.move(QUICK.closing_seconds)
+        await watch.until("1", lambda t: t.table.current.called is not None)
+        clock.move(QUICK.showing_seconds)
+
+        tended = await watch.until("1", lambda t: t.table.round is None)
+
+        assert list(tended.table.settled) == [1]

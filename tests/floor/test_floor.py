@@ -1,0 +1,264 @@
+"""Commands that come in, and answers that hold."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.floor.setting import SUPERVISOR, People, player
+from threedice.cage.commands import Deposit, OpenAccount, Withdraw
+from threedice.errors import InvalidInput, KeyReused, QueueFull, Refusal
+from threedice.floor import Floor
+from threedice.floor.commands import EstablishTable
+from threedice.log.memory import MemoryStore
+from threedice.table import commands as asked
+from threedice.table.events import BetPlaced
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_accepted_command_is_in_the_log_when_it_is_answered() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+
+        answer = await people.bet("ann", 50, "big")
+
+        (entry,) = store.read("table/1", answer.version("table/1") - 1)
+        assert answer.entries == (entry,)
+        assert isinstance(answer.events[0], BetPlaced)
+
+
+async def test_a_refused_command_leaves_no_trace_and_is_decided_anew() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        before = store.heads()
+        with pytest.raises(Refusal):
+            await people.bet("ann", 50, "big", key="mine")
+        assert store.heads() == before
+        assert store.answer("ann", "mine") is None
+
+        await people.play("open betting")
+
+        assert (await people.bet("ann", 50, "big", key="mine")).events
+
+
+async def test_the_same_key_and_command_get_the_same_answer_again() -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        first = await people.bet("ann", 50, "big", key="mine")
+
+        again = await people.bet("ann", 50, "big", key="mine")
+
+        assert again == first
+        assert await people.stack("ann") == 950
+
+
+async def test_so_do_they_after_the_house_was_closed_and_though_betting_is() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        first = await people.bet("ann", 50, "big", key="mine")
+        await people.play("close betting")
+    async with Floor(store) as floor:
+        people = People(floor)
+
+        assert await people.bet("ann", 50, "big", key="mine") == first
+        assert await floor.answer("ann", "mine") == first
+        assert await floor.answer("ann", "other") is None
+        assert await people.stack("ann") == 950
+
+
+async def test_so_do_they_where_they_would_be_accepted_a_second_time() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        first = await people.bet("ann", 50, "big", key="mine")
+    async with Floor(store) as floor:
+        people = People(floor)
+
+        again, other = await asyncio.gather(
+            people.bet("ann", 50, "big", key="mine"), people.bet("bob", 100, "big")
+        )
+
+        assert again == first
+        assert other.version("table/1") == first.version("table/1") + 1
+        assert (await people.stack("ann"), await people.stack("bob")) == (950, 900)
+
+
+async def test_the_same_key_asked_twice_at_once_is_one_command() -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+
+        answers = await asyncio.gather(
+            *(people.bet("ann", 50, "big", key="mine") for _ in range(5))
+        )
+
+        assert len({answer.entries for answer in answers}) == 1
+        assert await people.stack("ann") == 950
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_the_same_key_for_another_command_is_refused(restart: bool) -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        await people.bet("ann", 50, "big", key="mine")
+        if not restart:
+            with pytest.raises(KeyReused, match="mine"):
+                await people.bet("ann", 55, "big", key="mine")
+            return
+    async with Floor(store) as floor:
+        people = People(floor)
+        with pytest.raises(KeyReused, match="mine"):
+            await people.bet("ann", 55, "big", key="mine")
+        assert (await people.bet("bob", 50, "big", key="mine")).events  # keys are each account's
+
+
+async def test_what_nobody_asks_in_his_own_name_is_refused() -> None:
+    async with Floor(MemoryStore()) as floor:
+        with pytest.raises(InvalidInput, match="a key of its own"):
+            await floor.handle(
+                OpenAccount(by="x", player="ann", currency="SGD"), account="", key=""
+            )
+
+
+async def test_two_floors_on_one_store_lose_nothing_and_double_nothing() -> None:
+    store = MemoryStore()
+    async with Floor(store) as one, Floor(store) as other:
+        people, others = People(one), People(other)
+        await people.open()
+        await people.play("open betting")
+
+        await asyncio.gather(
+            *(people.bet("ann", 5, "big") for _ in range(40)),
+            *(others.bet("bob", 5, "small") for _ in range(40)),
+        )
+
+        await others.play("close betting")
+        with pytest.raises(Refusal, match="closed"):
+            await people.bet("ann", 5, "big")
+        for each in (people, others):
+            assert (await each.stack("ann"), await each.stack("bob")) == (800, 800)
+        head = store.head("table/1")
+        assert [entry.version for entry in store.scan("table/1")] == list(
+            range(1, head.version + 1)
+        )
+
+
+async def test_a_full_queue_is_told_at_once_and_harms_nothing() -> None:
+    async with Floor(MemoryStore(), most_waiting=5) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+
+        answers = await asyncio.gather(
+            *(people.bet("ann", 5, "big") for _ in range(100)), return_exceptions=True
+        )
+
+        full = [answer for answer in answers if isinstance(answer, QueueFull)]
+        assert full
+        assert await people.stack("ann") == 1000 - 5 * (100 - len(full))
+
+
+# --- the cage -----------------------------------------------------------------------------------
+
+
+async def test_money_goes_from_an_account_to_a_table_and_back_in_one_append() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.ask(Deposit(by="cashier", player="cat", amount=1000))
+
+        await people.ask(asked.BuyIn(by=player("cat"), player="cat", amount=600, source="account"))
+        await people.ask(asked.CashOut(by=player("cat"), player="cat", amount=100, to="account"))
+
+        assert (await floor.account("cat")).balance == 500
+        assert await people.stack("cat") == 500
+        assert store.head("cage/cat").version == 4
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (
+            asked.BuyIn(by=player("cat"), player="cat", amount=1005, source="account"),
+            "cage/balance",
+        ),
+        (
+            asked.BuyIn(by=player("dan"), player="dan", amount=5, source="account"),
+            "cage/no-account",
+        ),
+        (asked.CashOut(by=player("ann"), player="ann", amount=5, to="account"), "cage/no-account"),
+        (asked.BuyIn(by=player("cat"), player="cat", amount=3, source="account"), "chips/amount"),
+        (Withdraw(by="cashier", player="cat", amount=1001), "cage/balance"),
+        (Deposit(by="cashier", player="cat", amount=0), "cage/amount"),
+        (OpenAccount(by="cashier", player="cat", currency="SGD"), "cage/account-open"),
+        (asked.BuyIn(by=player("eve"), player="eve", amount=5, source="account"), "cage/currency"),
+    ],
+)
+async def test_a_transfer_happens_on_both_sides_or_on_neither(command: object, code: str) -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        for name, currency in (("cat", "SGD"), ("eve", "NZD")):
+            await people.ask(OpenAccount(by="cashier", player=name, currency=currency))
+            await people.ask(Deposit(by="cashier", player=name, amount=1000))
+        before = store.heads()
+
+        with pytest.raises(Refusal) as refused:
+            await people.ask(command)  # type: ignore[arg-type]
+
+        assert refused.value.code == code
+        assert store.heads() == before
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+async def test_a_table_that_was_not_set_up_is_refused() -> None:
+    async with Floor(MemoryStore()) as floor:
+        with pytest.raises(Refusal) as refused:
+            await People(floor, "9").bet("ann", 5, "big")
+        assert refused.value.code == "floor/no-table"
+
+
+@pytest.mark.parametrize(
+    ("game", "code"),
+    [("nonsense", "floor/unknown-game"), ("sg-rws-tai-sai-v6/z", "floor/unknown-game")],
+)
+async def test_a_table_for_a_game_that_there_is_not_is_refused(game: str, code: str) -> None:
+    async with Floor(MemoryStore()) as floor:
+        with pytest.raises(Refusal) as refused:
+            await People(floor).ask(EstablishTable(by=SUPERVISOR, game=game))
+        assert refused.value.code == code
+
+
+async def test_an_open_table_is_not_set_up_anew() -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        with pytest.raises(Refusal) as refused:
+            await people.open("triple-dice/mat")
+        assert refused.value.code == "floor/table-open"
+        await people.play("close the table")
+        await people.open("triple-dice/mat")
+        assert (await floor.tended("1")).game == "triple-dice/mat"

@@ -1,0 +1,156 @@
+"""A house that went away in the middle of a round, cut between every two events of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.floor.setting import DEALER, SUPERVISOR, People
+from tests.oracle import brute_force as oracle
+from threedice.errors import Refusal
+from threedice.floor import Floor
+from threedice.floor.commands import ResolveInterruption
+from threedice.floor.recovery import interrupt_tables
+from threedice.log.entry import EMPTY, Record, cause_of, extend
+from threedice.log.memory import MemoryStore
+from threedice.log.store import Append, Proposal
+from threedice.rulebook import load
+from threedice.table.commands import Actor
+
+if TYPE_CHECKING:
+    from threedice.log.entry import Entry
+
+pytestmark = pytest.mark.anyio
+
+ROUNDS = {
+    "sg-rws-tai-sai-v6/a": [
+        "open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 6 3",
+    ],
+    "sg-rws-tai-sai-open-cover-v5/c": ["open betting", "ann bets 100 on big", "dice 6 6 3"],
+    "nz-tai-sai-2008/1": ["open betting", "ann bets 100 on big", "dice 6 6 3"],
+    "triple-dice/mat": [
+        "offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+        "ann bets 50 on shooter", "bob bets 50 on red", "dice crown heart diamond",
+    ],
+    "macau-sic-bo/main": ["open betting", "ann bets 100 on big", "dice 6 6 3"],
+    "crown-and-anchor/main": [
+        "open betting", "ann bets 100 on single:crown", "dice crown heart diamond",
+    ],
+}  # fmt: skip
+
+
+async def log_of(game: str) -> tuple[list[Entry], dict[str, bytes]]:
+    """Return the entries of a table on which one round was played, and its game."""
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open(game)
+        box = ROUNDS[game]
+        await people.play(*box)
+    return list(store.scan("table/1")), store.games()
+
+
+def cut(entries: list[Entry], games: dict[str, bytes], after: int) -> MemoryStore:
+    """Return a store that holds the log up to a version."""
+    store = MemoryStore()
+    head = EMPTY
+    for entry in entries[:after]:
+        key, digest = str(entry.version), bytes(32)
+        record = Record(entry.kind, entry.schema, entry.data)
+        cause = cause_of("log", key, digest)
+        fresh, next_head = extend(head, entry.stream, entry.at, cause, [record])
+        append = Append(entry.stream, head, fresh)
+        store.write([Proposal("log", key, digest, (append,), games)])
+        head = next_head
+    return store
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.4", "sg-rws-tai-sai-v6 5.12", "nz-tai-sai-2008 7.3")
+@pytest.mark.parametrize("known", [[], [6, 6], [6, 6, 3]])
+@pytest.mark.parametrize("game", ROUNDS)
+async def test_cut_between_any_two_events_the_rulebook_decides(game: str, known: list[int]) -> None:
+    entries, games = await log_of(game)
+    first = next(entry.version for entry in entries if entry.kind == "RoundStarted")
+    outcomes = set()
+    for after in range(first, len(entries)):
+        store = cut(entries, games, after)
+        async with Floor(store) as floor:
+            outcomes.add(await come_back(floor, game, known))
+    assert "void" in outcomes
+    assert "goes on" in outcomes
+
+
+async def come_back(floor: Floor, game: str, known: list[int]) -> str:
+    """Have a cut-off round resolved by its people, and check that it is as the rulebook says."""
+    people = People(floor)
+    before = await floor.tended("1")
+    current = before.table.current
+    called, done = current.called, set(current.done)
+    staked = {name: seat.stack + seat.at_risk for name, seat in before.table.seats.items()}
+    assert await interrupt_tables(floor) == ["1"]
+    assert await interrupt_tables(floor) == []
+    with pytest.raises(Refusal, match="interrupted"):
+        await people.bet("ann", 5, "big")
+    dice_lie = bool({"tumble", "throw"} & done)
+    stated = known if dice_lie and not called else []
+    command = ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=stated)
+    answer = await people.ask(command)
+    kinds = [entry.kind for entry in answer.entries]
+    assert kinds[0] == "InterruptionResolved"
+    assert kinds[-1] == "PlayersNotified"
+    after = await floor.tended("1")
+    assert not after.interrupted
+    if expected(game, called, stated, done) == "void":
+        assert after.table.round is None
+        money = {name: seat.stack + seat.at_risk for name, seat in after.table.seats.items()}
+        assert money == staked
+        return "void"
+    assert after.table.round is not None
+    return "goes on"
+
+
+def expected(game: str, called: object, stated: list[int], done: set[str]) -> str:
+    """Say by the documents whether an interrupted round goes on."""
+    if called:
+        return "goes on"
+    if stated and "close-betting" not in done:
+        return "void"
+    if not stated:
+        under_cover = game.startswith("nz") and "tumble" in done and "uncover" not in done
+        return "goes on" if under_cover else "void"
+    if game == "crown-and-anchor/main":
+        return "goes on" if len(stated) == 3 else "void"
+    won, lost = oracle.conclusive(game, tuple(stated), load(game).readings)
+    return "goes on" if won or lost else "void"
+
+
+async def test_one_person_alone_does_not_resolve_an_interruption() -> None:
+    entries, games = await log_of("sg-rws-tai-sai-v6/a")
+    first = next(entry.version for entry in entries if entry.kind == "BettingClosed")
+    async with Floor(cut(entries, games, first)) as floor:
+        await interrupt_tables(floor)
+        people = People(floor)
+        alone = Actor(id=DEALER.id, role="supervisor")
+        for second in (alone, Actor(id="ann", role="player")):
+            with pytest.raises(Refusal):
+                await people.ask(ResolveInterruption(by=DEALER, confirmed_by=second))
+        with pytest.raises(Refusal):
+            await people.ask(
+                ResolveInterruption(by=Actor(id="ann", role="player"), confirmed_by=SUPERVISOR)
+            )
+
+
+async def test_between_rounds_nothing_is_interrupted_and_a_shooters_series_goes_on() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open("triple-dice/mat")
+        await people.play(*ROUNDS["triple-dice/mat"])
+    async with Floor(store) as floor:
+        assert await interrupt_tables(floor) == []
+        people = People(floor)
+        await people.play("open betting", "dice crown heart diamond")
+        shooter = (await floor.tended("1")).table.shooter
+        assert shooter is not None
+        assert shooter.throws == 2
