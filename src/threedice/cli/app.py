@@ -21,6 +21,20 @@ rulebooks = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(rulebooks, name="rulebooks")
+log = typer.Typer(
+    help="Prove, tell, export and rebuild the log of a house.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(log, name="log")
+keys = typer.Typer(
+    help="Export or replace the key that signs a house's checkpoints.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(keys, name="keys")
 
 GameName = Annotated[
     str,
@@ -35,6 +49,25 @@ Readings = Annotated[
     list[str] | None,
     typer.Option(
         "--reading", metavar="NAME=VALUE", help="Read an open question this way; may be repeated."
+    ),
+]
+Database = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        help="sqlite:///PATH or postgresql://...; the user's own house without it.",
+        envvar="THREEDICE_DATABASE",
+    ),
+]
+TableName = Annotated[str, typer.Argument(metavar="TABLE", help="The id of a table.")]
+PublicKeys = Annotated[
+    Path | None,
+    typer.Option(
+        "--keys",
+        metavar="FILE",
+        help="Public keys to trust, from `threedice keys export`; those kept with the database "
+        "without it.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -194,3 +227,136 @@ def cases(
     from threedice.cli import cases as command
 
     raise typer.Exit(command.run(files or [], tell, as_json))
+
+
+@log.command("verify")
+def verify_log(
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="CHECKPOINTS", help="A file of checkpoints kept outside."),
+    ] = None,
+    public_keys: PublicKeys = None,
+    database: Database = "",
+    as_json: Json = False,
+) -> None:
+    """Prove that nothing in the log was changed, and that everything kept beside it follows.
+
+    Chains, answers, games, checkpoints, snapshots, books and balances. The exit code is 1 where
+    something is not as it was written.
+    """
+    from threedice.cli import log as command
+
+    raise typer.Exit(command.verify(database, against, public_keys, as_json))
+
+
+@log.command("replay")
+def replay_log(
+    table: TableName,
+    to: Annotated[
+        int | None, typer.Option(metavar="VERSION", help="Stop after this version.")
+    ] = None,
+    database: Database = "",
+) -> None:
+    """Tell what happened at a table, as a playthrough."""
+    from threedice.cli import log as command
+
+    command.replay(database, table, to)
+
+
+@log.command("export")
+def export_log(
+    table: TableName,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="CSV with a heading.")] = False,
+    database: Database = "",
+) -> None:
+    """Write the entries of a table to standard output, exactly as they are stored."""
+    from threedice.cli import log as command
+
+    if jsonl and csv:
+        raise typer.BadParameter("choose --jsonl or --csv")
+    command.export(database, table, csv)
+
+
+@log.command("explain")
+def explain_log(
+    table: TableName,
+    number: Annotated[int, typer.Argument(metavar="ROUND", help="The number of the round.")],
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="The id of the player.")],
+    database: Database = "",
+) -> None:
+    """Explain why a player's bets in a round were paid what they were paid."""
+    from threedice.cli import log as command
+
+    command.explain_bets(database, table, number, player)
+
+
+@log.command("rebuild")
+def rebuild_log(database: Database = "") -> None:
+    """Make snapshots and books again from the log."""
+    from threedice.cli import log as command
+
+    command.rebuild_folds(database)
+
+
+@app.command("verify-dice")
+def verify_dice(
+    table: TableName,
+    number: Annotated[
+        int | None, typer.Option("--round", metavar="N", help="Only this round.")
+    ] = None,
+    database: Database = "",
+) -> None:
+    """Check the dice of a table that the house deals, from the log alone."""
+    from threedice.cli import log as command
+
+    raise typer.Exit(command.verify_dice(database, table, number))
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that is not there yet.")],
+    without_people: Annotated[
+        bool, typer.Option("--without-people", help="Leave names and birth dates out.")
+    ] = False,
+    database: Database = "",
+) -> None:
+    """Copy a house into one file, while it goes on playing."""
+    from threedice.cli import backup as command
+
+    command.make(database, file, without_people)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="CHECKPOINTS", help="A file of checkpoints kept outside."),
+    ] = None,
+    public_keys: PublicKeys = None,
+    database: Database = "",
+) -> None:
+    """Put a backup into an empty database, if it is whole and its heads match a checkpoint."""
+    from threedice.cli import backup as command
+
+    command.put_back(database, file, against, public_keys)
+
+
+@keys.command("export")
+def export_keys(
+    pem: Annotated[bool, typer.Option("--pem", help="The key in use, as PEM.")] = False,
+    database: Database = "",
+) -> None:
+    """Print the public keys of a house, with which anybody can check its checkpoints."""
+    from threedice.cli import backup as command
+
+    command.export_keys(database, pem)
+
+
+@keys.command("rotate")
+def rotate_keys(database: Database = "") -> None:
+    """Sign with a new key from now on; the old one vouches for it."""
+    from threedice.cli import backup as command
+
+    command.rotate_keys(database)

@@ -6,6 +6,6 @@
 
 from threedice.ledger.accounting import Accounts, account
 from threedice.ledger.balances import Balances
-from threedice.ledger.postings import Posting, postings
+from threedice.ledger.postings import Posting, cage_postings, postings
 
-__all__ = ["Accounts", "Balances", "Posting", "account", "postings"]
+__all__ = ["Accounts", "Balances", "Posting", "account", "cage_postings", "postings"]

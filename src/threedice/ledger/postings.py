@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from threedice.cage.events import Deposited, Withdrawn
 from threedice.table import events as happened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from threedice.cage.events import AnyCageEvent
     from threedice.table.events import AnyEvent
 
 
@@ -29,6 +31,20 @@ class Posting(NamedTuple):
 def postings(event: AnyEvent) -> list[Posting]:
     """Return what an event moves; nothing moves by nothing."""
     return [each for each in _postings(event) if each.amount]
+
+
+def cage_postings(event: AnyCageEvent) -> list[Posting]:
+    """Return what an event of a player's account moves.
+
+    A transfer to or from a table is posted by the table's event in the same append.
+    """
+    match event:
+        case Deposited():
+            return [Posting("outside", cage(event.player), event.amount)]
+        case Withdrawn():
+            return [Posting(cage(event.player), "outside", event.amount)]
+        case _:
+            return []
 
 
 def _postings(event: AnyEvent) -> Iterator[Posting]:

@@ -1,0 +1,224 @@
+"""`threedice log`: the log of a house, proved, told, written out and made again."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from threedice.cli.output import print_json, print_line
+from threedice.errors import InvalidInput, UnknownName
+from threedice.floor.auditing import audit
+from threedice.floor.bookkeeping import rebuild
+from threedice.floor.encoding import decode
+from threedice.floor.events import FloorEvent
+from threedice.floor.fairness import check_dice
+from threedice.floor.folds import table_stream
+from threedice.floor.games import Games
+from threedice.floor.prose import tell_stream
+from threedice.log.checkpoints import read_checkpoints
+from threedice.log.keys import import_json, public_keys
+from threedice.log.opening import default_url, exists, open_store, state_directory
+from threedice.table import BetRef, explain
+from threedice.table.events import BetPlaced, RoundStarted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from threedice.log.entry import Entry
+    from threedice.log.findings import Report
+    from threedice.log.keys import PublicKey
+    from threedice.log.store import Store
+    from threedice.table.events import AnyEvent
+
+
+@contextmanager
+def reading(url: str) -> Iterator[Store]:
+    """Open a database that is there."""
+    url = url or default_url()
+    if not exists(url):
+        raise InvalidInput(f"there is no database at {url}; name one with --database")
+    with closing(open_store(url)) as store:
+        yield store
+
+
+def keys_of(url: str, file: Path | None) -> dict[str, PublicKey]:
+    """Return the keys to trust: those of a file, or those kept with the database."""
+    if file is None:
+        return public_keys(state_directory(url or default_url()))
+    try:
+        return import_json(file.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
+
+
+def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
+    """Prove a house's log, and all that is kept beside it; return the exit code."""
+    known = read_checkpoints(against) if against else []
+    with reading(url) as store, progress("verified") as advance:
+        report = audit(store, public_keys=keys_of(url, keys), against=known, progress=advance)
+    if as_json:
+        print_json(
+            {
+                "sound": report.is_sound,
+                "streams": report.streams,
+                "entries": report.entries,
+                "answers": report.answers,
+                "games": report.games,
+                "checkpoints": report.checkpoints,
+                "findings": [{"where": each.where, "what": each.what} for each in report.findings],
+            }
+        )
+    else:
+        _print_report(report)
+    return 0 if report.is_sound else 1
+
+
+def _print_report(report: Report) -> None:
+    for finding in report.findings:
+        print_line(str(finding))
+    seen = (
+        f"{report.entries} entries in {report.streams} streams, {report.answers} answers, "
+        f"{report.games} games, {report.checkpoints} checkpoints"
+    )
+    count = len(report.findings)
+    verdict = "all as it was written" if not count else f"{count} findings"
+    print_line(f"{seen}: {verdict}")
+    if not report.checkpoints:
+        print_line("there is no checkpoint, so a tail that was cut off cannot be seen")
+
+
+def replay(url: str, table: str, to: int | None) -> None:
+    """Tell what happened at a table, as a playthrough."""
+    with reading(url) as store:
+        entries = (entry for entry in _entries(store, table) if to is None or entry.version <= to)
+        for line in tell_stream(map(decode, entries), Games(store).pinned):
+            print_line(line)
+
+
+def export(url: str, table: str, as_csv: bool) -> None:
+    """Write the entries of a table out, as they are stored."""
+    with reading(url) as store:
+        if as_csv:
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(["version", "at", "kind", "schema", "data", "cause", "hash"])
+            for entry in _entries(store, table):
+                writer.writerow(_cells(entry))
+            return
+        for entry in _entries(store, table):
+            names = ("version", "at", "kind", "schema", "data", "cause", "hash")
+            row = dict(zip(names, _cells(entry), strict=True))
+            row["data"] = msgspec.Raw(entry.data)
+            print_line(msgspec.json.encode(row).decode())
+
+
+def _cells(entry: Entry) -> list[object]:
+    return [
+        entry.version,
+        entry.at,
+        entry.kind,
+        entry.schema,
+        entry.data.decode(),
+        entry.cause.hex(),
+        entry.hash.hex(),
+    ]
+
+
+def explain_bets(url: str, table: str, number: int, player: str) -> None:
+    """Explain every bet of a player in a round."""
+    with reading(url) as store:
+        events = [
+            cast("AnyEvent", event)
+            for event in map(decode, _entries(store, table))
+            if not isinstance(event, FloorEvent)
+        ]
+        game_hash = next(
+            (
+                event.game_hash
+                for event in events
+                if isinstance(event, RoundStarted) and event.round == number
+            ),
+            "",
+        )
+        if not game_hash:
+            raise InvalidInput(f"there was no round {number} at table {table}")
+        game = Games(store).pinned(game_hash)
+    spots = dict.fromkeys(
+        event.spot for event in events if isinstance(event, BetPlaced) and event.player == player
+    )
+    told = False
+    for spot in spots:
+        try:
+            lines = explain(game, events, BetRef(number, player, spot))
+        except InvalidInput:
+            continue
+        told = True
+        print_line(f"{spot}:")
+        for line in lines:
+            print_line(f"  {line}")
+    if not told:
+        raise InvalidInput(f"{player} had no bet at table {table} in round {number}")
+
+
+def rebuild_folds(url: str) -> None:
+    """Make everything that follows from the log again."""
+    with reading(url) as store:
+        count = 0
+
+        def done(_stream: str) -> None:
+            nonlocal count
+            count += 1
+
+        rebuild(store, done)
+    print_line(f"{count} streams made again")
+
+
+def verify_dice(url: str, table: str, number: int | None) -> int:
+    """Check the dice of a table that the house deals, from the log alone."""
+    bad = checked = 0
+    with reading(url) as store:
+        for each in check_dice(_entries(store, table)):
+            if number is not None and each.round != number:
+                continue
+            checked += 1
+            bad += bool(each.problem) and each.dice is not None
+            dice = " ".join(map(str, each.dice)) if each.dice else "none"
+            print_line(f"round {each.round}: {dice}: {each.problem or 'fair'}")
+    if not checked:
+        which = f"round {number}" if number is not None else "no round"
+        raise InvalidInput(f"{which} of table {table} was dealt by the house")
+    return 1 if bad else 0
+
+
+def _entries(store: Store, table: str) -> Iterator[Entry]:
+    """Yield the entries of a table, which must have some."""
+    stream = table_stream(table)
+    if not store.head(stream).version:
+        known = [each.removeprefix("table/") for each in store.streams() if "table/" in each]
+        raise UnknownName("table", table, known)
+    return store.scan(stream)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how far long work has come, where somebody is looking."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
