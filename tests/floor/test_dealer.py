@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.floor.events import AnyStreamEvent
+    from threedice.floor.folds import Tended
 
 pytestmark = pytest.mark.anyio
 
@@ -31,6 +33,12 @@ GAMES = [
 ]
 
 
+def is_open(number: int, tended: Tended) -> bool:
+    """Tell whether bets may be placed in a round."""
+    current = tended.table.round
+    return current is not None and current.number == number and "open-betting" in current.done
+
+
 def events(store: MemoryStore) -> list[AnyStreamEvent]:
     return [decode(entry) for entry in store.scan("table/1")]
 
@@ -41,20 +49,13 @@ async def test_a_round_is_dealt_to_its_end_by_the_clock(game: str, tmp_path: Pat
     async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
         people, watch = People(house.floor), Watch(house)
         await people.open(game, timing=QUICK)
-        for _ in range(3):
-            before = (await house.floor.tended("1")).table.rounds
+        for number in range(1, 4):
             clock.move(QUICK.closing_seconds)
-            tended = await watch.until(
-                "1",
-                lambda t, n=before: (
-                    t.table.rounds == n + 1
-                    and t.betting_since > 0
-                    and t.table.round is not None
-                    and "open-betting" in t.table.round.done
-                ),
-            )
-            box = next(iter(house.floor.game(tended).boxes))  # type: ignore[union-attr]
-            await people.bet("ann", 100, box)
+            await watch.until("1", partial(is_open, number))
+            tended = await house.floor.tended("1")
+            game_now = house.floor.game(tended)
+            assert game_now is not None
+            await people.bet("ann", 100, next(iter(game_now.boxes)))
             clock.move(QUICK.betting_seconds)
             await watch.until("1", lambda t: "close-betting" in t.table.current.done)
             clock.move(QUICK.closing_seconds)
@@ -92,9 +93,7 @@ async def begun(house: House, clock: HandClock, game: str = GAMES[0]) -> tuple[P
     people, watch = People(house.floor), Watch(house)
     await people.open(game, timing=QUICK)
     clock.move(QUICK.closing_seconds)
-    tended = await watch.until(
-        "1", lambda t: t.table.round is not None and "open-betting" in t.table.round.done
-    )
+    tended = await watch.until("1", partial(is_open, 1))
     game_now = house.floor.game(tended)
     assert game_now is not None
     await people.bet("ann", 100, next(iter(game_now.boxes)))

@@ -86,7 +86,7 @@ async def come_back(floor: Floor, game: str, known: list[int]) -> str:
     people = People(floor)
     before = await floor.tended("1")
     current = before.table.current
-    called, done = current.called, set(current.done)
+    called, done = current.called, {str(step) for step in current.done}
     staked = {name: seat.stack + seat.at_risk for name, seat in before.table.seats.items()}
     assert await interrupt_tables(floor) == ["1"]
     assert await interrupt_tables(floor) == []

@@ -48,6 +48,10 @@ def audit(
     return replace(report, findings=tuple(dict.fromkeys(findings)))
 
 
+_CANNOT = (ThreediceError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
+"""What folding raises over entries that nobody could have caused."""
+
+
 class Auditor:
     """Folds the entries of a store again, stream by stream, and compares."""
 
@@ -72,7 +76,7 @@ class Auditor:
             self._stream.take(entry)
         except Tampered:
             raise
-        except (ThreediceError, KeyError, ValueError, TypeError, AttributeError) as error:
+        except _CANNOT as error:
             problem = f"cannot follow from what is before it: {error}"
             raise Tampered(f"{entry.stream} version {entry.version}", problem) from None
 

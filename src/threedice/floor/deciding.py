@@ -62,6 +62,8 @@ Decided = dict[str, tuple["AnyStreamEvent", ...]]
 
 def streams_of(table: str, command: AnyFloorCommand) -> tuple[str, ...]:
     """Return the streams that a command may append to."""
+    if isinstance(command, asked.PlaceBet):  # by far the commonest
+        return (table_stream(table),)
     match command:
         case OpenAccount() | Deposit() | Withdraw():
             return (cage_stream(command.player),)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from threedice.cage.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import (
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from threedice.floor.events import AnyStreamEvent
     from threedice.floor.folds import Tended
     from threedice.floor.running import Running
+    from threedice.floor.streams import Asked
     from threedice.log.entry import Entry
     from threedice.log.store import Answer as Kept
     from threedice.log.store import Store
@@ -55,8 +54,7 @@ REMEMBERED = 50_000
 """How many of the last commands are answered again without asking the store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What an accepted command has made happen, durably."""
 
     entries: tuple[Entry, ...]
@@ -67,8 +65,7 @@ class Answer:
         return max(each.version for each in self.entries if each.stream == stream)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     """A command as it is asked: of which table, in whose name, under which key."""
 
     command: AnyFloorCommand
@@ -93,8 +90,8 @@ class Floor:
     ) -> None:
         self.streams = Streams(store, state=state, now=now, most_waiting=most_waiting)
         self._open_again = open_again
-        self._asked: dict[tuple[str, str], tuple[bytes, asyncio.Future[Answer]]] = {}
-        self._answered: OrderedDict[tuple[str, str], tuple[bytes, Answer]] = OrderedDict()
+        self._asked: dict[tuple[str, str], _Waiting] = {}
+        self._answered = _Remembered(REMEMBERED)
 
     @property
     def store(self) -> Store:
@@ -122,24 +119,22 @@ class Floor:
         command_hash = sha256(encode_command(table, command)).digest()
         whose = (account, key)
         if again := self._asked.get(whose):
-            _need_same(again[0], command_hash, key)
-            return await asyncio.shield(again[1])
+            _need_same(again.command_hash, command_hash, key)
+            return await again.heard()
         if known := self._answered.get(whose):
             _need_same(known[0], command_hash, key)
             return known[1]
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._asked[whose] = (command_hash, answer)
+        order = Order(command, table, account, key, command_hash, before)
+        self._asked[whose] = waiting = _Waiting(command_hash)
         try:
-            found = await self._accepted(Order(command, table, account, key, command_hash, before))
+            found = await self._accepted(order)
         except BaseException as failure:
-            if not answer.cancelled():
-                answer.set_exception(failure)
-                answer.exception()  # for those who asked the same meanwhile; there may be none
+            waiting.fail(failure)
             raise
         finally:
             del self._asked[whose]
-        answer.set_result(found)
-        self._remember(whose, command_hash, found)
+        waiting.tell(found)
+        self._answered.remember(whose, (command_hash, found))
         return found
 
     async def answer(self, account: str, key: str) -> Answer | None:
@@ -213,7 +208,7 @@ class Floor:
         names = deciding.streams_of(order.table, order.command)
         away = 0
         for _ in range(TRIES):
-            streams = await self.streams.ready(names)
+            streams = self.streams.at_hand(names) or await self.streams.ready(names)
             try:
                 decided, games = self._decide(order, streams)
             except Refusal:
@@ -227,8 +222,7 @@ class Floor:
             )
             result = await asked.done
             if isinstance(result, Accepted):
-                entries = tuple(entry for each in asked.appends for entry in each.entries)
-                return Answer(entries, tuple(event for each in asked.events for event in each))
+                return _answer(asked)
             if isinstance(result, Known):
                 return await self._again(result.answer, order.command_hash)
             away += isinstance(result, StoreAway)
@@ -291,10 +285,59 @@ class Floor:
         entries = tuple(await asyncio.to_thread(read))
         return Answer(entries, tuple(map(decode, entries)))
 
-    def _remember(self, whose: tuple[str, str], command_hash: bytes, answer: Answer) -> None:
-        self._answered[whose] = (command_hash, answer)
-        if len(self._answered) > REMEMBERED:
-            self._answered.popitem(last=False)
+
+class _Waiting:
+    """Those who asked the same while it was on its way; mostly there are none."""
+
+    __slots__ = ("_answer", "command_hash")
+
+    def __init__(self, command_hash: bytes) -> None:
+        self.command_hash = command_hash
+        self._answer: asyncio.Future[Answer] | None = None
+
+    async def heard(self) -> Answer:
+        """Return the answer that the first who asked gets."""
+        if self._answer is None:
+            self._answer = asyncio.get_running_loop().create_future()
+        return await asyncio.shield(self._answer)
+
+    def tell(self, answer: Answer) -> None:
+        """Give everybody the answer."""
+        if self._answer and not self._answer.done():
+            self._answer.set_result(answer)
+
+    def fail(self, failure: BaseException) -> None:
+        """Give everybody the same failure."""
+        if self._answer and not self._answer.done():
+            self._answer.set_exception(failure)
+            self._answer.exception()  # they may all have gone
+
+
+class _Remembered:
+    """The last answers that were given, the oldest forgotten by and by."""
+
+    def __init__(self, most: int) -> None:
+        self._half = most // 2
+        self._newer: dict[tuple[str, str], tuple[bytes, Answer]] = {}
+        self._older: dict[tuple[str, str], tuple[bytes, Answer]] = {}
+
+    def get(self, whose: tuple[str, str]) -> tuple[bytes, Answer] | None:
+        """Return an answer that is remembered."""
+        return self._newer.get(whose) or self._older.get(whose)
+
+    def remember(self, whose: tuple[str, str], answer: tuple[bytes, Answer]) -> None:
+        """Remember an answer."""
+        self._newer[whose] = answer
+        if len(self._newer) > self._half:
+            self._newer, self._older = {}, self._newer
+
+
+def _answer(asked: Asked) -> Answer:
+    """Return what was written of a command."""
+    if len(asked.appends) == 1:
+        return Answer(asked.appends[0].entries, tuple(asked.events[0]))
+    entries = tuple(entry for each in asked.appends for entry in each.entries)
+    return Answer(entries, tuple(event for each in asked.events for event in each))
 
 
 def _need_same(known: bytes, asked: bytes, key: str) -> None:

@@ -70,6 +70,17 @@ class Streams:
 
     # --- reading --------------------------------------------------------------------------------
 
+    def at_hand(self, names: Sequence[str]) -> list[Running[Any]] | None:
+        """Return streams on which can be decided without waiting, or nothing."""
+        running = self._running
+        streams = []
+        for name in names:
+            each = running.get(name)
+            if each is None or each.broken:
+                return None
+            streams.append(each)
+        return streams
+
     async def ready(self, names: Sequence[str]) -> list[Running[Any]]:
         """Return streams on which can be decided now."""
         streams = [self._running.get(name) or await self._load(name) for name in names]
@@ -164,10 +175,8 @@ class Streams:
         """Take a batch's results: what is durable now, and what has to be decided again."""
         for asked, result in batch:
             if isinstance(result, Accepted):
-                for running, append, events in zip(
-                    asked.streams, asked.appends, asked.events, strict=True
-                ):
-                    running.written(append, events)
+                for i, running in enumerate(asked.streams):
+                    running.written(asked.appends[i], asked.events[i])
                     if running.durable_head.version - running.kept_version >= KEEP_EVERY:
                         self._keep(running)
                 self.written(asked)

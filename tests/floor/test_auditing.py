@@ -1,0 +1,183 @@
+"""The audit finds what was changed, in the log or beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from tests.floor.setting import SUPERVISOR, People, player
+from tests.floor.test_books import ROUND, keep
+from threedice.cage.commands import Deposit, OpenAccount
+from threedice.floor import Floor
+from threedice.floor.auditing import audit
+from threedice.floor.encoding import encode
+from threedice.floor.projections import VIEW
+from threedice.log.checkpoints import Notary
+from threedice.log.entry import Head, cause_of, extend
+from threedice.log.keys import open_keys
+from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Append, Line, Proposal
+from threedice.table import commands as asked
+from threedice.table.events import BetPlaced, FloatFilled, WinnersPaid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from threedice.floor.events import AnyStreamEvent
+    from threedice.log.findings import Report
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "house.sqlite")
+    yield store
+    store.close()
+
+
+async def play(store: SqliteStore, tmp_path: Path) -> None:
+    """Play some rounds with everything that is kept beside the log."""
+    async with Floor(store, state=tmp_path / "state") as floor:
+        people = People(floor)
+        await people.open()
+        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.ask(Deposit(by="cashier", player="cat", amount=500))
+        await people.ask(asked.BuyIn(by=player("cat"), player="cat", amount=300, source="account"))
+        await people.play(*ROUND, *ROUND, "open betting", "cat bets 50 on big")
+        keep(store, floor)
+    Notary(store, open_keys(tmp_path / "state"), tmp_path / "state").make(1)
+
+
+def findings(store: SqliteStore, tmp_path: Path) -> list[str]:
+    return [str(each) for each in report(store, tmp_path).findings]
+
+
+def report(store: SqliteStore, tmp_path: Path) -> Report:
+    return audit(store, public_keys=open_keys(tmp_path / "state").public)
+
+
+def append(store: SqliteStore, stream: str, event: AnyStreamEvent) -> None:
+    """Append, with a good chain, what no command could have caused."""
+    head, digest = store.head(stream), bytes(32)
+    key = f"forged {head.version}"
+    entries, _ = extend(head, stream, 2**50, cause_of("x", key, digest), [encode(event)])
+    store.write([Proposal("x", key, digest, (Append(stream, head, entries),))])
+
+
+async def test_a_house_that_nobody_changed_is_sound(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+
+    found = report(store, tmp_path)
+
+    assert found.findings == ()
+    assert (found.streams, found.games, found.checkpoints) == (2, 1, 1)
+    assert found.entries == sum(head.version for head in store.heads().values())
+
+
+async def test_a_snapshot_that_the_entries_do_not_lead_to_is_found(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    snapshot = store.snapshot("cage/cat", "state")
+    assert snapshot is not None
+
+    store.save_snapshot(
+        msgspec.structs.replace(snapshot, data=snapshot.data.replace(b"SGD", b"NZD"))
+    )
+    assert findings(store, tmp_path) == [
+        f"snapshot of cage/cat at version {snapshot.head.version}: is not what the entries lead to"
+    ]
+    store.save_snapshot(msgspec.structs.replace(snapshot, data=b"nonsense"))
+    assert "cannot be read" in findings(store, tmp_path)[0]
+    store.save_snapshot(
+        msgspec.structs.replace(snapshot, head=Head(snapshot.head.version, bytes(32)))
+    )
+    assert "stands for another entry" in findings(store, tmp_path)[0]
+    store.save_snapshot(msgspec.structs.replace(snapshot, head=Head(99, bytes(32))))
+    assert "goes further than the stream" in findings(store, tmp_path)[0]
+    store.save_snapshot(msgspec.structs.replace(snapshot, stream="cage/nobody"))
+    assert any("there are no entries of it" in each for each in findings(store, tmp_path))
+
+
+async def test_a_snapshot_of_another_version_is_left_alone(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    snapshot = store.snapshot("cage/cat", "state")
+    assert snapshot is not None
+
+    store.save_snapshot(msgspec.structs.replace(snapshot, form="account-0", data=b"old"))
+
+    assert findings(store, tmp_path) == []
+
+
+async def test_a_line_that_was_added_is_found_where_it_stands(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    reached = store.projected(VIEW, "table/1")
+    line = Line(VIEW, "ann", "table/1", reached + 1, 0, 5, b'{"what":"won","amount":1000}')
+
+    store.project(VIEW, "table/1", reached, reached + 1, [line])
+
+    assert f"books of table/1 version {reached + 1}: line 0 does not follow" in findings(
+        store, tmp_path
+    )
+
+
+async def test_books_that_lack_lines_are_found(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+    reached = store.projected(VIEW, "table/1")
+    store.forget_folds()
+
+    store.project(VIEW, "table/1", 0, reached, [])
+
+    assert any("is missing" in each for each in findings(store, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            WinnersPaid(round=3, dice=(6, 5, 4), bets=[("big", "cat", 50, 50_000_000)]),
+            "float went below zero",
+        ),
+        (
+            BetPlaced(
+                player="cat", spot="big", area="", amount=9999, number=99, manner="self",
+                by=player("cat"),
+            ),
+            "stack/cat went below zero",
+        ),
+        (
+            BetPlaced(
+                player="nobody", spot="big", area="", amount=5, number=99, manner="self",
+                by=player("cat"),
+            ),
+            "cannot follow",
+        ),
+    ],
+)  # fmt: skip
+async def test_money_that_no_command_could_have_moved_is_found(
+    event: AnyStreamEvent, words: str, store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+
+    append(store, "table/1", event)
+
+    version = store.head("table/1").version
+    (found,) = findings(store, tmp_path)
+    assert found.startswith(f"table/1 version {version}: cannot follow from what is before it")
+    assert words in found
+
+
+async def test_an_event_in_the_wrong_place_is_found(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+
+    append(store, "cage/cat", FloatFilled(amount=5, by=SUPERVISOR))
+
+    assert len(findings(store, tmp_path)) == 1

@@ -1,0 +1,181 @@
+"""The books: results, statements, the shift, exposure; and that they follow from the log."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.floor.setting import People, player
+from tests.oracle import brute_force as oracle
+from threedice import load
+from threedice.cage.commands import Deposit, OpenAccount, Withdraw
+from threedice.dice import ROLLS
+from threedice.floor import Floor
+from threedice.floor.bookkeeping import project, rebuild
+from threedice.floor.encoding import decode
+from threedice.floor.projections import VIEW
+from threedice.floor.reports import exposure, results, shift, statement
+from threedice.ledger import account
+from threedice.log.memory import MemoryStore
+from threedice.table import commands as asked
+from threedice.table.events import Event
+
+if TYPE_CHECKING:
+    from threedice.log.store import Store
+
+pytestmark = pytest.mark.anyio
+
+ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
+
+
+async def played(*lines: str, game: str = "sg-rws-tai-sai-v6/a") -> MemoryStore:
+    """Return the store of a house in which lines of a case were played."""
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open(game)
+        await people.play(*lines)
+        keep(store, floor)
+    return store
+
+
+def keep(store: Store, floor: Floor) -> None:
+    for stream in store.streams():
+        project(store, stream, floor.streams.games.pinned)
+
+
+async def test_every_round_has_its_result_with_what_it_brought() -> None:
+    store = await played(*ROUND, *ROUND)
+
+    first, second = results(store, "1")
+
+    assert (first.said.round, first.said.dice, first.said.amount) == (1, (6, 5, 4), -50)
+    assert first.said.turnover == 150
+    edge = oracle.edge("sg-rws-tai-sai-v6/a", "big")
+    assert Fraction(*first.said.theory) == edge * 150
+    assert second.said.round == 2
+
+
+async def test_a_shift_agrees_with_the_accounting_of_its_events() -> None:
+    store = await played(
+        *ROUND, "fill 5000", "credit 1000", *ROUND,
+        "open betting", "ann bets 200 on total:9", "dealer reports dice-not-flat",
+        "dealer corrects round 1 for ann by -25 with supervisor: misread",
+        "shift-manager rules 50 for bob: spilt drink",
+        "supervisor reports dice-damaged affecting 2 with shift-manager",
+    )  # fmt: skip
+    events = [event for entry in store.scan("table/1") if isinstance(event := decode(entry), Event)]
+    accounts = account(load("sg-rws-tai-sai-v6/a"), events)
+
+    report = shift(store, "1")
+
+    assert report.win == accounts.win
+    assert report.turnover == accounts.turnover
+    assert report.theoretical_win == accounts.theoretical_win
+    assert (report.drop, report.fills, report.credits) == (2000, 5000, 1000)
+    assert (report.rounds, report.void) == (accounts.rounds, 1)
+    assert report.hold == accounts.hold
+
+
+async def test_a_shift_counts_only_its_own_time_and_undoes_what_came_before() -> None:
+    store = await played(*ROUND)
+    since = results(store, "1")[-1].at + 1
+
+    assert shift(store, "1", until=since).win == -50
+    nothing = shift(store, "1", since=since)
+    assert (nothing.win, nothing.rounds, nothing.hold) == (0, 0, None)
+
+    async with Floor(store) as floor:
+        await People(floor).play("supervisor reports dice-damaged affecting 1 with shift-manager")
+        keep(store, floor)
+    undone = shift(store, "1", since=since)
+    assert (undone.win, undone.rounds, undone.turnover) == (50, -1, -150)
+
+
+async def test_a_statement_tells_a_player_everything_and_nothing_of_others() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.ask(OpenAccount(by="cashier", player="ann", currency="SGD"))
+        await people.ask(Deposit(by="cashier", player="ann", amount=500))
+        await people.ask(asked.BuyIn(by=player("ann"), player="ann", amount=300, source="account"))
+        await people.play(*ROUND)
+        await people.ask(asked.CashOut(by=player("ann"), player="ann", amount=100, to="account"))
+        await people.ask(Withdraw(by="cashier", player="ann", amount=50))
+        keep(store, floor)
+
+    told = statement(store, "ann")
+
+    assert [(each.said.what, each.said.amount) for each in told] == [
+        ("bought in", 1000),
+        ("deposited", 500),
+        ("sent to table", -300),
+        ("bought in", 300),
+        ("won", 100),
+        ("from table", 100),
+        ("cashed out", -100),
+        ("withdrawn", -50),
+    ]
+    assert not statement(store, "ann", since=told[-1].at + 1)
+
+
+async def test_a_shooters_bet_is_in_the_books_when_it_is_decided() -> None:
+    store = await played(
+        "offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+        "ann bets 50 on shooter", "dice crown crown heart",
+        "open betting", "dice heart heart spade",
+        game="triple-dice/mat",
+    )  # fmt: skip
+
+    assert [each.said.amount for each in results(store, "1")] == [0, 50]
+    assert ("lost", -50, "shooter") in [
+        (each.said.what, each.said.amount, each.said.note) for each in statement(store, "ann")
+    ]
+
+
+async def test_the_books_are_the_same_when_they_are_made_again() -> None:
+    store = await played(*ROUND, *ROUND)
+    before = store.lines(VIEW)
+    heard: list[str] = []
+
+    rebuild(store, heard.append)
+
+    assert store.lines(VIEW) == before
+    assert heard == store.streams()
+
+
+async def test_the_books_go_on_from_where_a_round_ended_and_never_in_the_middle() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        for line in (*ROUND, *ROUND):
+            await people.play(line)
+            keep(store, floor)
+    piecemeal = store.lines(VIEW)
+
+    rebuild(store, lambda _: None)
+
+    assert store.lines(VIEW) == piecemeal
+    assert len(results(store, "1")) == 2
+
+
+async def test_exposure_is_what_each_of_the_216_rolls_would_bring() -> None:
+    game = load("sg-rws-tai-sai-v6/a")
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        assert set(exposure(game, (await floor.tended("1")).table).values()) == {0}
+        await people.play("open betting", "ann bets 100 on big", "bob bets 5 on triple:6")
+
+        nets = exposure(game, (await floor.tended("1")).table)
+
+    for roll in ROLLS:
+        expected = sum(
+            -stake * oracle.net(game.id, box, roll)
+            for box, stake in (("big", 100), ("triple:6", 5))
+        )
+        assert nets[roll] == expected

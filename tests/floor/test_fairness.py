@@ -1,0 +1,102 @@
+"""Sealed dice: drawn without bias, and checked from the log alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from threedice.floor import events as floor
+from threedice.floor.encoding import encode
+from threedice.floor.fairness import Checked, check_dice
+from threedice.floor.sealing import commitment, drawn, new_seed
+from threedice.log.entry import EMPTY, Entry, extend
+from threedice.table import events as table
+from threedice.table.commands import Actor
+from threedice.table.terms import TableLimits
+
+DEALER = Actor(id="house", role="dealer")
+SEED = bytes(range(32))
+
+
+def log(*events: object) -> list[Entry]:
+    """Return entries of a table; where dice are to be called, they are drawn by the rules."""
+    entries: list[Entry] = []
+    head, closed = EMPTY, b""
+    for event in events:
+        called = table.ResultCalled(dice=drawn(SEED, closed), call="", by=DEALER)
+        said: Any = called if event == "dice" else event
+        fresh, head = extend(head, "table/1", 0, bytes(32), [encode(said)])
+        entries += fresh
+        if isinstance(event, table.BettingClosed):
+            closed = head.hash
+    return entries
+
+
+COMMITTED = floor.SeedCommitted(round=1, commitment=commitment(SEED))
+STARTED = table.RoundStarted(round=1, game_hash="00")
+OPENED = table.BettingOpened(limits=TableLimits(families={}), by=DEALER)
+CLOSED = table.BettingClosed(by=DEALER)
+REVEALED = floor.SeedRevealed(round=1, seed=SEED.hex())
+WRONG = table.ResultCalled(dice=(1, 1, 1), call="", by=DEALER)
+
+
+def test_dice_that_follow_from_the_seed_and_the_bets_are_fair() -> None:
+    entries = log(COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice")
+    (checked,) = check_dice(entries)
+    assert checked == Checked(1, drawn(SEED, entries[3].hash))
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        ((COMMITTED, STARTED, OPENED, CLOSED, REVEALED, WRONG), "do not follow"),
+        ((STARTED, OPENED, CLOSED, REVEALED, "dice"), "no seed was committed"),
+        ((STARTED, OPENED, COMMITTED, CLOSED, REVEALED, "dice"), "after betting had opened"),
+        ((COMMITTED, STARTED, OPENED, CLOSED, "dice"), "before the seed was revealed"),
+        (
+            (
+                floor.SeedCommitted(round=1, commitment="00"),
+                STARTED,
+                OPENED,
+                CLOSED,
+                REVEALED,
+                "dice",
+            ),
+            "not the one that was committed",
+        ),
+        (
+            (COMMITTED, STARTED, OPENED, CLOSED, floor.SeedRevealed(round=1, seed="xyz"), "dice"),
+            "not the one that was committed",
+        ),
+        ((COMMITTED, STARTED, OPENED, floor.SeedLost(round=1)), "the seed is lost"),
+        ((COMMITTED, STARTED, REVEALED, "dice"), "do not follow"),
+    ],
+)
+def test_anything_else_is_not(events: tuple[object, ...], problem: str) -> None:
+    (checked,) = check_dice(log(*events))
+    assert problem in checked.problem
+
+
+def test_rounds_that_people_dealt_are_not_spoken_of() -> None:
+    assert list(check_dice(log(STARTED, OPENED, CLOSED, WRONG))) == []
+
+
+def test_faces_are_drawn_without_bias() -> None:
+    """Each face comes up a sixth of the time, within five standard deviations."""
+    rolls = 20_000
+    faces = Counter(
+        face for i in range(rolls) for face in drawn(SEED, sha256(str(i).encode()).digest())
+    )
+    expected, deviation = rolls * 3 / 6, (rolls * 3 * 5 / 36) ** 0.5
+    assert sorted(faces) == [1, 2, 3, 4, 5, 6]
+    assert all(abs(count - expected) < 5 * deviation for count in faces.values())
+
+
+def test_dice_depend_on_the_seed_and_on_every_bet() -> None:
+    heads = [sha256(str(i).encode()).digest() for i in range(200)]
+    assert len({drawn(SEED, head) for head in heads}) > 50
+    assert len({drawn(head, SEED) for head in heads}) > 50
+    assert len({new_seed() for _ in range(50)}) == 50
