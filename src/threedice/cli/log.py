@@ -189,8 +189,9 @@ def verify_dice(url: str, table: str, number: int | None) -> int:
             dice = " ".join(map(str, each.dice)) if each.dice else "none"
             print_line(f"round {each.round}: {dice}: {each.problem or 'fair'}")
     if not checked:
-        which = f"round {number}" if number is not None else "no round"
-        raise InvalidInput(f"{which} of table {table} was dealt by the house")
+        if number is None:
+            raise InvalidInput(f"no round of table {table} was dealt by the house")
+        raise InvalidInput(f"round {number} of table {table} was not dealt by the house")
     return 1 if bad else 0
 
 

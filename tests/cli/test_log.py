@@ -1,0 +1,244 @@
+"""`threedice log`, `verify-dice`, `backup`, `restore` and `keys`, on a house that has played."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+from shutil import copytree
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.floor.setting import QUICK, HandClock, People, Watch
+from threedice.floor.house import House
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A house with a table of people's and one dealt by itself."""
+    folder = tmp_path_factory.mktemp("house")
+
+    async def play() -> None:
+        clock = HandClock()
+        async with House(f"sqlite:///{folder}/house.sqlite", clock=clock) as house:
+            people, watch = People(house.floor, "one"), Watch(house)
+            await people.open()
+            await people.play(*ROUND, *ROUND)
+            await People(house.floor, "two").open("macau-sic-bo/main", timing=QUICK)
+            clock.move(QUICK.closing_seconds)
+            await watch.until("two", lambda t: t.betting_since > 0)
+            clock.move(QUICK.betting_seconds)
+            await watch.until("two", lambda t: "close-betting" in t.table.current.done)
+            clock.move(QUICK.closing_seconds)
+            await watch.until("two", lambda t: t.table.current.result is not None)
+
+    asyncio.run(play())
+    return folder
+
+
+@pytest.fixture
+def house(played: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    copytree(played, tmp_path / "house")
+    return tmp_path / "house"
+
+
+@pytest.fixture
+def log(house: Path, run: Run) -> Callable[..., object]:
+    """Run a command on the house."""
+    return lambda *words: run(*words, "--database", f"sqlite:///{house}/house.sqlite")
+
+
+def change(house: Path, sql: str) -> None:
+    with closing(sqlite3.connect(house / "house.sqlite")) as connection:
+        connection.execute(sql)
+        connection.commit()
+
+
+def test_a_house_is_proved(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    outside = str(house / "house.sqlite.state" / "checkpoints.jsonl")
+
+    plain = run("log", "verify", *database, "--against", outside)
+    as_json = run("log", "verify", *database, "--json")
+
+    assert plain.code == 0
+    assert plain.out.endswith("all as it was written\n")
+    assert as_json.json["sound"] is True
+    assert as_json.json["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("UPDATE entries SET at = 1 WHERE stream = 'table/one' AND version = 7", "one version 7"),
+        ("DELETE FROM entries WHERE stream = 'table/one' AND version = 7", "table/one"),
+        ("UPDATE lines SET data = x'7b7d' WHERE subject = 'ann'", "books of table/one"),
+        ("UPDATE snapshots SET data = x'00'", "snapshot of"),
+        ("UPDATE answers SET spans = x'5b5d' WHERE account = 'ann'", "ann"),
+        ("UPDATE games SET canonical = x'00'", "game"),
+    ],
+)  # fmt: skip
+def test_a_change_is_told_with_its_place_and_the_exit_code_is_1(
+    sql: str, words: str, house: Path, run: Run
+) -> None:
+    change(house, sql)
+
+    result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 1
+    assert words in result.out
+    assert "findings" in result.out
+
+
+def test_a_tail_that_was_cut_off_is_seen_by_the_checkpoints(house: Path, run: Run) -> None:
+    change(house, "DELETE FROM entries WHERE stream = 'table/one' AND version > 30")
+
+    result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 1
+    assert "checkpoint" in result.out
+
+
+def test_a_table_is_told_as_a_playthrough(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+
+    whole = run("log", "replay", "one", *database).out.splitlines()
+    part = run("log", "replay", "one", *database, "--to", "5").out.splitlines()
+    dealt = run("log", "replay", "two", *database).out
+
+    assert whole[0] == "Table one is set up for sg-rws-tai-sai-v6/a, dealt by people."
+    assert "  ann bets 100 on big." in whole
+    assert "  Winners paid: ann's 100 on big wins 100." in whole
+    assert part == whole[:5]
+    assert "The house commits to the dice of round 1" in dealt
+
+
+def test_the_entries_of_a_table_are_written_out_as_they_are_stored(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+
+    lines = [json.loads(line) for line in run("log", "export", "one", *database).out.splitlines()]
+    rows = list(csv.DictReader(io.StringIO(run("log", "export", "one", "--csv", *database).out)))
+
+    assert [line["version"] for line in lines] == list(range(1, len(lines) + 1))
+    assert lines[0]["data"]["type"] == lines[0]["kind"] == "TableEstablished"
+    assert [row["hash"] for row in rows] == [line["hash"] for line in lines]
+    assert [json.loads(row["data"]) for row in rows] == [line["data"] for line in lines]
+
+
+def test_why_a_player_was_paid_is_told(house: Path, run: Run) -> None:
+    out = run(
+        "log", "explain", "one", "2", "bob", "--database", f"sqlite:///{house}/house.sqlite"
+    ).out
+
+    assert out.startswith("small:\n  50 placed on small.\n")
+    assert out.endswith("50 is taken.\n")
+
+
+def test_dice_of_the_house_are_checked(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+
+    result = run("verify-dice", "two", *database)
+
+    assert result.code == 0
+    assert result.out.startswith("round 1: ")
+    assert result.out.endswith(": fair\n")
+    assert run("verify-dice", "two", "--round", "1", *database).out == result.out
+
+
+def test_what_follows_from_the_log_is_made_again(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    change(house, "DELETE FROM lines")
+    assert run("log", "verify", *database).code == 1
+
+    assert run("log", "rebuild", *database).out == "2 streams made again\n"
+
+    assert run("log", "verify", *database).code == 0
+
+
+def test_a_backup_is_put_back_elsewhere_and_proved(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    keys = ("--keys", str(house / "keys.json"))
+
+    assert "entries" in run("backup", str(house / "copy"), *database).out
+    restored = run("restore", str(house / "copy"), *keys, *elsewhere)
+
+    assert restored.out.endswith("restored and verified\n")
+    assert run("log", "verify", *keys, *elsewhere).code == 0
+    again = run("restore", str(house / "copy"), *keys, *elsewhere)
+    assert again.code == 2
+    assert run("backup", str(house / "copy"), *database).code == 2
+
+
+def test_a_backup_that_was_changed_is_not_put_back(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+    with closing(sqlite3.connect(house / "copy")) as connection:
+        connection.execute("UPDATE entries SET at = at + 1 WHERE version = 3")
+        connection.commit()
+
+    result = run(
+        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
+        "--database", f"sqlite:///{house}/again.sqlite",
+    )  # fmt: skip
+
+    assert result.code == 2
+    assert "not restored" in result.err
+
+
+def test_keys_are_exported_and_replaced(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    before = run("keys", "export", *database).json
+
+    assert run("keys", "export", "--pem", *database).out.startswith("-----BEGIN PUBLIC KEY-----")
+    rotated = run("keys", "rotate", *database)
+
+    after = run("keys", "export", *database).json
+    assert len(after) == len(before) + 1
+    assert after[0]["key_id"] in rotated.out or after[1]["key_id"] in rotated.out
+    assert run("log", "verify", *database).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["log", "replay", "nine"], "no table 'nine'; did you mean one"),
+        (["log", "export", "one", "--jsonl", "--csv"], "choose --jsonl or --csv"),
+        (["log", "explain", "one", "9", "ann"], "there was no round 9 at table one"),
+        (["log", "explain", "one", "1", "eve"], "eve had no bet at table one in round 1"),
+        (["verify-dice", "one"], "no round of table one was dealt by the house"),
+        (["verify-dice", "two", "--round", "7"], "round 7 of table two was not dealt by the house"),
+        (["log", "verify", "--against", "nothing.jsonl"], "nothing.jsonl"),
+        (["log", "verify", "--keys", "nothing.json"], "nothing.json cannot be read"),
+        (["restore", "nothing"], "nothing"),
+    ],
+)
+def test_misuse_is_told_in_a_line(words: list[str], problem: str, house: Path, run: Run) -> None:
+    result = run(*words, "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 2
+    assert problem in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_a_database_that_is_not_there_is_not_made(tmp_path: Path, run: Run) -> None:
+    result = run("log", "verify", "--database", f"sqlite:///{tmp_path}/none.sqlite")
+
+    assert result.code == 2
+    assert "name one with --database" in result.err
+    assert list(tmp_path.iterdir()) == []
