@@ -1,4 +1,4 @@
-"""Collects which test cites which clause, from the `clause` markers."""
+"""A PostgreSQL for all tests, and which test cites which clause, from the `clause` markers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,25 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+import pytest
 
-    import pytest
+from tests.log.postgres_server import PostgresServer, quick_folder, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server that is started when the first test asks for it, and thrown away in the end."""
+    with running(parent=quick_folder()) as server:
+        yield server
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Coroutines that are tests run on asyncio's event loop."""
+    return "asyncio"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,0 +1,163 @@
+"""Houses in service: several servers on one database, feeds, snapshots, people coming back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.floor.setting import QUICK, HandClock, People, Watch
+from threedice.errors import Refusal, StoreUnfit
+from threedice.floor import Floor
+from threedice.floor import streams as streams_module
+from threedice.floor.auditing import audit
+from threedice.floor.house import House
+from threedice.floor.reports import results
+from threedice.floor.running import load
+from threedice.log.keys import public_keys
+from threedice.log.memory import MemoryStore
+from threedice.log.opening import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.log.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.anyio
+
+ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/house.sqlite"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.fresh()
+
+
+async def test_a_house_closes_its_books_and_signs_them(url: str, tmp_path: Path) -> None:
+    async with House(url, state=tmp_path / "state") as house:
+        people = People(house.floor)
+        await people.open()
+        await people.play(*ROUND, *ROUND)
+        store = house.floor.store
+
+    store = open_store(url)
+    try:
+        found = audit(store, public_keys=public_keys(tmp_path / "state"))
+        assert found.findings == ()
+        assert found.checkpoints
+        assert [each.said.round for each in results(store, "1")] == [1, 2]
+    finally:
+        store.close()
+
+
+async def test_a_table_of_peoples_comes_back_interrupted(url: str, tmp_path: Path) -> None:
+    async with House(url, state=tmp_path / "state") as house:
+        people = People(house.floor)
+        await people.open()
+        await people.play(*ROUND, "open betting", "ann bets 100 on big")
+        assert house.interrupted == []
+
+    async with House(url, state=tmp_path / "state") as house:
+        assert house.interrupted == ["1"]
+        assert (await house.floor.tended("1")).interrupted == 2
+        with pytest.raises(Refusal, match="interrupted"):
+            await People(house.floor).bet("ann", 5, "big")
+
+
+async def test_a_second_server_on_sqlite_is_refused_clearly(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/house.sqlite"
+    async with House(url):
+        with pytest.raises(StoreUnfit, match="serv"):
+            async with House(url):
+                pass
+
+
+async def test_servers_on_one_postgres_share_tables_feeds_and_nothing_is_interrupted(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    async with House(url, state=tmp_path / "one") as one, House(url, state=tmp_path / "two") as two:
+        people, others = People(one.floor), People(two.floor)
+        await people.open()
+        await people.play("open betting", "ann bets 100 on big")
+        assert two.interrupted == []
+        seen: list[int] = []
+
+        async def follow() -> None:
+            async for entries in two.feed.subscribe("table/1"):
+                seen.extend(entry.version for entry in entries)
+                if "CashedOut" in [entry.kind for entry in entries]:
+                    return
+
+        following = asyncio.create_task(follow())
+        await others.bet("bob", 50, "small")
+        await asyncio.gather(
+            *(people.bet("ann", 5, "big") for _ in range(20)),
+            *(others.bet("bob", 5, "small") for _ in range(20)),
+        )
+        await people.play("dice 6 5 4", "ann leaves with 100")
+        async with asyncio.timeout(60):
+            await following
+
+        assert seen == list(range(1, len(seen) + 1))
+        assert await people.stack("bob") == await others.stack("bob") == 850
+
+
+async def test_a_server_that_starts_beside_another_interrupts_nothing(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    async with House(url, state=tmp_path / "one") as one:
+        people = People(one.floor)
+        await people.open()
+        await people.play("open betting")
+        async with House(url, state=tmp_path / "two") as two:
+            assert two.interrupted == []
+            await People(two.floor).bet("ann", 5, "big")
+
+
+async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url, clock = postgres.fresh(), HandClock()
+    async with House(url, state=tmp_path / "two", clock=clock) as two:
+        async with House(url, state=tmp_path / "one", clock=clock) as one:
+            people = People(one.floor)
+            await people.open(timing=QUICK)
+            clock.move(QUICK.closing_seconds)
+            await Watch(one).until("1", lambda t: t.betting_since > 0)
+            await people.bet("ann", 100, "big")
+        watch = Watch(two)
+        # The first has given its lease back; the second looks for it soon, and finds no seed.
+        async with asyncio.timeout(60):
+            while not (await two.floor.tended("1")).seeds_lost:
+                clock.move(10)
+                await asyncio.sleep(0.01)
+        tended = await watch.until("1", lambda t: t.seeds_lost == 1)
+        assert tended.table.seats["ann"].stack == 1000
+
+
+async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams_module, "KEEP_EVERY", 20)
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play(*ROUND, *ROUND, "open betting", "ann bets 5 on big")
+    kept = store.snapshot("table/1", "state")
+    assert kept is not None
+    assert kept.head == store.head("table/1")
+
+    with_snapshot = load(store, "table/1")
+    store.forget_folds()
+    without = load(store, "table/1")
+
+    assert with_snapshot.durable == without.durable
+    assert with_snapshot.durable_head == without.durable_head
+    assert with_snapshot.at == without.at
