@@ -17,6 +17,7 @@ from threedice.log.memory import MemoryStore
 from threedice.table.events import BettingClosed, ResultCalled, RoundVoided
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from threedice.floor.events import AnyStreamEvent
@@ -197,3 +198,82 @@ async def test_a_float_too_short_to_pay_waits_for_a_fill(tmp_path: Path) -> None
         tended = await watch.until("1", lambda t: t.table.round is None)
 
         assert list(tended.table.settled) == [1]
+
+
+# --- the shooter --------------------------------------------------------------------------------
+
+
+async def shooting(house: House, clock: HandClock) -> tuple[People, Watch]:
+    """Return a Triple Dice table dealt by the house, with the dice offered to Ann."""
+    people, watch = People(house.floor), Watch(house)
+    await people.open("triple-dice/mat", timing=QUICK)
+    clock.move(QUICK.closing_seconds)
+    await watch.until("1", has_dice("ann"))
+    return people, watch
+
+
+def has_dice(name: str) -> Callable[[Tended], bool]:
+    return lambda t: t.table.shooter is not None and t.table.shooter.player == name
+
+
+async def test_a_shooter_who_plays_along_is_waited_for_and_throws_himself(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = await shooting(house, clock)
+        await people.play("ann chooses dice 1 2 5")
+        await watch.until("1", partial(is_open, 1))
+        await people.play("ann bets 50 on shooter", "bob bets 50 on red")
+        clock.move(QUICK.betting_seconds)
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+        await people.play("ann throws")
+        clock.move(QUICK.closing_seconds)
+        await watch.until("1", lambda t: t.table.current.result is not None)
+        clock.move(QUICK.showing_seconds)
+        await watch.until("1", lambda t: t.table.round is None)
+    check_dice(store)
+
+
+async def test_dice_pass_from_one_who_does_not_choose_or_does_not_bet(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = await shooting(house, clock)
+        clock.move(QUICK.betting_seconds)
+        await watch.until("1", has_dice("bob"))
+        await people.play("bob chooses dice 1 2 3")
+        await watch.until("1", partial(is_open, 1))
+
+        clock.move(QUICK.betting_seconds)
+
+        await watch.until("1", has_dice("ann"))
+
+
+async def test_the_house_throws_for_a_shooter_who_has_gone(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = await shooting(house, clock)
+        await people.play("ann chooses dice 1 2 5")
+        await watch.until("1", partial(is_open, 1))
+        await people.play("ann bets 50 on shooter")
+        clock.move(QUICK.betting_seconds)
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+
+        clock.move(QUICK.betting_seconds)
+
+        await watch.until("1", lambda t: t.table.current.called is not None)
+    check_dice(store)
+
+
+async def test_a_shooters_series_outlives_a_round_whose_seed_is_lost(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = await shooting(house, clock)
+        await people.play("ann chooses dice 1 2 5")
+        await watch.until("1", partial(is_open, 1))
+        await people.play("ann bets 50 on shooter", "bob bets 50 on red")
+
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        tended = await Watch(house).until("1", lambda t: t.seeds_lost == 1)
+        assert tended.table.shooter is not None
+        assert tended.table.shooter.stake == 50
+        assert tended.table.seats["bob"].stack == 1000
+        assert tended.table.locked  # until a supervisor releases it, as the rulebook has it
