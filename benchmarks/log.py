@@ -191,7 +191,16 @@ def _many(connection: Any, rows: list[Any], answers: list[Any]) -> None:
 
 
 def _unnested(connection: Any, rows: list[Any], answers: list[Any]) -> None:
-    types = ["text[]", "bigint[]", "bigint[]", "text[]", "integer[]", "bytea[]", "bytea[]", "bytea[]"]
+    types = [
+        "text[]",
+        "bigint[]",
+        "bigint[]",
+        "text[]",
+        "integer[]",
+        "bytea[]",
+        "bytea[]",
+        "bytea[]",
+    ]
     selected = ", ".join(f"%s::{each}" for each in types)
     connection.execute(
         ENTRIES.replace("VALUES ", f"SELECT * FROM unnest({selected})"),

@@ -129,7 +129,7 @@ class _Stream:
         elif not isinstance(event, FloorEvent):
             self.balances.post(postings(cast("AnyEvent", event)))
         if entry.version <= self._projected:
-            self._lines += self._projector.lines(entry)
+            self._lines += self._projector.lines(entry, event)
         if self._snapshot and entry.version == self._snapshot.head.version:
             self._compare_snapshot(entry, self._snapshot)
 

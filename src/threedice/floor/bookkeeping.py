@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from threedice.floor.encoding import decode
 from threedice.floor.games import Games
 from threedice.floor.projections import VIEW, Projector
 from threedice.floor.running import kept, load
@@ -28,7 +29,7 @@ def project(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
     projector, reached = Projector(stream, game_of), store.projected(VIEW, stream)
     after, waiting, lines = reached, reached, list[Line]()
     for entry in store.scan(stream, reached):
-        lines += projector.lines(entry)
+        lines += projector.lines(entry, decode(entry))
         if projector.between_rounds:
             waiting = entry.version
             if len(lines) >= MOST:

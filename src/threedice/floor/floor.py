@@ -20,6 +20,7 @@ from threedice.errors import (
     OperatingFailure,
     Refusal,
     StoreAway,
+    ThreediceError,
     UnknownName,
 )
 from threedice.floor import deciding
@@ -226,7 +227,7 @@ class Floor:
             if isinstance(result, Known):
                 return await self._again(result.answer, order.command_hash)
             away += isinstance(result, StoreAway)
-            if isinstance(result, OperatingFailure) and away != 1:
+            if isinstance(result, ThreediceError) and away != 1:
                 raise result
         raise Conflicted(f"others changed {', '.join(names)} first, {TRIES} times; ask again")
 

@@ -162,6 +162,7 @@ class House:
     def _open_again(self) -> Store:
         store = open_store(self.url, serving=True)
         self.notary = Notary(store, open_keys(self.state), self.state)
+        self.feed.use(store)
         return store
 
 

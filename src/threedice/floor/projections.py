@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from threedice.cage.events import Deposited, ReceivedFromTable, SentToTable, Withdrawn
-from threedice.floor.encoding import decode
 from threedice.floor.events import PlayersNotified, SeedLost
 from threedice.log.store import Line
 from threedice.maths import box_figures
@@ -51,9 +50,9 @@ class Projector:
         self._shooters_box, self._game_hash = "", ""
         self._forget_round()
 
-    def lines(self, entry: Entry) -> Iterator[Line]:
+    def lines(self, entry: Entry, event: AnyStreamEvent) -> Iterator[Line]:
         """Yield the lines that follow from an entry, which comes after all shown before."""
-        for place, (subject, said) in enumerate(self._said(decode(entry))):
+        for place, (subject, said) in enumerate(self._said(event)):
             data = msgspec.json.encode(said)
             yield Line(VIEW, subject, self.stream, entry.version, place, entry.at, data)
 
@@ -63,7 +62,8 @@ class Projector:
         return not self._round
 
     def _forget_round(self) -> None:
-        self._round, self._turnover, self._win, self._theory = 0, 0, 0, Fraction(0)
+        self._round, self._win = 0, 0
+        self._staked: dict[str, int] = {}
 
     def _start_round(self, event: happened.RoundStarted) -> None:
         self._forget_round()
@@ -76,6 +76,8 @@ class Projector:
 
     def _said(self, event: AnyStreamEvent) -> Iterator[tuple[str, Said]]:
         match event:
+            case happened.BetPlaced():  # by far the commonest
+                return
             case happened.RoundStarted():
                 self._start_round(event)
             case happened.LosersCollected():
@@ -109,13 +111,16 @@ class Projector:
         return player, Said("won", self._round, winnings, note=spot)
 
     def _play(self, spot: str, stake: int, win: int) -> None:
-        self._turnover += stake
+        self._staked[spot] = self._staked.get(spot, 0) + stake
         self._win += win
-        self._theory += self._edges[box_of(spot)] * stake
 
     def _result(self, event: happened.WinnersPaid) -> Said:
-        theory = (self._theory.numerator, self._theory.denominator)
-        return Said("result", event.round, self._win, event.dice, "", self._turnover, theory)
+        staked = self._staked
+        theory = sum(
+            (self._edges[box_of(spot)] * stake for spot, stake in staked.items()), Fraction(0)
+        )
+        turnover, ratio = sum(staked.values()), (theory.numerator, theory.denominator)
+        return Said("result", event.round, self._win, event.dice, "", turnover, ratio)
 
 
 def _reversed(stream: str, event: happened.RoundsReversed) -> Iterator[tuple[str, Said]]:

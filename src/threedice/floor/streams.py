@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from threedice.errors import OperatingFailure
+from threedice.errors import ThreediceError
 from threedice.floor.encoding import decode
 from threedice.floor.events import TableEstablished
 from threedice.floor.folds import Tended
@@ -162,9 +162,9 @@ class Streams:
         proposal = Proposal(account, key, command_hash, tuple(asked.appends), games)
         try:
             self.writer.submit(proposal, asked)
-        except OperatingFailure:
+        except ThreediceError:
             for running in streams:
-                running.broken = True
+                running.broken = True  # what was taken into memory will not be written
             raise
         return asked
 

@@ -1,0 +1,137 @@
+"""A table with a million entries: how soon it starts, and how fast it is verified.
+
+Run it with `python benchmarks/long_log.py [ENTRIES]`. The entries are those of ordinary rounds, written
+to an SQLite file; then the table is loaded from its snapshot and without it, and the whole house is
+audited on one core.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from threedice import load
+from threedice.cases.phrases import commands_of
+from threedice.cases.script import Scene, plain_limits
+from threedice.floor import events as floor_events
+from threedice.floor.auditing import audit
+from threedice.floor.bookkeeping import project
+from threedice.floor.encoding import encode
+from threedice.floor.games import Games
+from threedice.floor.running import kept
+from threedice.floor.running import load as load_stream
+from threedice.log.checkpoints import Notary
+from threedice.log.entry import EMPTY, cause_of, extend
+from threedice.log.keys import open_keys
+from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Append, Proposal
+from threedice.log.verification import verify_log
+from threedice.table import TableState, decide, evolve
+from threedice.table.commands import Actor, BuyIn, OpenTable, PlaceBet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from threedice.floor.events import AnyStreamEvent
+    from threedice.rulebook import Game
+
+STREAM = "table/1"
+PLAYERS = [f"player-{i:04}" for i in range(100)]
+SUPERVISOR = Actor(id="supervisor", role="supervisor")
+
+
+def commands(game: Game, state: TableState) -> Iterator[list[AnyStreamEvent]]:
+    """Yield what each command of a long night makes happen."""
+
+    def ask(command: object) -> list[AnyStreamEvent]:
+        events: list[AnyStreamEvent] = [*decide(game, state, command)]  # type: ignore[arg-type]
+        for event in events:
+            evolve(state, event)  # type: ignore[arg-type]
+        return events
+
+    yield [
+        floor_events.TableEstablished(
+            table="1", game=game.id, game_hash=game.hash, dealt_by_house=None, by="supervisor"
+        )
+    ]
+    limits = plain_limits(game, 5, 10**9, 10**9)
+    yield ask(
+        OpenTable(by=SUPERVISOR, table="1", currency="SGD", mode="record", chips=[5, 25, 100],
+                  float_amount=10**12, limits=limits)
+    )  # fmt: skip
+    people = [Actor(id=player, role="player") for player in PLAYERS]
+    for person in people:
+        yield ask(BuyIn(by=person, player=person.id, amount=10**9))
+    boxes = ["big", "small", "total:9", "single:4", "domino:1-4"]
+    for number in range(10**9):
+        for line in ("open betting", "bets", f"dice 1 {number % 6 + 1} 4"):
+            if line == "bets":
+                for i, person in enumerate(people):
+                    box = boxes[(i + number) % len(boxes)]
+                    yield ask(PlaceBet(by=person, player=person.id, box=box, amount=5))
+                continue
+            for command in commands_of(line, Scene(game, state)):
+                yield ask(command)
+
+
+def write(store: SqliteStore, entries: int) -> None:
+    """Write so many entries of a table, a command to a proposal and a thousand to a batch."""
+    game, state = load("sg-rws-tai-sai-v6/a"), TableState()
+    head, batch = EMPTY, list[Proposal]()
+    games = {game.hash: game.canonical}
+    for number, events in enumerate(commands(game, state)):
+        key, said = f"key {number}", sha256(b"%d" % number).digest()
+        cause = cause_of("night", key, said)
+        fresh, after = extend(head, STREAM, 10**15 + number, cause, map(encode, events))
+        batch.append(Proposal("night", key, said, (Append(STREAM, head, fresh),), games))
+        head, games = after, {}
+        if len(batch) == 1000 or head.version >= entries:
+            store.write(batch)
+            batch = []
+        if head.version >= entries:
+            return
+
+
+def main() -> None:
+    """Print what was measured."""
+    entries = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder) / "state"
+        with closing(SqliteStore(Path(folder) / "house.sqlite")) as store:
+            started = perf_counter()
+            write(store, entries - 4_000)
+            store.save_snapshot(kept(load_stream(store, STREAM)))
+            size = (Path(folder) / "house.sqlite").stat().st_size / 1e6
+            print(
+                f"{entries - 4_000} entries written in {perf_counter() - started:.1f} s, {size:.0f} MB"
+            )
+            started = perf_counter()
+            running = load_stream(store, STREAM)
+            print(f"starts from its snapshot in {perf_counter() - started:.3f} s")
+            project(store, STREAM, Games(store).pinned)
+            notary = Notary(store, open_keys(state), state)
+            notary.make(10**15)
+            keys = open_keys(state).public
+            started = perf_counter()
+            report = verify_log(store, public_keys=keys)
+            seconds = perf_counter() - started
+            print(f"chains, answers, checkpoints: {report.entries / seconds:.0f} entries/s")
+            started = perf_counter()
+            report = audit(store, public_keys=keys)
+            seconds = perf_counter() - started
+            print(f"with states, books and balances: {report.entries / seconds:.0f} entries/s, "
+                  f"{len(report.findings)} findings")  # fmt: skip
+            store.forget_folds()
+            started = perf_counter()
+            again = load_stream(store, STREAM)
+            print(f"starts without a snapshot in {perf_counter() - started:.1f} s")
+            print(f"to the same state: {again.durable == running.durable}")
+
+
+if __name__ == "__main__":
+    main()

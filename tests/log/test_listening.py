@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import asynccontextmanager, closing
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from tests.log.following import Follower, run
+from tests.log.postgres_server import running
+from tests.log.proposing import PATIENCE, propose, propose_row
+from threedice.log.appending import CHANNEL
+from threedice.log.feed import Feed
+from threedice.log.listening import APPLICATION, Listener
+from threedice.log.memory import MemoryStore
+from threedice.log.postgres import PostgresStore
+from threedice.log.store import Accepted
+from threedice.log.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from threedice.log.store import Store
+
+NEVER = 1e6
+TABLE = "table/1"
+
+
+class House:
+    """A server whose feed is told by a listener."""
+
+    def __init__(self, url: str, feed: Feed, store: Store, listener: Listener) -> None:
+        self.url, self.feed, self.store, self.listener = url, feed, store, listener
+
+    def append(self) -> int:
+        self.store.write([propose(TABLE, self.store.head(TABLE))])
+        return self.store.head(TABLE).version
+
+    async def listens(self) -> None:
+        assert await asyncio.to_thread(self.listener.listening.wait, PATIENCE)
+
+    def notify(self, payload: str) -> None:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
+
+    def backends(self) -> list[int]:
+        """Return the server's processes that serve the listener."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            found = connection.execute(
+                "SELECT pid FROM pg_stat_activity"
+                " WHERE application_name = %s AND datname = current_database()",
+                (APPLICATION,),
+            )
+            return [pid for (pid,) in found]
+
+    def kill_listener(self) -> None:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            for pid in self.backends():
+                connection.execute("SELECT pg_terminate_backend(%s)", (pid,))
+
+
+@asynccontextmanager
+async def house(
+    url: str, *, check_seconds: float = NEVER, deadline_seconds: float = 5.0
+) -> AsyncIterator[House]:
+    store = MemoryStore()  # which tells nobody that it has grown: only the test does
+    async with Feed(store, poll_seconds=NEVER) as feed:
+        listener = Listener(
+            url,
+            feed,
+            check_seconds=check_seconds,
+            deadline_seconds=deadline_seconds,
+            slowest_retry_seconds=0.2,
+        )
+        try:
+            yield House(url, feed, store, listener)
+        finally:
+            await asyncio.to_thread(listener.close)
+
+
+async def comes_true(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.to_thread(lambda: None)
+
+
+def test_a_notification_wakes_whoever_follows_the_stream(postgres_url: str) -> None:
+    async def story() -> None:
+        async with house(postgres_url) as own:
+            follower = Follower(own.feed, TABLE)
+            await own.listens()
+            for _ in range(5):
+                version = own.append()
+                own.notify(f"{TABLE} {version}")
+                await follower.reaches(version)
+            assert own.listener.connections == 1
+
+    run(story())
+
+
+def test_what_is_not_understood_makes_the_feed_look(postgres_url: str) -> None:
+    async def story() -> None:
+        async with house(postgres_url) as own:
+            follower = Follower(own.feed, TABLE)
+            await own.listens()
+            for payload in ("", "gibberish", f"{TABLE} -1", "table/2 ⅷ"):
+                version = own.append()
+                own.notify(payload)
+                await follower.reaches(version)
+
+    run(story())
+
+
+def test_notifications_that_arrive_during_a_check_are_not_lost(postgres_url: str) -> None:
+    async def story() -> None:
+        async with house(postgres_url, check_seconds=0.0) as own:
+            follower = Follower(own.feed, TABLE)
+            await own.listens()
+            with psycopg.connect(own.url, autocommit=True) as connection:
+                for _ in range(200):
+                    version = own.append()
+                    payload = f"{TABLE} {version}"
+                    connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
+                    await follower.reaches(version)
+            assert own.listener.connections == 1
+
+    run(story())
+
+
+def test_a_killed_listener_comes_back_and_finds_what_it_missed(postgres_url: str) -> None:
+    async def story() -> None:
+        async with house(postgres_url) as own:
+            follower = Follower(own.feed, TABLE)
+            for round_ in range(1, 5):
+                await own.listens()
+                version = own.append()  # and nobody is notified
+                own.kill_listener()
+                await follower.reaches(version)
+                assert own.listener.connections >= round_
+            version = own.append()
+            await own.listens()
+            own.notify(f"{TABLE} {version}")
+            await follower.reaches(version)
+
+    run(story())
+
+
+def test_a_listener_outlives_the_server() -> None:
+    async def story() -> None:
+        with running() as mortal:
+            async with house(mortal.url()) as own:
+                follower = Follower(own.feed, TABLE)
+                await own.listens()
+                await asyncio.to_thread(mortal.kill)
+                await comes_true(lambda: not own.listener.listening.is_set())
+                version = own.append()
+                await asyncio.to_thread(mortal.start)
+                await follower.reaches(version)
+                await own.listens()
+                version = own.append()
+                own.notify(f"{TABLE} {version}")
+                await follower.reaches(version)
+
+    run(story())
+
+
+def test_a_connection_that_is_stuck_is_given_up(postgres_url: str) -> None:
+    async def story() -> None:
+        async with house(postgres_url, check_seconds=0.01, deadline_seconds=0.1) as own:
+            follower = Follower(own.feed, TABLE)
+            await own.listens()
+            (stuck,) = own.backends()
+            os.kill(stuck, signal.SIGSTOP)
+            try:
+                version = own.append()
+                await comes_true(lambda: own.listener.connections > 1)
+                await follower.reaches(version)
+                assert "no answer" in own.listener.trouble
+            finally:
+                os.kill(stuck, signal.SIGCONT)
+
+    run(story())
+
+
+def test_a_listener_without_a_server_says_so_and_can_be_closed() -> None:
+    async def story() -> None:
+        async with house("host=/nonexistent") as own:
+            await comes_true(lambda: "/nonexistent" in own.listener.trouble)
+            assert not own.listener.listening.is_set()
+
+    run(story())
+
+
+# --- two servers on one database ----------------------------------------------------------------
+
+
+def write_row(store: Store, feed: Feed, length: int) -> None:
+    """Write as a server would that has its own feed."""
+    with Writer[int](store, publish=feed.publish) as writer:
+        for proposal in propose_row(TABLE, length, store.head(TABLE)):
+            assert writer.write_now(proposal) == Accepted()
+
+
+def test_what_one_server_writes_the_other_shows(postgres_url: str) -> None:
+    async def story() -> None:
+        with (
+            closing(PostgresStore(postgres_url)) as here,
+            closing(PostgresStore(postgres_url)) as there,
+        ):
+            async with (
+                Feed(here, window=8, poll_seconds=NEVER) as near,
+                Feed(there, window=8, poll_seconds=NEVER) as far,
+            ):
+                with Listener(postgres_url, near) as one, Listener(postgres_url, far) as other:
+                    for listener in (one, other):
+                        assert await asyncio.to_thread(listener.listening.wait, PATIENCE)
+                    followers = [Follower(feed, TABLE) for feed in (near, far, far)]
+                    await asyncio.to_thread(write_row, here, near, 60)
+                    followers.append(Follower(far, TABLE, 37))
+                    for follower in followers:
+                        await follower.reaches(60)
+                    await asyncio.to_thread(write_row, there, far, 40)
+                    for follower in followers:
+                        await follower.reaches(100)
+            for follower in followers:
+                await follower.task
+                assert follower.seen == here.read(TABLE, follower.after)
+
+    run(story())
+
+
+def test_a_listener_killed_while_the_other_server_writes_misses_nothing(postgres_url: str) -> None:
+    async def story() -> None:
+        with (
+            closing(PostgresStore(postgres_url)) as here,
+            closing(PostgresStore(postgres_url)) as there,
+        ):
+            async with Feed(here, poll_seconds=NEVER) as near, Feed(there) as far:
+                with Listener(postgres_url, near) as listener:
+                    own = House(postgres_url, near, here, listener)
+                    await own.listens()
+                    follower = Follower(near, TABLE)
+                    writing = asyncio.create_task(asyncio.to_thread(write_row, there, far, 300))
+                    while not writing.done():
+                        await asyncio.to_thread(own.kill_listener)
+                    await writing
+                    await follower.reaches(300)
+                    await comes_true(lambda: listener.connections > 1)
+                    assert follower.seen == here.read(TABLE)
+
+    run(story())
+
+
+def test_without_any_notification_the_poll_shows_everything(postgres_url: str) -> None:
+    async def story() -> None:
+        with (
+            closing(PostgresStore(postgres_url)) as here,
+            closing(PostgresStore(postgres_url)) as there,
+        ):
+            async with Feed(here, poll_seconds=0.01) as near, Feed(there) as far:
+                with Listener(postgres_url, near, channel="elsewhere") as deaf:
+                    assert await asyncio.to_thread(deaf.listening.wait, PATIENCE)
+                    follower = Follower(near, TABLE)
+                    for length in (1, 20, 1, 3):
+                        version = follower.version + length
+                        await asyncio.to_thread(write_row, there, far, length)
+                        await follower.reaches(version)
+                    assert follower.seen == here.read(TABLE)
+
+    run(story())
