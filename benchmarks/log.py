@@ -1,9 +1,9 @@
 """How many bets a floor acknowledges in a second, against the raw driver writing the same rows.
 
-Run it with `python benchmarks/log.py`. 256 callers bet at once through `floor.handle`; the reference
-is one thread that commits the very same rows (entries, answers, heads, with their indexes) in
-batches of the same size with the bare driver, by whichever of its ways is quickest. Ratios of one
-run count, not the times.
+Run it with `python benchmarks/log.py`. 256 callers bet at once through `floor.handle`; the
+reference is one thread that commits the very same rows (entries, answers, heads, with their
+indexes) in batches of the same size with the bare driver, by whichever of its ways is quickest.
+Ratios of one run count, not the times.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from threedice.table.commands import Actor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from threedice.floor.commands import AnyFloorCommand
     from threedice.log.entry import Entry
     from threedice.log.store import Store
 
@@ -49,7 +50,7 @@ async def set_up(floor: Floor, tables: int) -> None:
     """Open tables with betting open and every caller seated at each."""
     game = load(GAME)
     for table in map(str, range(tables)):
-        steps = [
+        steps: list[AnyFloorCommand] = [
             EstablishTable(by=SUPERVISOR, game=GAME),
             asked.OpenTable(
                 by=SUPERVISOR, table=table, currency="SGD", mode="record", chips=[5, 25, 100],
@@ -269,15 +270,15 @@ def two_servers(url: str, tables: int, bets: int) -> float:
     return done / seconds
 
 
+COLUMNS = "{:<10} {:>6} {:>8} {:>7} {:>6} {:>8} {:>6}"
+
+
 def main() -> None:
     """Print a table of what was measured."""
-    print(
-        f"{'store':<10} {'tables':>6} {'bets/s':>8} {'p99 ms':>7} {'batch':>6} {'raw/s':>8} {'ratio':>6}"
-    )
+    print(COLUMNS.format("store", "tables", "bets/s", "p99 ms", "batch", "raw/s", "ratio"))
     with tempfile.TemporaryDirectory() as folder, running() as server:
-        for number, (kind, tables) in enumerate(
-            (kind, tables) for kind in ("sqlite", "postgres") for tables in (1, 100)
-        ):
+        kinds = [(kind, tables) for kind in ("sqlite", "postgres") for tables in (1, 100)]
+        for number, (kind, tables) in enumerate(kinds):
             path = Path(folder) / f"{number}.sqlite"
             url = f"sqlite:///{path}" if kind == "sqlite" else server.fresh()
             with closing(open_store(url, serving=True)) as store:
@@ -287,12 +288,11 @@ def main() -> None:
                 raw = raw_sqlite(Path(folder) / f"raw-{number}.sqlite", written, size)
             else:
                 raw = raw_postgres(server.fresh(), written, size)
-            print(
-                f"{kind:<10} {tables:>6} {rate:>8.0f} {p99 * 1000:>7.1f} {batch:>6.0f} {raw:>8.0f} {rate / raw:>6.2f}"
-            )
+            figures = (f"{rate:.0f}", f"{p99 * 1000:.1f}", f"{batch:.0f}", f"{raw:.0f}")
+            print(COLUMNS.format(kind, tables, *figures, f"{rate / raw:.2f}"))
         for tables, bets in ((1, 2_560), (100, 20_480)):
-            rate = two_servers(server.fresh(), tables, bets)
-            print(f"{'postgres, two servers':<21} {tables:>6} tables: {rate:.0f} bets/s together")
+            together = two_servers(server.fresh(), tables, bets)
+            print(f"postgres, two servers, {tables} tables: {together:.0f} bets/s together")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """A table with a million entries: how soon it starts, and how fast it is verified.
 
-Run it with `python benchmarks/long_log.py [ENTRIES]`. The entries are those of ordinary rounds, written
-to an SQLite file; then the table is loaded from its snapshot and without it, and the whole house is
-audited on one core.
+Run it with `python benchmarks/long_log.py [ENTRIES]`. The entries are those of ordinary rounds,
+written to an SQLite file; then the table is loaded from its snapshot and without it, and the whole
+house is audited on one core.
 """
 
 from __future__ import annotations
@@ -107,9 +107,8 @@ def main() -> None:
             write(store, entries - 4_000)
             store.save_snapshot(kept(load_stream(store, STREAM)))
             size = (Path(folder) / "house.sqlite").stat().st_size / 1e6
-            print(
-                f"{entries - 4_000} entries written in {perf_counter() - started:.1f} s, {size:.0f} MB"
-            )
+            seconds = perf_counter() - started
+            print(f"{entries - 4_000} entries written in {seconds:.1f} s, {size:.0f} MB")
             started = perf_counter()
             running = load_stream(store, STREAM)
             print(f"starts from its snapshot in {perf_counter() - started:.3f} s")

@@ -166,14 +166,8 @@ def explain_bets(url: str, table: str, number: int, player: str) -> None:
 
 def rebuild_folds(url: str) -> None:
     """Make everything that follows from the log again."""
-    with reading(url) as store:
-        count = 0
-
-        def done(_stream: str) -> None:
-            nonlocal count
-            count += 1
-
-        rebuild(store, done)
+    with reading(url) as store, progress("made again") as advance:
+        count = rebuild(store, advance)
     print_line(f"{count} streams made again")
 
 

@@ -42,12 +42,13 @@ def project(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
     return after
 
 
-def rebuild(store: Store, progress: Callable[[str], None]) -> None:
-    """Forget all that follows from the log, and make it again."""
-    games = Games(store)
+def rebuild(store: Store, progress: Callable[[int, int], None] | None = None) -> int:
+    """Forget all that follows from the log, and make it again; return of how many streams."""
+    games, streams = Games(store), store.streams()
     store.forget_folds()
-    for stream in store.streams():
+    for done, stream in enumerate(streams, 1):
         project(store, stream, games.pinned)
-        running = load(store, stream)
-        store.save_snapshot(kept(running))
-        progress(stream)
+        store.save_snapshot(kept(load(store, stream)))
+        if progress:
+            progress(done, len(streams))
+    return len(streams)
