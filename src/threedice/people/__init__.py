@@ -1,0 +1,1 @@
+"""People: who may sign in, in which role, at which tables."""

@@ -1,0 +1,1 @@
+"""The web: the floor behind HTTP and sockets."""
