@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check format bench soak mutants citations pictures playthroughs clean
+.PHONY: run test check format bench soak faults mutants citations pictures playthroughs clean
 
 run: .venv/ready
 	@for game in sg-rws-tai-sai-v6/a sg-rws-tai-sai-open-cover-v5/c nz-tai-sai-2008/2 triple-dice/mat \
@@ -30,6 +30,8 @@ format: .venv/ready
 bench: .venv/ready
 	$(BIN)/python benchmarks/odds.py
 	$(BIN)/python benchmarks/table.py
+	$(BIN)/python benchmarks/log.py
+	$(BIN)/python benchmarks/long_log.py
 
 citations: .venv/ready
 	$(BIN)/pytest --collect-only --quiet --write-citations=src/threedice/rulebooks/citations.json
@@ -39,6 +41,10 @@ playthroughs: .venv/ready
 
 soak: .venv/ready
 	THREEDICE_STEPS=$${THREEDICE_STEPS:-10000000} $(BIN)/pytest -q tests/properties/test_table.py
+
+faults: .venv/ready
+	$(BIN)/python -m tests.faults.power_cuts --count $${THREEDICE_CUTS:-100000}
+	$(BIN)/python -m tests.faults.killing --kills $${THREEDICE_KILLS:-1000} --postmaster $${THREEDICE_POSTMASTER:-100}
 
 mutants: .venv/ready
 	$(BIN)/python -m tests.mutation.mutants $(MUTANTS)
