@@ -25,12 +25,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in
 from tests.log.postgres_server import running
 
 from threedice import load
-from threedice.cases.script import plain_limits
 from threedice.floor import Floor
 from threedice.floor.commands import EstablishTable
 from threedice.log.opening import open_store
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from threedice import load
 from threedice.cases.phrases import commands_of
-from threedice.cases.script import Scene, plain_limits
+from threedice.cases.script import Scene
 from threedice.floor import events as floor_events
 from threedice.floor.auditing import audit
 from threedice.floor.bookkeeping import project
@@ -33,6 +33,7 @@ from threedice.log.store import Append, Proposal
 from threedice.log.verification import verify_log
 from threedice.table import TableState, decide, evolve
 from threedice.table.commands import Actor, BuyIn, OpenTable, PlaceBet
+from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

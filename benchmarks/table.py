@@ -19,12 +19,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
 
 from threedice import load
-from threedice.cases.script import plain_limits
 from threedice.dice import index
 from threedice.ledger import Balances, postings
 from threedice.table import TableState, decide, evolve
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game

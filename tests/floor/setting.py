@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from threedice import load
 from threedice.cases.phrases import commands_of
-from threedice.cases.script import Scene, plain_limits
+from threedice.cases.script import Scene
 from threedice.floor.commands import EstablishTable
 from threedice.floor.events import Timing
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from threedice.cases.script import plain_limits
 from threedice.rulebook.conduct import IrregularityName, Role
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
 from threedice.table.state import box_of
-from threedice.table.terms import Range, TableLimits
+from threedice.table.terms import Range, TableLimits, plain_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,11 @@ import pytest
 
 from threedice import load
 from threedice.cases.phrases import commands_of
-from threedice.cases.script import Scene, plain_limits
+from threedice.cases.script import Scene
 from threedice.table import Refusal, TableState, decide, evolve
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
     from threedice.table.commands import AnyCommand

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.table.setting import Table
-from threedice.cases.script import plain_limits
 from threedice.table.limits import apportioned, flags, room
-from threedice.table.terms import TableLimits
+from threedice.table.terms import TableLimits, plain_limits
 
 Method = Literal["floor", "absorb"]
 

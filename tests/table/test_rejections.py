@@ -8,7 +8,6 @@ import pytest
 
 from tests.table.setting import Table
 from threedice import load
-from threedice.cases.script import plain_limits
 from threedice.rulebook.conduct import ProRata
 from threedice.table.limits import (
     Rejection,
@@ -19,6 +18,7 @@ from threedice.table.limits import (
     room,
     share,
 )
+from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
     from pathlib import Path

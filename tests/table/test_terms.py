@@ -6,13 +6,20 @@ import pytest
 
 from tests.table.setting import Table
 from threedice import InvalidInput, UnknownName, load
-from threedice.cases.script import plain_limits
 from threedice.errors import InvariantBroken
 from threedice.table import TableState, evolve
 from threedice.table import events as happened
 from threedice.table.limits import limits_of
 from threedice.table.state import Round
-from threedice.table.terms import Range, TableLimits, as_chips, check_chips, check_limits, step_of
+from threedice.table.terms import (
+    Range,
+    TableLimits,
+    as_chips,
+    check_chips,
+    check_limits,
+    plain_limits,
+    step_of,
+)
 
 GAME = load("sg-rws-tai-sai-v6/c")
 PLAIN = plain_limits(GAME, 50, 1000, 2000)

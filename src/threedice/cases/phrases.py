@@ -11,18 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from threedice.cases import statements as _statements  # noqa: F401 - declares its phrases
 from threedice.cases.language import AT, BOX, NAME, PHRASES, phrase
-from threedice.cases.script import (
-    DEALER,
-    SUPERVISOR,
-    Scene,
-    actor,
-    before,
-    plain_limits,
-    step_commands,
-)
+from threedice.cases.script import DEALER, SUPERVISOR, Scene, actor, before, step_commands
 from threedice.errors import InvalidInput
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
     import re

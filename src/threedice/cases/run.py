@@ -11,7 +11,7 @@ import msgspec
 
 from threedice.cases.language import Unlike
 from threedice.cases.phrases import commands_of
-from threedice.cases.script import Scene, plain_limits
+from threedice.cases.script import Scene
 from threedice.errors import InvalidInput, RulebookError, ThreediceError
 from threedice.ledger import Balances, postings
 from threedice.rulebook import Game, load
@@ -21,7 +21,7 @@ from threedice.table import Refusal, TableState, decide, evolve
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
 from threedice.table.prose import tell
-from threedice.table.terms import Mode, Range
+from threedice.table.terms import Mode, Range, plain_limits
 
 if TYPE_CHECKING:
     from threedice.table.commands import AnyCommand

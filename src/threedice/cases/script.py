@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, cast, get_args
 from threedice.rulebook.conduct import Role
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
-from threedice.table.terms import Range, TableLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,16 +79,3 @@ def step_commands(
             yield asked.PressEnter(by=DEALER)
         case _ if step in _PLAIN_STEPS:
             yield _PLAIN_STEPS[step](by=DEALER)
-
-
-def plain_limits(
-    game: Game, minimum: int, maximum: int, differential: int | None = None
-) -> TableLimits:
-    """Return the same limits for every box, and one differential for every pair."""
-    families = {box.family for box in game.boxes.values()}
-    policy = game.facts.limits.differential
-    most = maximum if differential is None else differential
-    return TableLimits(
-        families={family: Range(minimum, maximum) for family in sorted(families)},
-        differential={pair[0]: most for pair in policy.pairs} if policy else {},
-    )

@@ -30,6 +30,8 @@ def replay(events: Iterable[AnyEvent]) -> TableState:
 def evolve(state: TableState, event: AnyEvent) -> TableState:
     """Apply an event to the state, in place, and return it."""
     match event:
+        case happened.BetPlaced():  # by far the commonest, so it is looked for first
+            _place(state, event)
         case happened.TableOpened():
             _open(state, event)
         case happened.CheckPassed():
@@ -71,8 +73,6 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.current.done.add("close-betting")
         case happened.StepTaken():
             state.current.done.add(event.step)
-        case happened.BetPlaced():
-            _place(state, event)
         case happened.BetWithdrawn():
             _take_back(state, event.spot, event.player, event.amount, event.area)
             _forget_moves(state, event.spot, event.player)

@@ -5,7 +5,6 @@ They arrive in commands and stay in events; `limits` and `betting` apply them.
 
 from __future__ import annotations
 
-from math import lcm
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -48,7 +47,7 @@ def step_of(box: Box, chips: list[int]) -> int:
 
     The smallest chip, but where odds such as 19 to 20 ask for more.
     """
-    return chips[0] * lcm(*(line.odds.ratio.denominator for line in box.lines))
+    return chips[0] * box.unit
 
 
 def check_chips(chips: list[int]) -> None:
@@ -91,6 +90,19 @@ def _check_differential(limits: TableLimits, game: Game, chips: list[int]) -> No
     for box in firsts:
         if box not in limits.differential:
             raise InvalidInput(f"no maximum differential for {box}; the rulebook asks for one")
+
+
+def plain_limits(
+    game: Game, minimum: int, maximum: int, differential: int | None = None
+) -> TableLimits:
+    """Return the same limits for every box, and one differential for every pair."""
+    families = {box.family for box in game.boxes.values()}
+    policy = game.facts.limits.differential
+    most = maximum if differential is None else differential
+    return TableLimits(
+        families={family: Range(minimum, maximum) for family in sorted(families)},
+        differential={pair[0]: most for pair in policy.pairs} if policy else {},
+    )
 
 
 def as_chips(amount: int, chips: list[int]) -> list[tuple[int, int]]:

@@ -1,0 +1,103 @@
+"""Voids: what becomes of the bets, where a rulebook speaks of it and where it is silent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from tests.table.setting import DEALER, Table
+from tests.table.test_facts_that_decide import stating, table_on
+from threedice.table import Refusal
+from threedice.table import commands as asked
+from threedice.table.voiding import undone
+
+if TYPE_CHECKING:
+    from threedice.rulebook import Game
+
+
+def usually(game: Game, fate: Any, **irregularities: Any) -> Game:
+    """Return a game in whose void rounds the bets fare so, but where an irregularity says not."""
+    procedure = game.facts.procedure
+    void = msgspec.structs.replace(procedure.void, bets=fate)
+    return stating(
+        game,
+        procedure=msgspec.structs.replace(procedure, void=void),
+        irregularities=irregularities,
+    )
+
+
+@pytest.mark.parametrize(
+    ("usual", "stated", "stack"),
+    [
+        ("stand", "returned", 2000),
+        ("returned", "stand", 1950),
+        ("returned", "locked", 1950),
+        ("returned", None, 2000),
+        ("stand", None, 1950),
+    ],
+)
+def test_an_irregularity_that_speaks_of_the_bets_has_the_last_word(
+    usual: str, stated: Any, stack: int
+) -> None:
+    game = Table().game
+    rule = msgspec.structs.replace(game.facts.irregularities["dice-not-flat"], bets=stated)
+    table = table_on(usually(game, usual, **{"dice-not-flat": rule}))
+
+    table.play("open betting", "ann bets 50 on big", "dealer reports dice-not-flat")
+
+    assert table.stack("ann") == stack
+
+
+@pytest.mark.parametrize(("usual", "stack"), [("returned", 2000), ("stand", 1950)])
+def test_a_round_is_abandoned_as_ever_where_nothing_is_said_of_interruptions(
+    usual: str, stack: int
+) -> None:
+    table = table_on(usually(Table().game, usual))
+    table.play("open betting", "ann bets 50 on big")
+
+    table.ask(asked.AbandonRound(by=DEALER, reason="the lights went out"))
+
+    assert table.state.round is None
+    assert table.stack("ann") == stack
+
+
+def test_who_owes_and_has_chips_pays_a_reversal_from_both() -> None:
+    assert undone({"ann": 100}, {"ann": 60}, {"ann": 500}) == ([("ann", -100)], [("ann", 40)])
+    assert undone({"ann": 100}, {"ann": 160}, {"ann": 500}) == ([("ann", -100)], [])
+    assert undone({"ann": -100}, {"ann": 160}, {"ann": 500}) == ([("ann", 100)], [("ann", -100)])
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason", "code"),
+    [
+        (["open betting"], " ", "reason/missing"),
+        ([], "the lights went out", "irregularity/not-now"),
+        (
+            ["open betting", "close betting", "tumbles 3 times", "uncover the dice", "call 6 5 4"],
+            "the lights went out",
+            "irregularity/not-now",
+        ),
+    ],
+)
+def test_a_round_is_abandoned_for_a_reason_and_before_anybody_calls_the_dice(
+    lines: list[str], reason: str, code: str
+) -> None:
+    table = Table()
+    table.play(*lines)
+
+    with pytest.raises(Refusal) as refused:
+        table.ask(asked.AbandonRound(by=DEALER, reason=reason))
+
+    assert refused.value.code == code
+
+
+def test_an_abandoned_round_locks_the_table_where_an_interruption_does() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 50 on big")
+
+    table.ask(asked.AbandonRound(by=DEALER, reason="the lights went out"))
+
+    assert table.state.locked == "interruption"
+    assert table.stack("ann") == 2000
