@@ -1,0 +1,243 @@
+"""Backups: a log copied as it is at one moment while it is being written, and brought back.
+
+A backup of either database is one SQLite file with the tables of the log, so it can be verified as
+it lies there and restored into either. It holds no private keys, leases or notes of a halt, and
+people only if they are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from threedice.errors import InvalidInput, StoreAway, StoreFailed, StoreUnfit, Tampered
+from threedice.log import schema
+from threedice.log.deadline import connect
+from threedice.log.keys import sync_directory
+from threedice.log.opening import open_store
+from threedice.log.postgres import PostgresStore
+from threedice.log.rows import (
+    PATIENCE_SECONDS,
+    PostgresRows,
+    SqliteRows,
+    open_rows,
+    open_sqlite,
+)
+from threedice.log.sqlite import SqliteStore
+from threedice.log.verification import verify_log, verify_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Table
+
+    from threedice.log.deadline import Connection
+    from threedice.log.findings import Report
+    from threedice.log.keys import PublicKey
+    from threedice.log.rows import Row, Rows
+    from threedice.log.store import Checkpoint, Store
+
+    Fill = Callable[[Table, Iterable[list[Row]]], None]
+
+KEPT = (
+    schema.streams,
+    schema.entries,
+    schema.answers,
+    schema.games,
+    schema.snapshots,
+    schema.lines,
+    schema.views,
+    schema.checkpoints,
+)
+
+
+def backup(store: Store, file: Path, *, people: bool = True) -> dict[str, int]:
+    """Copy a store as it is at this moment into a new file; return how many rows of each table.
+
+    Without people, the backup holds no personal data.
+    """
+    part = _begin(file)
+    try:
+        with open_rows(store) as rows, _explained():
+            counts = _copy_into(part, rows, (*KEPT, schema.people) if people else KEPT)
+            _sync(part)
+            part.rename(file)
+            sync_directory(file.parent)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return counts
+
+
+def restore(
+    file: Path,
+    url: str,
+    *,
+    public_keys: Mapping[str, PublicKey],
+    against: Sequence[Checkpoint] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Bring a backup back into an empty database, if all of it can be proved.
+
+    It must hold a checkpoint, and its streams must pass through every head that was signed. It is
+    verified before anything is copied, and what was copied is verified before it is kept.
+    """
+    _refuse_other_schema(file)
+    proof = verify_log(file, public_keys=public_keys, against=against, progress=progress)
+    _refuse_unsound(proof, str(file))
+    with _explained(), _filling(url) as (rows, fill), open_sqlite(file) as kept:
+        for table in (*KEPT, schema.people):
+            fill(table, kept.chunks(table))
+        copied = verify_rows(rows, public_keys=public_keys, against=against, progress=progress)
+        _refuse_unsound(copied, "the copy")
+    return copied
+
+
+def _refuse_unsound(report: Report, name: str) -> None:
+    if report.findings:
+        first, more = report.findings[0], len(report.findings) - 1
+        others = f" (and {more} more findings)" if more else ""
+        raise Tampered(first.where, f"{first.what}{others}; {name} is not restored")
+    if not report.checkpoints:
+        raise Tampered(name, "holds no checkpoint, so nothing shows that it is whole")
+
+
+def _refuse_other_schema(file: Path) -> None:
+    with open_sqlite(file) as rows:
+        marks: dict[str, str] = dict(chain.from_iterable(rows.chunks(schema.meta)))
+    if marks.get("program") != schema.PROGRAM or marks.get("schema") != str(schema.VERSION):
+        raise StoreUnfit(
+            f"{file} has tables of version {marks.get('schema')}, this program those of version"
+            f" {schema.VERSION}; restore it with the program that made it, then use the newer one"
+        )
+
+
+# --- making a backup ----------------------------------------------------------------------------
+
+
+def _begin(file: Path) -> Path:
+    """Make the file that becomes the backup once it is whole."""
+    part = file.with_name(file.name + ".part")
+    if file.exists() or part.exists():
+        there = file if file.exists() else part
+        raise InvalidInput(f"{there} is there already; name a new file for the backup")
+    try:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise InvalidInput(f"{part} cannot be made: {error.strerror}; choose another") from error
+    return part
+
+
+def _copy_into(part: Path, rows: Rows, tables: Sequence[Table]) -> dict[str, int]:
+    counts = dict.fromkeys((table.name for table in tables), 0)
+    with closing(sqlite3.connect(part, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = OFF")  # the whole file is synced at the end
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        schema.prepare(connection.execute, (), dialect="sqlite", where=str(part))
+        for table in tables:
+            for chunk in rows.chunks(table):
+                _insert(connection, table, chunk)
+                counts[table.name] += len(chunk)
+        connection.execute("COMMIT")
+    return counts
+
+
+def _insert(connection: sqlite3.Connection, table: Table, chunk: Sequence[Row]) -> None:
+    names = [column.name for column in table.columns]
+    places = ", ".join("?" * len(names))
+    try:
+        connection.executemany(
+            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})", chunk
+        )
+    except (sqlite3.IntegrityError, UnicodeEncodeError) as error:
+        raise Tampered(f"table {table.name}", f"holds what cannot be copied: {error}") from error
+
+
+def _sync(file: Path) -> None:
+    with file.open("rb") as opened:
+        os.fsync(opened.fileno())
+
+
+# --- filling an empty database ------------------------------------------------------------------
+
+
+@contextmanager
+def _filling(url: str) -> Iterator[tuple[Rows, Fill]]:
+    """Fill an empty database in one transaction, which is kept if nothing is raised meanwhile."""
+    store = open_store(url, serving=True)
+    with closing(store):
+        if not store.alone():
+            raise StoreUnfit("another server has this database open; stop it first")
+        match store:
+            case SqliteStore():
+                with _filling_sqlite(store.path) as filling:
+                    yield filling
+            case PostgresStore():
+                with _filling_postgres(url) as filling:
+                    yield filling
+            case _:
+                raise InvalidInput("a backup is restored into SQLite or PostgreSQL, not memory")
+
+
+@contextmanager
+def _filling_sqlite(path: Path) -> Iterator[tuple[Rows, Fill]]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+
+        def fill(table: Table, chunks: Iterable[list[Row]]) -> None:
+            for chunk in chunks:
+                _insert(connection, table, chunk)
+
+        rows = SqliteRows(connection)
+        _refuse_unless_empty(rows)
+        yield rows, fill  # closing it without a commit rolls back
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def _filling_postgres(url: str) -> Iterator[tuple[Rows, Fill]]:
+    with closing(connect(url, PATIENCE_SECONDS)) as connection:
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        connection.execute("LOCK TABLE streams IN EXCLUSIVE MODE")
+        rows = PostgresRows(connection)
+        _refuse_unless_empty(rows)
+        yield rows, partial(_copy_to_postgres, connection)
+        connection.allow(PATIENCE_SECONDS)
+        connection.execute("COMMIT")
+
+
+def _copy_to_postgres(connection: Connection, table: Table, chunks: Iterable[list[Row]]) -> None:
+    names = ", ".join(column.name for column in table.columns)
+    for chunk in chunks:  # a statement for each, so that none takes too long
+        connection.allow(PATIENCE_SECONDS)
+        with connection.cursor().copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
+            for row in chunk:
+                copy.write_row(row)
+
+
+def _refuse_unless_empty(rows: Rows) -> None:
+    for table in (*KEPT, schema.people):
+        for _ in rows.chunks(table):
+            raise StoreUnfit(
+                f"the database is not empty: there are {table.name}; restore into a new one"
+            )
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say what it means for a copy that one of the databases failed."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise StoreAway(f"the database does not answer: {error}; try again") from error
+    except (psycopg.Error, sqlite3.Error, OSError) as error:
+        raise StoreFailed(f"the copy cannot be written: {error}; is there room for it?") from error

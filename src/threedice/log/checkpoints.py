@@ -1,0 +1,254 @@
+"""Checkpoints: the heads of all streams, signed, each holding the hash of the one before.
+
+A chain alone cannot show that its end was cut off, or that all of it was written anew; a checkpoint
+can, and the more so as each is also kept in a file outside the store. Most say only which heads
+have moved since the one before; now and then one holds them all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import msgspec
+
+from threedice.errors import Conflicted, InvalidInput, StoreFailed, Tampered
+from threedice.log.entry import EMPTY, Head
+from threedice.log.keys import sync_directory
+from threedice.log.store import Checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from threedice.log.keys import Keys
+    from threedice.log.store import Store
+
+FILE = "checkpoints.jsonl"
+NOTHING_BEFORE = "0" * 64
+ATTEMPTS = 20
+
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Version = Annotated[int, msgspec.Meta(ge=1)]
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag=1):
+    """What is signed: the time, the checkpoint before, and the heads that moved, or all of them."""
+
+    number: int
+    at: int
+    previous: Digest
+    full: bool
+    heads: dict[str, tuple[Version, Digest]]
+    key_id: str
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a checkpoint is made: after so many settled rounds, after so many seconds, or both.
+
+    Nothing stands for never.
+    """
+
+    rounds: int | None = 1
+    seconds: float | None = 10.0
+
+
+def due(policy: Policy, *, settled: int, last: int, now: int) -> bool:
+    """Tell whether it is time, with so many rounds settled since the last one.
+
+    `last` and `now` count microseconds, like the times of entries.
+
+    >>> due(Policy(rounds=1), settled=1, last=0, now=0)
+    True
+    >>> due(Policy(rounds=None, seconds=10), settled=7, last=0, now=9_999_999)
+    False
+    """
+    by_rounds = policy.rounds is not None and settled >= policy.rounds
+    return by_rounds or (policy.seconds is not None and now - last >= policy.seconds * 1_000_000)
+
+
+class Notary:
+    """Makes the checkpoints of a server, in the store and in the file beside its keys.
+
+    One thread at a time may use it.
+    """
+
+    def __init__(self, store: Store, keys: Keys, state: Path) -> None:
+        self._store, self._keys, self._file = store, keys, state / FILE
+        self._size, self._written = -1, 0  # of the file, as it was left
+        self._heads: dict[str, Head] | None = None
+        self._since_full = 0
+        self._last: Checkpoint | None = None
+        self._read_on()
+        self._witness(self._last)
+
+    def make(self, at: int) -> Checkpoint:
+        """Sign what the heads are now and keep it, in the store first and then in the file."""
+        for _ in range(ATTEMPTS):
+            heads = self._store.heads()
+            body = self._next(heads, at)
+            checkpoint = sign(self._keys, body)
+            try:
+                self._store.add_checkpoint(checkpoint)
+            except Conflicted:  # another server was first: this one follows on from that
+                self._read_on()
+                continue
+            self._follow(checkpoint, body)
+            self._heads = heads
+            self._witness(checkpoint)
+            return checkpoint
+        raise Conflicted(f"{ATTEMPTS} times others made a checkpoint first; try again")
+
+    def use(self, keys: Keys) -> None:
+        """Sign with another key from now on."""
+        self._keys = keys
+
+    def _next(self, heads: dict[str, Head], at: int) -> Body:
+        """Return all heads the first time, and again when as many have moved as there are."""
+        known = self._heads
+        moved = heads if known is None else _moved(known, heads)
+        full = known is None or self._since_full + len(moved) >= len(heads)
+        said = {name: (head.version, head.hash.hex()) for name, head in moved.items()}
+        if full:
+            said = {name: (head.version, head.hash.hex()) for name, head in heads.items()}
+        number = 1 if self._last is None else self._last.number + 1
+        return Body(number, at, link_to(self._last), full, said, self._keys.key_id)
+
+    def _read_on(self) -> None:
+        """Take in what others have added to the store; what they say moves the known heads."""
+        for checkpoint in self._store.checkpoints():
+            if self._last is None or checkpoint.number > self._last.number:
+                body = decode(checkpoint)
+                if self._heads is not None:
+                    self._heads = heads_after(self._heads, body)
+                self._follow(checkpoint, body)
+
+    def _follow(self, checkpoint: Checkpoint, body: Body) -> None:
+        self._since_full = 0 if body.full else self._since_full + len(body.heads)
+        self._last = checkpoint
+
+    def _witness(self, latest: Checkpoint | None) -> None:
+        """Bring the file to where the store is; what it holds already must agree with the store."""
+        try:
+            with _locked(self._file) as file:
+                size = file.seek(0, os.SEEK_END)
+                follows = latest is not None and latest.number == self._written + 1
+                new = [latest] if latest and follows and size == self._size else self._lacking(file)
+                file.write(b"".join(line(each) for each in new))
+                file.flush()
+                os.fsync(file.fileno())
+                self._size = file.tell()
+                self._written = new[-1].number if new else self._written
+        except OSError as error:
+            self._size = -1
+            raise StoreFailed(
+                f"the file of checkpoints {self._file} cannot be written ({error.strerror});"
+                " make room for it or move it, and start again"
+            ) from error
+
+    def _lacking(self, file: BinaryIO) -> list[Checkpoint]:
+        """Return what is in the store and not in the file, which is left at its last whole line."""
+        file.seek(0)
+        text = file.read()
+        whole = text.rfind(b"\n") + 1
+        file.truncate(whole)  # what follows is an append that a crash cut short
+        file.seek(whole)
+        kept = {each.number: each for each in parse_checkpoints(text[:whole], str(self._file))}
+        stored = {each.number: each for each in self._store.checkpoints()}
+        for number, checkpoint in kept.items():
+            if stored.get(number) != checkpoint:
+                is_there = "another" if number in stored else "none"
+                raise Tampered(
+                    f"checkpoint {number}",
+                    f"{self._file} has it, and the store has {is_there}; verify the log, and if"
+                    " the database was brought back from a backup, keep the file elsewhere",
+                )
+        lacking = sorted(stored.keys() - kept.keys())
+        if lacking and lacking[0] < max(kept, default=0):
+            raise Tampered(f"checkpoint {lacking[0]}", f"is no longer in {self._file}")
+        return [stored[number] for number in lacking]
+
+
+def sign(keys: Keys, body: Body) -> Checkpoint:
+    """Return a checkpoint that says what a body says."""
+    data = _encoder.encode(body)
+    return Checkpoint(body.number, data, keys.key_id, keys.sign(data))
+
+
+def decode(checkpoint: Checkpoint) -> Body:
+    """Return what a checkpoint says, signed or not."""
+    try:
+        return msgspec.json.decode(checkpoint.body, type=Body)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
+        raise Tampered(f"checkpoint {checkpoint.number}", f"cannot be read: {error}") from error
+
+
+def heads_after(heads: Mapping[str, Head], body: Body) -> dict[str, Head]:
+    """Return the heads at a checkpoint, from those at the one before."""
+    said = {
+        name: Head(version, bytes.fromhex(digest)) for name, (version, digest) in body.heads.items()
+    }
+    return said if body.full else {**heads, **said}
+
+
+def link_to(previous: Checkpoint | None) -> str:
+    """Return the hash by which a checkpoint holds on to the one before it."""
+    if previous is None:
+        return NOTHING_BEFORE
+    return sha256(previous.body + previous.signature).hexdigest()
+
+
+def _moved(known: Mapping[str, Head], heads: Mapping[str, Head]) -> dict[str, Head]:
+    """Return the heads that moved; one that went back is never signed."""
+    for name, head in known.items():
+        now = heads.get(name, EMPTY)
+        if now != head and now.version <= head.version:
+            what = f"is at version {now.version}, and was signed at version {head.version}"
+            raise Tampered(f"head of {name}", what)
+    return {name: head for name, head in heads.items() if known.get(name) != head}
+
+
+# --- the file outside the store -----------------------------------------------------------------
+
+
+def line(checkpoint: Checkpoint) -> bytes:
+    """Write a checkpoint as one line of JSON."""
+    return _encoder.encode(checkpoint) + b"\n"
+
+
+def read_checkpoints(file: Path) -> list[Checkpoint]:
+    """Return the checkpoints in a file kept outside the store, without an unfinished last line."""
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"no checkpoints can be read from {file}: {error.strerror}") from error
+    return parse_checkpoints(text[: text.rfind(b"\n") + 1], str(file))
+
+
+def parse_checkpoints(text: bytes, name: str) -> list[Checkpoint]:
+    """Read lines written by `line`."""
+    return list(_parsed(text.splitlines(), name))
+
+
+def _parsed(lines: Iterable[bytes], name: str) -> Iterator[Checkpoint]:
+    for number, text in enumerate(lines, start=1):
+        try:
+            yield msgspec.json.decode(text, type=Checkpoint)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Tampered(f"{name} line {number}", f"is no checkpoint: {error}") from error
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading and adding to, alone among all servers of this machine."""
+    made = not path.exists()
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if made:
+            sync_directory(path.parent)
+        yield file

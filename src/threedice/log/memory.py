@@ -1,0 +1,234 @@
+"""A store in memory: for tests, for trying things out, and as the model of the other two."""
+
+from __future__ import annotations
+
+from threading import RLock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from threedice.errors import Conflicted
+from threedice.log.entry import EMPTY
+from threedice.log.judging import check_lines, check_proposal, judge
+from threedice.log.store import Accepted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from threedice.log.entry import Entry, Head
+    from threedice.log.store import Answer, Checkpoint, Line, Outcome, Proposal, Snapshot
+
+
+class MemoryStore:
+    """Keeps everything while the program runs, and nothing after it."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._entries: dict[str, list[Entry]] = {}
+        self._heads: dict[str, Head] = {}
+        self._answers: dict[tuple[str, str], Answer] = {}
+        self._games: dict[str, bytes] = {}
+        self._snapshots: dict[tuple[str, str], Snapshot] = {}
+        self._lines: dict[str, list[Line]] = {}
+        self._views: dict[tuple[str, str], int] = {}
+        self._checkpoints: dict[int, Checkpoint] = {}
+        self._leases: dict[str, tuple[str, float]] = {}
+        self._people: dict[str, bytes] = {}
+        self._suspended = ""
+
+    # the log itself
+
+    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        """Write a batch; each proposal as a whole or not at all."""
+        for proposal in proposals:
+            check_proposal(proposal)
+        with self._lock:
+            outcomes = judge(proposals, self._heads, self._answers)
+            for proposal, outcome in zip(proposals, outcomes, strict=True):
+                if isinstance(outcome, Accepted):
+                    self._add(proposal)
+            return outcomes
+
+    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+        """Return entries of a stream in order, from the version after the one given."""
+        with self._lock:
+            return self._entries.get(stream, [])[after : after + most]
+
+    def scan(self, stream: str, after: int = 0) -> Iterator[Entry]:
+        """Yield all entries of a stream in the order of their versions."""
+        while page := self.read(stream, after):
+            yield from page
+            after = page[-1].version
+
+    def head(self, stream: str) -> Head:
+        """Return the head of a stream, that of an empty one where there is none."""
+        with self._lock:
+            return self._heads.get(stream, EMPTY)
+
+    def heads(self) -> dict[str, Head]:
+        """Return the heads of all streams, as one moment saw them."""
+        with self._lock:
+            return {stream: head for stream, head in self._heads.items() if head.version}
+
+    def streams(self) -> list[str]:
+        """Return the names of all streams, sorted."""
+        return sorted(self.heads())
+
+    def answer(self, account: str, key: str) -> Answer | None:
+        """Return what became of a command, or nothing where it was never accepted."""
+        with self._lock:
+            return self._answers.get((account, key))
+
+    def answers(self) -> Iterator[Answer]:
+        """Yield every answer, by account and key."""
+        with self._lock:
+            kept = sorted(self._answers.items())
+        yield from (answer for _, answer in kept)
+
+    def game(self, game_hash: str) -> bytes | None:
+        """Return the canonical bytes of a game that some round pins."""
+        with self._lock:
+            return self._games.get(game_hash)
+
+    def games(self) -> dict[str, bytes]:
+        """Return the canonical bytes of all games, by their hash."""
+        with self._lock:
+            return dict(self._games)
+
+    def _add(self, proposal: Proposal) -> None:
+        for append in proposal.appends:
+            self._entries.setdefault(append.stream, []).extend(append.entries)
+        for game_hash, canonical in proposal.games.items():
+            self._games.setdefault(game_hash, canonical)
+
+    # folds over it
+
+    def snapshot(self, stream: str, name: str) -> Snapshot | None:
+        """Return the latest snapshot of a fold over a stream."""
+        with self._lock:
+            return self._snapshots.get((stream, name))
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """Yield every snapshot, by stream and name."""
+        with self._lock:
+            kept = sorted(self._snapshots.items(), key=lambda each: each[0])
+        yield from (snapshot for _, snapshot in kept)
+
+    def save_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot instead of the one of that stream and name before it."""
+        with self._lock:
+            self._snapshots[snapshot.stream, snapshot.name] = snapshot
+
+    def project(self, view: str, stream: str, after: int, upto: int, lines: Sequence[Line]) -> bool:
+        """Add the lines that follow from entries after one version up to another."""
+        check_lines(view, stream, after, upto, lines)
+        with self._lock:
+            if self._views.get((view, stream), 0) != after:
+                return False
+            self._views[view, stream] = upto
+            self._lines.setdefault(view, []).extend(lines)
+            return True
+
+    def projected(self, view: str, stream: str) -> int:
+        """Return up to which version of a stream a view has come."""
+        with self._lock:
+            return self._views.get((view, stream), 0)
+
+    def lines(
+        self,
+        view: str,
+        *,
+        subject: str | None = None,
+        stream: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        most: int | None = None,
+    ) -> list[Line]:
+        """Return lines of a view in the order of time, stream, version and place."""
+        with self._lock:
+            found = [
+                line
+                for line in self._lines.get(view, ())
+                if (subject is None or line.subject == subject)
+                and (stream is None or line.stream == stream)
+                and (since is None or line.at >= since)
+                and (until is None or line.at < until)
+            ]
+        found.sort(key=lambda line: (line.at, line.stream, line.version, line.place))
+        return found if most is None else found[max(0, len(found) - most) :]
+
+    def forget_folds(self) -> None:
+        """Delete all snapshots, lines and how far views have come, to be made again."""
+        with self._lock:
+            self._snapshots.clear()
+            self._lines.clear()
+            self._views.clear()
+
+    # what proves it
+
+    def add_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint for ever; another of its number is a conflict."""
+        with self._lock:
+            if self._checkpoints.setdefault(checkpoint.number, checkpoint) != checkpoint:
+                raise Conflicted(f"there is another checkpoint {checkpoint.number} already")
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Return all checkpoints by number."""
+        with self._lock:
+            return [self._checkpoints[number] for number in sorted(self._checkpoints)]
+
+    # who is at work
+
+    def take_lease(self, name: str, holder: str, seconds: float) -> bool:
+        """Take or renew a lease, unless another holds it still."""
+        now = monotonic()
+        with self._lock:
+            other, until = self._leases.get(name, (holder, now))
+            if other != holder and until > now:
+                return False
+            self._leases[name] = (holder, now + seconds)
+            return True
+
+    def drop_lease(self, name: str, holder: str) -> None:
+        """Give a lease up."""
+        with self._lock:
+            if self._leases.get(name, ("", 0.0))[0] == holder:
+                del self._leases[name]
+
+    def alone(self) -> bool:
+        """Tell whether no other server has this store open: nobody else can reach it."""
+        return True
+
+    def suspended(self) -> str:
+        """Return why nothing may be written, or nothing."""
+        with self._lock:
+            return self._suspended
+
+    def suspend(self, cause: str) -> None:
+        """Note that nothing may be written until a person has looked, and why."""
+        with self._lock:
+            self._suspended = cause
+
+    def release(self) -> None:
+        """Let writing go on after a person has looked."""
+        with self._lock:
+            self._suspended = ""
+
+    # personal data
+
+    def set_person(self, player: str, data: bytes) -> None:
+        """Keep or replace what is known of a person."""
+        with self._lock:
+            self._people[player] = data
+
+    def person(self, player: str) -> bytes | None:
+        """Return what is known of a person."""
+        with self._lock:
+            return self._people.get(player)
+
+    def erase_person(self, player: str) -> bool:
+        """Forget a person; tells whether there was anything to forget."""
+        with self._lock:
+            return self._people.pop(player, None) is not None
+
+    def close(self) -> None:
+        """Let go of nothing: the store lives as long as it is referred to."""

@@ -1,0 +1,90 @@
+"""Which store a URL means, and where what belongs to it but must not be in it is kept."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import psycopg
+from platformdirs import user_data_path
+from psycopg.conninfo import conninfo_to_dict
+
+from threedice.errors import InvalidInput
+from threedice.log.memory import MemoryStore
+from threedice.log.postgres import PostgresStore
+from threedice.log.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from threedice.log.store import Store
+
+MEMORY = "memory:"
+_SQLITE = "sqlite:///"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def open_store(url: str, *, serving: bool = False) -> Store:
+    """Open the store that a URL means, making its tables where there are none."""
+    if url == MEMORY:
+        return MemoryStore()
+    if _is_postgres(url):
+        _parts(url)
+        return PostgresStore(url, serving=serving)
+    path = _path(url)
+    if path == _path(default_url()):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SqliteStore(path, serving=serving)
+
+
+def exists(url: str) -> bool:
+    """Tell whether there is a database to open; of one on a server, that server tells."""
+    return url == MEMORY or _is_postgres(url) or _path(url).exists()
+
+
+def default_url() -> str:
+    """Return the URL of the database that is used when none is named."""
+    return f"{_SQLITE}{user_data_path('threedice') / 'house.sqlite'}"
+
+
+def state_directory(url: str) -> Path:
+    """Return the folder of the keys, checkpoint files and markers of a database; it need not exist.
+
+    >>> state_directory("sqlite:///floor/house.sqlite").as_posix()
+    'floor/house.sqlite.state'
+    """
+    if url == MEMORY:
+        raise InvalidInput("a store in memory has no folder; name an SQLite file or PostgreSQL")
+    if _is_postgres(url):
+        parts = _parts(url)
+        named = (parts.get("host") or "localhost", parts.get("port") or "5432", parts["dbname"])
+        return user_data_path("threedice") / ",".join(quote(str(part), safe="") for part in named)
+    path = _path(url)
+    return path.with_name(path.name + ".state")
+
+
+def _is_postgres(url: str) -> bool:
+    return url.startswith(("postgresql://", "postgres://"))
+
+
+def _path(url: str) -> Path:
+    path = url.removeprefix(_SQLITE)
+    if not path or path.endswith("/") or (path == url and _SCHEME.match(url)):
+        raise InvalidInput(
+            f"{url.rpartition('@')[2]!r} names no database; write sqlite:///PATH, "
+            f"postgresql://USER@HOST/DATABASE, {MEMORY} or the path of a file"
+        )
+    return Path(path)
+
+
+def _parts(url: str) -> dict[str, str]:
+    """Return the parts of a PostgreSQL URL; its words are kept out of errors, for its password."""
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value}
+    except psycopg.ProgrammingError:
+        parts = {}
+    if not parts.get("dbname"):
+        raise InvalidInput(
+            "this PostgreSQL URL names no database; write postgresql://USER@HOST:PORT/DATABASE"
+        )
+    return parts

@@ -1,0 +1,251 @@
+"""The log in PostgreSQL: several servers may serve one database.
+
+Whoever appends to a stream locks its row first, in the order of the names; what was read before is
+then still true when it is written. A lost connection is made anew, and the batch is written again
+unless it turns out to have been written before.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from threading import RLock
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from threedice.errors import (
+    Conflicted,
+    InvalidInput,
+    StoreAway,
+    StoreFailed,
+    ThreediceError,
+)
+from threedice.log.appending import append_batch
+from threedice.log.deadline import Connection, connect
+from threedice.log.judging import check_proposal
+from threedice.log.schema import prepare
+from threedice.log.sql import Result, Row, Run, SqlStore
+from threedice.log.trouble import Tries, Trouble, trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from threedice.log.store import Outcome, Proposal
+
+PAUSE_SECONDS: Final = 0.05
+IDLE_MOST: Final = 8
+"""How many connections are kept for those who read."""
+
+SERVING, PREPARING = "31, 6661", "31, 6662"
+"""The advisory locks of those who serve, and of the one who makes the tables."""
+
+
+class PostgresStore(SqlStore):
+    """A store in a PostgreSQL database, which answers in time or is away."""
+
+    CLOCK: ClassVar[str] = "extract(epoch FROM clock_timestamp())::double precision"
+
+    def __init__(self, url: str, *, deadline_seconds: float = 5.0, serving: bool = False) -> None:
+        self._url, self._seconds, self._serving = url, deadline_seconds, serving
+        self._name = _described(url)
+        self._failed = ""
+        self._closed, self._ready = False, False
+        self._turn = RLock()
+        self._writer: Connection | None = None
+        self._idle: list[Connection] = []
+        try:
+            self._writing(self._prepare)
+        except BaseException:
+            self.close()
+            raise
+        self._ready = True
+
+    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        """Write a batch in one durable transaction; each proposal as a whole or not at all."""
+        for proposal in proposals:
+            check_proposal(proposal)
+        sent: set[int] = set()
+        return self._writing(lambda connection: append_batch(connection, proposals, sent))
+
+    def alone(self) -> bool:
+        """Tell whether no other server is connected to this database."""
+
+        def ask(connection: Connection) -> bool:
+            ((alone,),) = connection.execute(f"SELECT pg_try_advisory_lock({SERVING})").fetchall()
+            if alone:
+                connection.execute(f"SELECT pg_advisory_unlock({SERVING})")
+            return bool(alone)
+
+        return self._writing(ask)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        with self._turn:
+            self._closed = True
+            if self._writer is not None:
+                with suppress(psycopg.Error):  # the server itself would notice only a little later
+                    self._writer.allow(self._seconds)
+                    self._writer.execute("SELECT pg_advisory_unlock_all()")
+                self._writer.close()
+            while self._idle:
+                self._idle.pop().close()
+
+    # how statements are run
+
+    def _writing(self, work: Callable[[Connection], Result]) -> Result:
+        """Do something on the connection that writes, again where that may help."""
+        with self._turn:
+            self._refuse(writing=True)
+            tries = Tries(2 * self._seconds)
+            while True:
+                connection = self._writer = self._writer or self._connect(serving=self._serving)
+                connection.allow(self._seconds)
+                try:
+                    return work(connection)
+                except BaseException as error:
+                    self._leave(connection)
+                    self._raise_unless_again(error, tries)
+
+    def _change(
+        self, work: Callable[[Run], Result], *, lasting: bool = True, always: bool = False
+    ) -> Result:
+        def transaction(connection: Connection) -> Result:
+            run = _runner(connection)
+            run("BEGIN", ())
+            if not lasting:
+                run("SET LOCAL synchronous_commit = off", ())
+            result = work(run)
+            connection.committing = True
+            run("COMMIT", ())
+            return result
+
+        return self._beside(transaction, writing=not always)
+
+    def _rows(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
+        return self._beside(lambda connection: _runner(connection)(sql, params), writing=False)
+
+    def _beside(self, work: Callable[[Connection], Result], *, writing: bool) -> Result:
+        """Do something on a connection of one's own, while others write."""
+        self._refuse(writing=writing)
+        tries = Tries(2 * self._seconds)
+        while True:
+            connection = self._borrow()
+            connection.allow(self._seconds)
+            try:
+                result = work(connection)
+            except BaseException as error:
+                connection.close()
+                if connection.committing:  # it may have happened: whoever asked must look
+                    tries.end()
+                self._raise_unless_again(error, tries)
+            else:
+                self._give_back(connection)
+                return result
+
+    def _refuse(self, *, writing: bool) -> None:
+        if self._closed:
+            raise StoreAway(f"{self._name} has been closed")
+        if self._failed and writing:
+            raise StoreFailed(self._failed)
+
+    def _raise_unless_again(self, error: BaseException, tries: Tries) -> None:
+        """Return if the same should be tried again; otherwise raise what the error means."""
+        if isinstance(error, ThreediceError) or not isinstance(error, Exception):
+            raise error
+        meaning = trouble(error)
+        if meaning in (Trouble.LOST, Trouble.AGAIN) and tries.another():
+            return
+        if meaning is Trouble.INPUT:
+            raise InvalidInput(f"{self._name} cannot hold this: {error}") from error
+        if meaning in (Trouble.LOST, Trouble.SLOW):
+            raise StoreAway(f"{self._name} does not answer in time: {_line(error)}") from error
+        if meaning is Trouble.AGAIN and not isinstance(error, psycopg.errors.UniqueViolation):
+            raise Conflicted(f"{self._name} is written by others again and again") from error
+        self._failed = self._failed or (
+            f"{self._name} could not do its work ({_line(error)}); look at it, then start again"
+        )
+        raise StoreFailed(self._failed) from error
+
+    # connections
+
+    def _connect(self, *, serving: bool = False) -> Connection:
+        """Connect; once the database has been there, try for a while until it is back."""
+        until = monotonic() + (self._seconds if self._ready else 0.0)
+        while True:
+            try:
+                return _connected(self._url, self._seconds, serving)
+            except psycopg.Error as error:
+                if monotonic() >= until:
+                    raise StoreAway(f"{self._name} is not there: {_line(error)}") from error
+            sleep(PAUSE_SECONDS)
+
+    def _borrow(self) -> Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect()
+
+    def _give_back(self, connection: Connection) -> None:
+        if self._closed or len(self._idle) >= IDLE_MOST:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def _leave(self, connection: Connection) -> None:
+        """Give up the connection that writes: it does not know any more what is prepared on it."""
+        with suppress(psycopg.Error):
+            connection.execute("ROLLBACK")  # closing alone would let go of the locks a little later
+        connection.close()
+        self._writer = None
+
+    def _prepare(self, connection: Connection) -> None:
+        run = _runner(connection)
+        run("BEGIN", ())
+        run(f"SELECT pg_advisory_xact_lock({PREPARING})", ())
+        named = run("SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()", ())
+        prepare(
+            lambda sql: run(sql, ()),
+            [name for (name,) in named],
+            dialect="postgresql",
+            where=self._name,
+        )
+        run("COMMIT", ())
+
+
+def _connected(url: str, seconds: float, serving: bool) -> Connection:
+    connection = connect(url, seconds)
+    try:
+        if serving:
+            connection.execute(f"SELECT pg_advisory_lock_shared({SERVING})")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _runner(connection: Connection) -> Run:
+    def run(sql: str, params: Sequence[Any]) -> list[Row]:
+        cursor = connection.execute(_placed(sql), params, binary=True)
+        return cursor.fetchall() if cursor.description else []
+
+    return run
+
+
+@cache
+def _placed(sql: str) -> str:
+    return sql.replace("?", "%s")
+
+
+def _described(url: str) -> str:
+    """Name a database in words that hold no password."""
+    given = conninfo_to_dict(url)
+    return (
+        f"database {given.get('dbname') or 'of PostgreSQL'} on {given.get('host') or 'this host'}"
+    )
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,240 @@
+"""The rows of a log exactly as they are stored, all as one moment saw them.
+
+What proves or copies a log reads it here, beside whatever is being written and without trusting
+that a row is what it should be: a wrong type or damaged text comes out as it is, and what the
+database itself cannot read is `Tampered`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+import psycopg
+
+from threedice.errors import InvalidInput, StoreAway, StoreUnfit, Tampered
+from threedice.log.batch import encode_spans
+from threedice.log.deadline import connect
+from threedice.log.memory import MemoryStore
+from threedice.log.postgres import PostgresStore
+from threedice.log.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Table
+
+    from threedice.log.deadline import Connection
+    from threedice.log.store import Store
+
+Row = tuple[Any, ...]
+
+CHUNK = 1000
+BUSY_SECONDS = 5.0
+PATIENCE_SECONDS = 60.0
+"""How long PostgreSQL may take for a chunk."""
+
+MAPPED_BYTES = 1 << 30
+"""How much of an SQLite file is mapped into memory: a third more speed when all of it is read."""
+
+_lenient = partial(str, encoding="utf-8", errors="surrogateescape")
+
+
+class Rows(Protocol):
+    """What can be read of a log, as it was at one moment."""
+
+    def damage(self) -> Iterator[str]:
+        """Yield what the database itself finds wrong with its files."""
+
+    def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
+        """Yield the rows of a table by its primary key, all or those of some streams."""
+
+
+@contextmanager
+def open_rows(store: Store | Path) -> Iterator[Rows]:
+    """Read the rows of a store or an SQLite file as they are now, whatever is written meanwhile."""
+    match store:
+        case Path():
+            with open_sqlite(store) as rows:
+                yield rows
+        case MemoryStore():
+            yield MemoryRows(store)
+        case SqliteStore():
+            with open_sqlite(store.path) as rows:
+                yield rows
+        case PostgresStore():
+            with open_postgres(store._url) as rows:
+                yield rows
+        case _:
+            raise InvalidInput(f"the rows of a {type(store).__name__} cannot be read")
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+class MemoryRows:
+    """The rows that a store in memory would have; it must rest meanwhile."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def damage(self) -> Iterator[str]:
+        """Yield nothing: there are no files."""
+        yield from ()
+
+    def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
+        """Yield the rows of a table by its primary key, all or those of some streams."""
+        named = self._store.streams() if streams is None else sorted(streams)
+        match table.name:
+            case "entries":
+                entries = (each for name in named for each in self._store.scan(name))
+                rows: Iterator[Row] = map(msgspec.structs.astuple, entries)
+            case "streams":
+                heads = self._store.heads()
+                rows = (
+                    (name, *msgspec.structs.astuple(heads[name])) for name in named if name in heads
+                )
+            case "answers":
+                rows = (
+                    (each.account, each.key, each.command_hash, encode_spans(each.spans))
+                    for each in self._store.answers()
+                )
+            case "games":
+                rows = iter(sorted(self._store.games().items()))
+            case "checkpoints":
+                rows = map(msgspec.structs.astuple, self._store.checkpoints())
+            case name:
+                raise InvalidInput(f"a store in memory does not give its {name} away")
+        while chunk := list(islice(rows, CHUNK)):
+            yield chunk
+
+
+# --- SQLite -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_sqlite(path: Path) -> Iterator[SqliteRows]:
+    """Read the rows of an SQLite file as they are at this moment."""
+    try:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_SECONDS,
+        )
+    except sqlite3.OperationalError as error:
+        raise StoreUnfit(f"{path} cannot be opened: {error}; is it there?") from error
+    with closing(connection):
+        try:
+            connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise _unreadable(str(path), error) from error
+        yield SqliteRows(connection)
+
+
+class SqliteRows:
+    """The rows of an SQLite file, by a connection within a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def damage(self) -> Iterator[str]:
+        """Yield what SQLite finds wrong with the file: its pages, its indexes, its types."""
+        try:
+            for (message,) in self._connection.execute("PRAGMA integrity_check"):
+                if message != "ok":
+                    yield message
+        except sqlite3.DatabaseError as error:
+            yield str(error)
+
+    def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
+        """Yield the rows of a table by its primary key, all or those of some streams."""
+        if streams is None:
+            yield from self._chunks(table.name, _query(table), ())
+        else:
+            for stream in sorted(streams):
+                yield from self._chunks(table.name, _query(table, "stream = ?"), (stream,))
+
+    def _chunks(self, name: str, sql: str, params: Row) -> Iterator[list[Row]]:
+        """Read text as it should be; from where some is not, as the bytes it has, more slowly."""
+        given = 0
+        for factory in (str, _lenient):
+            self._connection.text_factory = factory
+            try:
+                cursor = self._connection.execute(f"{sql} LIMIT -1 OFFSET {given}", params)
+                while chunk := cursor.fetchmany(CHUNK):
+                    yield chunk
+                    given += len(chunk)
+            except sqlite3.DatabaseError as error:
+                if "decode to UTF-8" not in str(error):
+                    raise _unreadable(f"table {name}", error) from error
+            else:
+                return
+
+
+def _unreadable(where: str, error: sqlite3.DatabaseError) -> Tampered | StoreAway:
+    if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreAway(f"{where} is held by another process; try again: {error}")
+    return Tampered(where, f"cannot be read: {error}")
+
+
+def _query(table: Table, condition: str = "") -> str:
+    columns = ", ".join(column.name for column in table.columns)
+    where = f" WHERE {condition}" if condition else ""
+    order = ", ".join(column.name for column in table.primary_key)
+    return f"SELECT {columns} FROM {table.name}{where} ORDER BY {order}"
+
+
+# --- PostgreSQL ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_postgres(url: str) -> Iterator[PostgresRows]:
+    """Read the rows of a PostgreSQL database as they are at this moment."""
+    with _answering("the database"), closing(connect(url, PATIENCE_SECONDS)) as connection:
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        connection.execute("SELECT count(*) FROM meta")  # the moment is that of the first read
+        yield PostgresRows(connection)
+
+
+class PostgresRows:
+    """The rows of a PostgreSQL database, by a connection whose transaction sees one moment."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def damage(self) -> Iterator[str]:
+        """Yield nothing: the server checks its own pages."""
+        yield from ()
+
+    def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
+        """Yield the rows of a table by its primary key, all or those of some streams."""
+        sql = _query(table, "" if streams is None else "stream = ANY(%s)")
+        params = None if streams is None else (sorted(streams),)
+        self._connection.allow(PATIENCE_SECONDS)
+        with (
+            _answering(f"table {table.name}"),
+            self._connection.cursor(f"rows_of_{table.name}") as cursor,
+        ):
+            cursor.execute(sql, params, binary=True)
+            while chunk := cursor.fetchmany(CHUNK):
+                yield chunk
+                self._connection.allow(PATIENCE_SECONDS)
+
+
+@contextmanager
+def _answering(where: str) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise StoreAway(f"the database does not answer: {error}; try again") from error
+    except psycopg.Error as error:
+        raise Tampered(where, f"cannot be read: {error}") from error

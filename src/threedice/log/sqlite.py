@@ -1,0 +1,350 @@
+"""The log in an SQLite file: one process serves it, others may look and do small things beside.
+
+Only what every SQLite driver offers is used (`execute` and `close` of a connection), so that the
+same class runs on a simulated disk that loses power.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+import msgspec
+
+from threedice.errors import (
+    InvalidInput,
+    StoreAway,
+    StoreFailed,
+    StoreUnfit,
+    Tampered,
+    ThreediceError,
+)
+from threedice.log import serving as served
+from threedice.log.batch import ANSWER, ENTRY, accepted, decode_spans, insert
+from threedice.log.entry import Entry, Head
+from threedice.log.judging import check_proposal, judge
+from threedice.log.schema import prepare
+from threedice.log.sql import Result, Row, Run, SqlStore
+from threedice.log.store import Answer, Outcome, Proposal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OLDEST: Final = (3, 37, 0)
+"""The first SQLite with tables that keep to their types."""
+
+BUSY_SECONDS: Final = 5.0
+FULL, NORMAL = 2, 1
+"""Whether a commit waits for the disk, or leaves that to the next that does."""
+
+BUSY, LOCKED, CORRUPT, NOT_A_DATABASE = 5, 6, 11, 26
+"""The result codes of SQLite that are not simply failures."""
+
+
+class Connection(Protocol):
+    """What is used of a driver's connection; statements take effect as they stand, one by one."""
+
+    def execute(self, sql: str, params: Sequence[Any] = ..., /) -> Iterable[Row]:
+        """Run a statement and return its rows."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+Connect = Callable[[str], Connection]
+
+
+def connect_file(path: str) -> Connection:
+    """Open a database file with the standard driver; a new one is for its owner's eyes only."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        _sync(Path(path).parent)
+    except FileExistsError:
+        pass
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+
+class SqliteStore(SqlStore):
+    """A store in an SQLite file; `shared`, where it must do with a single connection."""
+
+    CLOCK: ClassVar[str] = "((julianday('now') - 2440587.5) * 86400.0)"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        connect: Connect = connect_file,
+        serving: bool = False,
+        shared: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self._connect, self._shared = connect, shared
+        self._failed = ""
+        self._turn = RLock()  # of whoever writes; SQLite itself would have them wait and try again
+        self._closed = False
+        self._writers: list[Connection] = []
+        self._readers: list[Connection] = []
+        self._serving = served.hold(self.path) if serving else None
+        try:
+            self._writers.append(self._open(FULL))
+            if not shared:
+                self._writers.append(self._open(NORMAL))
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        """Write a batch in one durable transaction; each proposal as a whole or not at all."""
+        for proposal in proposals:
+            check_proposal(proposal)
+        return self._change(lambda run: _write(run, proposals))
+
+    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+        """Return entries of a stream in order, from the version after the one given."""
+        try:
+            return super().read(stream, after, most)
+        except Tampered:
+            for before in range(after, after + most):
+                self._read_one(stream, before)
+            raise
+
+    def erase_person(self, player: str) -> bool:
+        """Forget a person, also in the file's free space and in what is yet to be moved to it."""
+        erased = super().erase_person(player)
+        self._checkpoint()
+        return erased
+
+    def alone(self) -> bool:
+        """Tell whether no other process serves this file."""
+        return self._serving is not None or not served.is_held(self.path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._turn:
+            self._closed = True
+            for connections in (self._readers, self._writers):
+                while connections:
+                    connections.pop().close()
+            if self._serving is not None:
+                served.let_go(self._serving)
+                self._serving = None
+
+    # how statements are run
+
+    def _change(
+        self, work: Callable[[Run], Result], *, lasting: bool = True, always: bool = False
+    ) -> Result:
+        with self._turn:
+            self._refuse_if_closed()
+            if self._failed and not always:
+                raise StoreFailed(self._failed)
+            try:
+                return _transaction(self._writers[0 if lasting else -1], work)
+            except ThreediceError:
+                raise
+            except (UnicodeEncodeError, OverflowError) as error:
+                raise InvalidInput(f"{self.path} cannot hold this: {error}") from error
+            except Exception as error:
+                raise self._failure("written", error) from error
+
+    def _rows(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
+        with self._reading() as connection:
+            try:
+                return list(connection.execute(sql, params))
+            except (UnicodeEncodeError, OverflowError) as error:
+                raise InvalidInput(f"{self.path} cannot hold this: {error}") from error
+            except Exception as error:
+                if _damaged(error):
+                    raise Tampered(str(self.path), f"cannot be read: {error}") from error
+                raise self._failure("read", error) from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        self._refuse_if_closed()
+        if self._shared:
+            with self._turn:
+                yield self._writers[0]
+            return
+        try:
+            connection = self._readers.pop()
+        except IndexError:
+            connection = self._open(NORMAL)
+        sound = False
+        try:
+            yield connection
+            sound = True
+        finally:
+            if sound and not self._closed:
+                self._readers.append(connection)
+            else:
+                connection.close()
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise StoreAway(f"{self.path} has been closed")
+
+    def _read_one(self, stream: str, before: int) -> None:
+        try:
+            super().read(stream, before, 1)
+        except Tampered as damage:
+            raise Tampered(f"{stream} after version {before}", damage.problem) from damage
+
+    def _failure(self, done: str, error: Exception) -> StoreAway | StoreFailed:
+        if _code(error) in (BUSY, LOCKED):
+            return StoreAway(f"{self.path} is held by another process; try again: {error}")
+        # After a failed fsync a file may not be what is read from it: nothing is trusted any more.
+        self._failed = self._failed or (
+            f"{self.path} could not be {done} ({error}); look at the disk, then start again"
+        )
+        return StoreFailed(self._failed)
+
+    # how the file is opened
+
+    def _open(self, synchronous: int) -> Connection:
+        try:
+            connection = self._connect(str(self.path))
+        except Exception as error:
+            raise StoreUnfit(
+                f"{self.path} cannot be opened: {error}; is its folder there?"
+            ) from error
+        try:
+            _set_up(connection, synchronous)
+        except Exception as error:
+            connection.close()
+            if isinstance(error, StoreUnfit):
+                raise StoreUnfit(f"{self.path}: {error}") from None
+            if _code(error) == NOT_A_DATABASE:
+                raise StoreUnfit(f"{self.path} is no SQLite database; use another file") from error
+            raise self._failure("opened", error) from error
+        return connection
+
+    def _prepare(self) -> None:
+        def work(run: Run) -> None:
+            named = run("SELECT name FROM sqlite_master WHERE type = 'table'", ())
+            prepare(
+                lambda sql: run(sql, ()),
+                [name for (name,) in named],
+                dialect="sqlite",
+                where=str(self.path),
+            )
+
+        self._change(work)
+        if self._serving is not None:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Move what was committed into the file itself and sync it, as far as nobody is reading."""
+        with self._turn:
+            try:
+                list(self._writers[0].execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+            except Exception as error:
+                raise self._failure("written", error) from error
+
+
+def _transaction(connection: Connection, work: Callable[[Run], Result]) -> Result:
+    def run(sql: str, params: Sequence[Any] = ()) -> list[Row]:
+        return list(connection.execute(sql, params))
+
+    run("BEGIN IMMEDIATE")
+    try:
+        result = work(run)
+        run("COMMIT")
+    except BaseException:
+        with suppress(Exception):  # SQLite may have rolled back by itself
+            run("ROLLBACK")
+        raise
+    return result
+
+
+# One statement and one row, whatever the batch: each row stepped to is a turn of the threads.
+_LOOK_UP: Final = """
+SELECT (SELECT json_group_array(json_array(stream, version, hex(hash)))
+        FROM streams WHERE stream IN (SELECT value FROM json_each(?))),
+       (SELECT json_group_array(json_array(account, answers.key, hex(command_hash), hex(spans)))
+        FROM json_each(?) AS used CROSS JOIN answers
+        ON account = json_extract(used.value, '$[0]')
+        AND answers.key = json_extract(used.value, '$[1]'))
+"""
+_decode_heads = msgspec.json.Decoder(list[tuple[str, int, str]]).decode
+_decode_answers = msgspec.json.Decoder(list[tuple[str, str, str, str]]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def _write(run: Run, proposals: Sequence[Proposal]) -> list[Outcome]:
+    streams = {append.stream for proposal in proposals for append in proposal.appends}
+    used = [(proposal.account, proposal.key) for proposal in proposals]
+    ((found_heads, found_answers),) = run(
+        _LOOK_UP, (_encode(streams).decode(), _encode(used).decode())
+    )
+    answers = _answers(found_answers)
+    outcomes = judge(proposals, _heads(found_heads), answers)
+    batch = accepted(proposals, outcomes, answers)
+    heads = [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
+    newer = "ON CONFLICT (stream) DO UPDATE SET version = excluded.version, hash = excluded.hash"
+    for sql, params in (
+        *insert("entries", ENTRY, [msgspec.structs.astuple(entry) for entry in batch.entries]),
+        *insert("streams", "stream, version, hash", heads, newer),
+        *insert("answers", ANSWER, batch.answers),
+        *insert("games", "hash, canonical", [*batch.games.items()], "ON CONFLICT DO NOTHING"),
+    ):
+        run(sql, params)
+    return outcomes
+
+
+def _heads(found: str) -> dict[str, Head]:
+    fromhex = bytes.fromhex
+    return {
+        stream: Head(version, fromhex(hash_)) for stream, version, hash_ in _decode_heads(found)
+    }
+
+
+def _answers(found: str) -> dict[tuple[str, str], Answer]:
+    fromhex = bytes.fromhex
+    return {
+        (account, key): Answer(account, key, fromhex(said), decode_spans(fromhex(spans)))
+        for account, key, said, spans in _decode_answers(found)
+    }
+
+
+def _set_up(connection: Connection, synchronous: int) -> None:
+    """Make a connection durable, and see that it is."""
+
+    def ask(sql: str) -> Any:
+        return next((row[0] for row in list(connection.execute(sql))), None)
+
+    if tuple(map(int, ask("SELECT sqlite_version()").split("."))) < OLDEST:
+        raise StoreUnfit(f"SQLite {'.'.join(map(str, OLDEST))} or later is needed")
+    ask(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+    ask("PRAGMA trusted_schema = OFF")
+    ask(f"PRAGMA secure_delete = {int(synchronous == FULL)}")  # personal data; folds hold none
+    if (mode := ask("PRAGMA journal_mode = WAL")) != "wal":
+        raise StoreUnfit(f"its journal is {mode!r}, not a write-ahead log; use a local file system")
+    ask(f"PRAGMA synchronous = {synchronous}")
+    if (level := ask("PRAGMA synchronous")) != synchronous:
+        raise StoreUnfit(f"synchronous is {level}, not {synchronous}; use an SQLite that obeys it")
+
+
+def _sync(folder: Path) -> None:
+    """Have the disk know of a new file: without its name, what is in it would be lost."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _code(error: Exception) -> int:
+    """Return SQLite's result code, by whatever name the driver has for it."""
+    code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
+    return int(code) & 0xFF
+
+
+def _damaged(error: Exception) -> bool:
+    undecodable = isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)
+    return undecodable or _code(error) in (CORRUPT, NOT_A_DATABASE)

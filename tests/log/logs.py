@@ -1,0 +1,93 @@
+"""Logs for the tests of what proves them: commands, as a floor would have them written."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager
+from hashlib import sha256
+from itertools import count
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from threedice.log.entry import Record, cause_of, extend
+from threedice.log.store import Accepted, Append, Conflict, Known, Proposal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from threedice.log.store import Store
+
+_numbers = count(1)
+
+
+def bet(
+    store: Store,
+    *streams: str,
+    account: str = "ann",
+    entries: int = 1,
+    data: bytes = b'{"box": "big"}',
+    games: dict[str, bytes] | None = None,
+) -> Proposal:
+    """Write one command that appends to each stream, over again where others were first."""
+    number = next(_numbers)
+    key, command = f"key-{number}", sha256(b"%d" % number).digest()
+    cause = cause_of(account, key, command)
+    records = [Record("BetPlaced", 1, data)] * entries
+    while True:
+        appends = []
+        for stream in streams:
+            head = store.head(stream)
+            added, _ = extend(head, stream, 1_700_000_000_000_000 + number, cause, records)
+            appends.append(Append(stream, head, added))
+        proposal = Proposal(account, key, command, tuple(appends), games or {})
+        match store.write([proposal]):
+            case [Accepted()]:
+                return proposal
+            case [Conflict()]:
+                continue
+            case [Known()] | _:
+                raise AssertionError(f"{key} was used before")
+
+
+@contextmanager
+def writing(store: Store, *streams: str, then: Callable[[], object] = bool) -> Iterator[Thread]:
+    """Have a thread write to streams for as long as the context lasts, and something after each."""
+    stop, failures = Event(), []
+
+    def write() -> None:
+        try:
+            while not stop.is_set():
+                bet(store, *streams)
+                then()
+        except Exception as error:
+            failures.append(error)
+
+    thread = Thread(target=write)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        stop.set()
+        thread.join()
+    assert failures == []
+
+
+@contextmanager
+def tampering(file: Path, *, lax: bool = False) -> Iterator[Callable[..., None]]:
+    """Change an SQLite file behind the store's back; where lax, its tables take any value."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        if lax:
+            connection.execute("PRAGMA writable_schema = ON")
+            connection.execute(
+                "UPDATE sqlite_master SET"
+                " sql = replace(replace(sql, ' STRICT', ''), ' NOT NULL', '') WHERE type = 'table'"
+            )
+            connection.execute("PRAGMA writable_schema = RESET")
+
+        def run(sql: str, *params: object) -> None:
+            done = connection.execute(sql, params)
+            assert done.rowcount != 0, f"nothing to tamper with: {sql}"
+
+        yield run

@@ -1,0 +1,387 @@
+"""Backups: made while the log is written, of either database, and restored into either."""
+
+from __future__ import annotations
+
+import resource
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from itertools import chain, count
+from stat import S_IMODE
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+
+from tests.log.logs import bet, tampering, writing
+from threedice.errors import InvalidInput, StoreAway, StoreFailed, StoreUnfit, Tampered
+from threedice.log import schema
+from threedice.log.backup import KEPT, backup, restore
+from threedice.log.checkpoints import FILE, Notary, decode, read_checkpoints
+from threedice.log.keys import open_keys
+from threedice.log.memory import MemoryStore
+from threedice.log.opening import open_store
+from threedice.log.rows import open_rows
+from threedice.log.store import Line, Snapshot
+from threedice.log.verification import verify_log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from threedice.log.findings import Report
+    from threedice.log.keys import Keys
+    from threedice.log.store import Store
+
+KINDS = ("sqlite", "postgres")
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Makes the URL of a database that holds nothing, of the kind asked for."""
+
+    def make(kind: str) -> str:
+        if kind == "postgres":
+            return str(request.getfixturevalue("postgres").fresh())
+        made = len(list(tmp_path.glob("new-*.sqlite")))
+        return f"sqlite:///{tmp_path}/new-{made}.sqlite"
+
+    return make
+
+
+@pytest.fixture(params=KINDS)
+def house(request: pytest.FixtureRequest, fresh: Callable[[str], str]) -> Iterator[Store]:
+    store = open_store(fresh(request.param))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    return open_keys(tmp_path)
+
+
+def play(store: Store) -> None:
+    """Write something into every table."""
+    canonical = b'{"game": "tai sai"}'
+    bet(store, "table/1", "cage/ann", entries=3, games={sha256(canonical).hexdigest(): canonical})
+    bet(store, "table/2", account="bob", data=bytes(range(256)))
+    store.save_snapshot(Snapshot("table/1", "table", "1", store.head("table/1"), b"state"))
+    store.project("results", "table/1", 0, 3, [Line("results", "", "table/1", 3, 0, 7, b"4-5-6")])
+    store.set_person("ann", b"Ann, born in 1990")
+    store.take_lease("driver of table/1", "server 1", 60)
+
+
+def content(store: Store | Path) -> dict[str, list[tuple[Any, ...]]]:
+    with open_rows(store) as rows:
+        return {
+            table.name: list(chain.from_iterable(rows.chunks(table)))
+            for table in (*KEPT, schema.people)
+        }
+
+
+def test_backup_holds_what_the_store_holds(house: Store, keys: Keys, tmp_path: Path) -> None:
+    play(house)
+    Notary(house, keys, tmp_path).make(at=1)
+    counts = backup(house, tmp_path / "backup.sqlite")
+
+    assert content(tmp_path / "backup.sqlite") == content(house)
+    assert all(content(house).values())
+    assert counts == {name: len(rows) for name, rows in content(house).items()}
+    assert verify_log(tmp_path / "backup.sqlite", public_keys=keys.public).is_sound
+
+
+def test_backup_is_one_file_for_its_owner_alone(house: Store, tmp_path: Path) -> None:
+    play(house)
+    (tmp_path / "kept").mkdir()
+    backup(house, tmp_path / "kept/backup.sqlite")
+
+    assert [file.name for file in (tmp_path / "kept").iterdir()] == ["backup.sqlite"]
+    assert S_IMODE((tmp_path / "kept/backup.sqlite").stat().st_mode) == 0o600
+
+
+def test_backup_holds_neither_keys_nor_leases(house: Store, tmp_path: Path) -> None:
+    open_keys(tmp_path)
+    play(house)
+    house.suspend("the disk is full")
+    backup(house, tmp_path / "backup.sqlite")
+
+    with closing(sqlite3.connect(tmp_path / "backup.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM leases").fetchone() == (0,)
+        names = {name for (name,) in connection.execute("SELECT name FROM meta")}
+    assert names == {"program", "schema"}
+    data = (tmp_path / "backup.sqlite").read_bytes()
+    pem = (tmp_path / "keys/signing.pem").read_bytes()
+    assert b"server 1" not in data
+    assert pem.splitlines()[1] not in data
+
+
+def test_people_can_be_left_out(house: Store, tmp_path: Path) -> None:
+    play(house)
+    counts = backup(house, tmp_path / "backup.sqlite", people=False)
+
+    assert "people" not in counts
+    assert b"born in 1990" not in (tmp_path / "backup.sqlite").read_bytes()
+    backup(house, tmp_path / "with.sqlite")
+    assert b"born in 1990" in (tmp_path / "with.sqlite").read_bytes()
+
+
+def test_backup_does_not_replace_another(house: Store, tmp_path: Path) -> None:
+    (tmp_path / "backup.sqlite").write_bytes(b"the one before")
+
+    with pytest.raises(InvalidInput, match="there already"):
+        backup(house, tmp_path / "backup.sqlite")
+    assert (tmp_path / "backup.sqlite").read_bytes() == b"the one before"
+
+
+def test_backup_into_no_folder_is_refused(house: Store, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be made"):
+        backup(house, tmp_path / "none" / "backup.sqlite")
+
+
+def test_store_in_memory_is_not_backed_up(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="memory"):
+        backup(MemoryStore(), tmp_path / "backup.sqlite")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_no_log_has_are_not_backed_up(
+    fresh: Callable[[str], str], tmp_path: Path
+) -> None:
+    with closing(open_store(fresh("sqlite"))) as store:
+        play(store)
+        with tampering(tmp_path / "new-0.sqlite", lax=True) as run:
+            run("UPDATE entries SET data = NULL WHERE version = 1 AND stream = 'table/1'")
+        with pytest.raises(Tampered, match="table entries: holds what cannot be copied"):
+            backup(store, tmp_path / "backup.sqlite")
+    assert list(tmp_path.glob("backup*")) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_backup_while_the_log_is_written_is_whole(
+    kind: str, house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    notary = Notary(house, keys, tmp_path)
+    reports: dict[int, Report] = {}
+    with writing(house, "table/1", "cage/ann", then=lambda: notary.make(at=1)) as writer:
+        for file in (tmp_path / f"backup-{number}.sqlite" for number in count()):
+            backup(house, file)
+            report = verify_log(file, public_keys=keys.public)
+            reports[report.entries] = report
+            caught = len(reports) >= 4 and report.checkpoints  # as many moments
+            if caught or not writer.is_alive():
+                break
+
+    assert len(reports) >= 4
+    assert not any(each.findings for each in reports.values())
+    outside = read_checkpoints(tmp_path / FILE)
+    url = fresh(kind)
+    signed = outside[: report.checkpoints]
+    assert restore(file, url, public_keys=keys.public, against=signed) == report
+    with closing(open_store(url)) as store:
+        assert content(store) == content(file)
+        bet(store, "table/1", "cage/ann")
+        assert verify_log(store, public_keys=keys.public).is_sound
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_streams_may_have_gone_on_beyond_the_last_checkpoint(
+    kind: str, house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    play(house)
+    made = Notary(house, keys, tmp_path).make(at=1)
+    bet(house, "table/1")
+    bet(house, "table/3")
+    backup(house, tmp_path / "backup.sqlite")
+    url = fresh(kind)
+    restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
+
+    with closing(open_store(url)) as store:
+        assert store.heads() == house.heads()
+        assert store.head("table/1").version == decode(made).heads["table/1"][0] + 1
+        assert store.person("ann") == b"Ann, born in 1990"
+        assert content(store) == content(house)
+        assert store.take_lease("driver of table/1", "server 2", 60)
+
+
+@pytest.fixture
+def saved(keys: Keys, tmp_path: Path, fresh: Callable[[str], str]) -> Path:
+    """A backup with two checkpoints."""
+    with closing(open_store(fresh("sqlite"))) as store:
+        notary = Notary(store, keys, tmp_path)
+        play(store)
+        notary.make(at=1)
+        bet(store, "table/1")
+        notary.make(at=2)
+        backup(store, tmp_path / "backup.sqlite")
+    return tmp_path / "backup.sqlite"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_restoring_into_what_is_not_empty_is_refused(
+    kind: str, saved: Path, keys: Keys, fresh: Callable[[str], str]
+) -> None:
+    url = fresh(kind)
+    with closing(open_store(url)) as store:
+        bet(store, "table/7")
+        before = content(store)
+        store.close()
+    with pytest.raises(StoreUnfit, match="not empty"):
+        restore(saved, url, public_keys=keys.public)
+    with closing(open_store(url)) as store:
+        assert content(store) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_restoring_into_what_is_served_is_refused(
+    kind: str, saved: Path, keys: Keys, fresh: Callable[[str], str]
+) -> None:
+    url = fresh(kind)
+    with (
+        closing(open_store(url, serving=True)),
+        pytest.raises(StoreUnfit, match=r"served|another server"),
+    ):
+        restore(saved, url, public_keys=keys.public)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET data = x'00' WHERE stream = 'table/1' AND version = 2",
+        "DELETE FROM checkpoints WHERE number = 1",
+        "DELETE FROM checkpoints",
+        "DELETE FROM answers WHERE account = 'bob'",
+        "UPDATE streams SET version = 99 WHERE stream = 'table/2'",
+    ],
+)
+def test_backup_that_cannot_be_proved_is_not_restored(
+    kind: str,
+    statement: str,
+    saved: Path,
+    keys: Keys,
+    tmp_path: Path,
+    fresh: Callable[[str], str],
+) -> None:
+    with tampering(saved) as run:
+        run(statement)
+    url = fresh(kind)
+    with pytest.raises(Tampered):
+        restore(saved, url, public_keys=keys.public)
+    assert not list(tmp_path.glob("new-1*"))  # it was not even begun
+    with closing(open_store(url)) as store:
+        assert not any(content(store).values())
+
+
+def test_copy_that_came_out_another_is_not_kept(saved: Path, keys: Keys, postgres_url: str) -> None:
+    with closing(open_store(postgres_url)), psycopg.connect(postgres_url) as connection:
+        connection.execute(
+            "CREATE FUNCTION falsify() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN NEW.data := 'forged'; RETURN NEW; END $$;"
+            "CREATE TRIGGER falsify BEFORE INSERT ON entries"
+            " FOR EACH ROW EXECUTE FUNCTION falsify()"
+        )
+    with pytest.raises(Tampered, match="the copy is not restored"):
+        restore(saved, postgres_url, public_keys=keys.public)
+    with closing(open_store(postgres_url)) as store:
+        assert not any(content(store).values())
+
+
+def test_backup_behind_the_checkpoints_outside_is_not_restored(
+    saved: Path, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    with tampering(saved) as run:
+        run("DELETE FROM checkpoints WHERE number = 2")
+    outside = read_checkpoints(tmp_path / FILE)
+    with pytest.raises(Tampered, match="checkpoint 2"):
+        restore(saved, fresh("sqlite"), public_keys=keys.public, against=outside)
+
+
+def test_backup_signed_by_somebody_else_is_not_restored(
+    saved: Path, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    foreign = open_keys(tmp_path / "foreign")
+    with pytest.raises(Tampered, match="not trusted"):
+        restore(saved, fresh("sqlite"), public_keys=foreign.public)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_restore_that_fails_on_the_way_leaves_nothing(
+    kind: str, saved: Path, keys: Keys, fresh: Callable[[str], str]
+) -> None:
+    class Stopped(Exception):
+        """Somebody has had enough."""
+
+    def progress(done: int, total: int) -> None:
+        heard.append((done, total))
+        if len(heard) > 1:  # the backup is verified, now its copy is
+            raise Stopped
+
+    heard: list[tuple[int, int]] = []
+    url = fresh(kind)
+    with pytest.raises(Stopped):
+        restore(saved, url, public_keys=keys.public, progress=progress)
+    with closing(open_store(url)) as store:
+        assert not any(content(store).values())
+    restore(saved, url, public_keys=keys.public)
+    with closing(open_store(url)) as store:
+        assert content(store) == content(saved)
+
+
+def test_people_of_a_backup_without_them_stay_unknown(
+    house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    play(house)
+    Notary(house, keys, tmp_path).make(at=1)
+    backup(house, tmp_path / "backup.sqlite", people=False)
+    url = fresh("sqlite")
+    restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
+
+    with closing(open_store(url)) as store:
+        assert store.person("ann") is None
+        assert store.heads() == house.heads()
+
+
+def test_backup_with_other_tables_is_refused(
+    saved: Path, keys: Keys, fresh: Callable[[str], str]
+) -> None:
+    with tampering(saved) as run:
+        run("UPDATE meta SET value = '99' WHERE name = 'schema'")
+    with pytest.raises(StoreUnfit, match="version 99"):
+        restore(saved, fresh("sqlite"), public_keys=keys.public)
+
+
+def test_backup_is_not_restored_into_memory(saved: Path, keys: Keys) -> None:
+    with pytest.raises(InvalidInput, match="not memory"):
+        restore(saved, "memory:", public_keys=keys.public)
+
+
+def test_postgres_that_goes_away_is_an_operating_failure(postgres_url: str) -> None:
+    with closing(open_store(postgres_url)) as store:
+        play(store)
+        with open_rows(store) as rows:
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            with pytest.raises(StoreAway, match="does not answer"):
+                list(rows.chunks(schema.entries))
+
+
+def test_backup_for_which_there_is_no_room_leaves_nothing(house: Store, tmp_path: Path) -> None:
+    play(house)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
+    try:
+        with pytest.raises(StoreFailed, match="is there room"):
+            backup(house, tmp_path / "backup.sqlite")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert list(tmp_path.glob("backup*")) == []
+
+
+def test_unfinished_backup_is_not_written_over(house: Store, tmp_path: Path) -> None:
+    (tmp_path / "backup.sqlite.part").write_bytes(b"another is at it")
+    with pytest.raises(InvalidInput, match=r"\.part is there already"):
+        backup(house, tmp_path / "backup.sqlite")

@@ -1,0 +1,483 @@
+"""Tampering: whatever is changed in a stored log, down to one bit, is detected and located.
+
+Each test prints what it injected and what was found (`pytest -s`).
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.log.logs import bet, tampering
+from threedice.errors import Tampered
+from threedice.log import schema
+from threedice.log.batch import decode_spans
+from threedice.log.checkpoints import FILE, Notary, read_checkpoints
+from threedice.log.entry import EMPTY, Entry, Record, extend
+from threedice.log.keys import Keys, open_keys
+from threedice.log.rows import SqliteRows, open_sqlite
+from threedice.log.sqlite import SqliteStore
+from threedice.log.verification import verify_log, verify_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Table
+
+    from threedice.log.findings import Finding
+
+FILE_FLIPS = 600
+PROVED = (schema.entries, schema.streams, schema.answers, schema.games)
+
+
+def stored_log(folder: Path) -> SqliteStore:
+    """Write a log of at least 100,000 bits: tables and accounts in short streams, and a game."""
+    random_bytes = random.Random(3).randbytes
+    store = SqliteStore(folder / "log.sqlite")
+    canonical = b'{"game":"tai sai","boxes":"' + b"x" * 400 + b'"}'
+    games = {sha256(canonical).hexdigest(): canonical}
+    for number in "12478;":  # any two of these differ in more than one bit
+        table, player = f"table/{number}", f"cage/{number}"
+        bet(store, table, data=random_bytes(160), entries=5, account=player, games=games)
+        bet(store, table, player, data=random_bytes(160), entries=2, account=player)
+    return store
+
+
+# --- every bit ----------------------------------------------------------------------------------
+
+
+def test_every_flipped_bit_is_detected_and_located(tmp_path: Path) -> None:
+    store = stored_log(tmp_path)
+    store.close()
+    injected, refused = 0, 0
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        rows = SqliteRows(connection)
+        assert verify_rows(rows, public_keys={}).is_sound
+        for table in PROVED:
+            bits, unmade = _flip_all(connection, rows, table)
+            print(f"{table.name}: {bits} bits flipped, all found; {unmade} more refused")  # noqa: T201
+            injected, refused = injected + bits, refused + unmade
+        assert verify_rows(rows, public_keys={}).is_sound
+    assert injected >= 100_000
+    assert refused < injected / 1000  # a key that another row has: no database would hold it
+
+
+def test_every_flipped_bit_of_a_checkpoint_is_detected_and_located(tmp_path: Path) -> None:
+    keys, store = open_keys(tmp_path), stored_log(tmp_path)
+    notary = Notary(store, keys, tmp_path)
+    notary.make(at=1)
+    bet(store, "table/1")
+    notary.make(at=2)
+    store.close()
+    injected = 0
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        rows = SqliteRows(connection)
+        for rowid, column, value in _cells(connection, schema.checkpoints):
+            for flipped, cast in _flips(value):
+                connection.execute("BEGIN")
+                assert _is_set(connection, "checkpoints", column, cast, flipped, rowid)
+                report = verify_rows(rows, public_keys=keys.public, streams=())
+                connection.execute("ROLLBACK")
+                assert any(each.where.startswith("checkpoint") for each in report.findings)
+                injected += 1
+    print(f"checkpoints: {injected} bits flipped, all found")  # noqa: T201
+    assert injected > 5_000
+
+
+def _flip_all(connection: sqlite3.Connection, rows: SqliteRows, table: Table) -> tuple[int, int]:
+    injected, refused = 0, 0
+    for rowid, column, value in _cells(connection, table):
+        concerned, places = _concerned(connection, table, rowid, column)
+        for flipped, cast in _flips(value):
+            connection.execute("BEGIN")
+            if not _is_set(connection, table.name, column, cast, flipped, rowid):
+                refused += 1
+            else:
+                report = verify_rows(rows, public_keys={}, streams=concerned)
+                found = [finding.where for finding in report.findings]
+                assert any(each.startswith(places) for each in found), (column, value, flipped)
+                injected += 1
+            connection.execute("ROLLBACK")
+    return injected, refused
+
+
+def _cells(connection: sqlite3.Connection, table: Table) -> Iterator[tuple[int, str, Any]]:
+    for name in [column.name for column in table.columns]:
+        for rowid, value in connection.execute(
+            f"SELECT rowid, {name} FROM {table.name}"
+        ).fetchall():
+            yield rowid, name, value
+
+
+def _flips(value: Any) -> Iterator[tuple[Any, str]]:
+    """Yield a value with each of its bits flipped, and how SQL is to take it."""
+    if isinstance(value, int):
+        for bit in range(64):
+            flipped = (value & (2**64 - 1)) ^ (1 << bit)
+            yield flipped - 2**64 if flipped >= 2**63 else flipped, "?"
+        return
+    data = value.encode() if isinstance(value, str) else value
+    for place in range(len(data)):
+        for bit in range(8):
+            other = bytes([data[place] ^ (1 << bit)])
+            cast = "CAST(? AS TEXT)" if isinstance(value, str) else "?"
+            yield data[:place] + other + data[place + 1 :], cast
+
+
+def _is_set(
+    connection: sqlite3.Connection, table: str, column: str, cast: str, value: Any, rowid: int
+) -> bool:
+    try:
+        connection.execute(f"UPDATE {table} SET {column} = {cast} WHERE rowid = ?", (value, rowid))
+    except sqlite3.IntegrityError:
+        return False
+    return True
+
+
+def _concerned(
+    connection: sqlite3.Connection, table: Table, rowid: int, column: str
+) -> tuple[Sequence[str], tuple[str, ...]]:
+    """Return the streams to verify after a change, and where it must be found."""
+    row = connection.execute(f"SELECT * FROM {table.name} WHERE rowid = ?", (rowid,)).fetchone()
+    match table.name:
+        case "entries" if column in ("stream", "version"):
+            return row[:1], (f"{row[0]} version", f"head of {row[0]}")
+        case "entries":
+            return row[:1], (f"{row[0]} version {row[1]}",)
+        case "streams":
+            return row[:1], (f"head of {row[0]}",)
+        case "games":
+            return (), ("game ",)
+        case _:
+            streams = tuple(span.stream for span in decode_spans(row[3]))
+            wrote = tuple(f"{stream} version" for stream in streams)
+            return streams, (f"answer to {row[0]} {row[1]}", *wrote)
+
+
+# --- bits of the file ---------------------------------------------------------------------------
+
+
+def test_flipped_bits_of_the_file_are_found_or_change_nothing(tmp_path: Path) -> None:
+    keys, store = open_keys(tmp_path), stored_log(tmp_path)
+    Notary(store, keys, tmp_path).make(at=1)
+    store.close()
+    whole, content = store.path.read_bytes(), _content(store.path)
+    assert all(content)
+    rolls, found, idle = random.Random(1), 0, 0
+    for number in range(FILE_FLIPS):
+        place, bit = rolls.randrange(len(whole)), rolls.randrange(8)
+        damaged = tmp_path / f"damaged-{number}.sqlite"
+        damaged.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << bit)]) + whole[place + 1 :])
+        report = verify_log(damaged, public_keys=keys.public)
+        if report.is_sound:
+            assert _content(damaged) == content, f"bit {bit} of byte {place}"
+            idle += 1
+        else:
+            found += 1
+        for file in tmp_path.glob(f"{damaged.name}*"):
+            file.unlink()
+    print(f"{FILE_FLIPS} bits of the file flipped: {found} found, {idle} in unused space")  # noqa: T201
+    assert found > FILE_FLIPS / 10
+
+
+def test_damage_that_only_the_database_can_see_is_found(tmp_path: Path) -> None:
+    with closing(stored_log(tmp_path)) as store:
+        store.set_person("somebody", b"Ann")
+    whole = store.path.read_bytes()
+    assert whole.count(b"somebody") == 2  # in the table, and in its index
+    store.path.write_bytes(whole.replace(b"somebody", b"somebodx", 1))
+    report = verify_log(store.path, public_keys={})
+    print(f"a name in an index changed: {_told(report.findings)}")  # noqa: T201
+
+    assert {finding.where for finding in report.findings} == {"the database"}
+
+
+def _content(file: Path) -> list[list[tuple[Any, ...]]]:
+    with open_sqlite(file) as rows:
+        tables = (*PROVED, schema.checkpoints)
+        return [list(chain.from_iterable(rows.chunks(table))) for table in tables]
+
+
+# --- what somebody with the database could do ---------------------------------------------------
+
+
+class House:
+    """A stored log with checkpoints in the store and outside it, to be tampered with in copies."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.keys = folder, open_keys(folder)
+        store = stored_log(folder)
+        notary = Notary(store, self.keys, folder)
+        notary.make(at=1)
+        for _ in range(3):
+            bet(store, "table/1", "cage/1", account="cage/1")
+            notary.make(at=2)
+        self.path, self.checkpoints = store.path, read_checkpoints(folder / FILE)
+        store.close()
+
+    def find(self, what: str, *, outside: bool = False) -> list[str]:
+        against = self.checkpoints if outside else ()
+        report = verify_log(self.path, public_keys=self.keys.public, against=against)
+        print(f"{what}: {_told(report.findings)}")  # noqa: T201
+        return [finding.where for finding in report.findings]
+
+    def entries(self, stream: str) -> list[Entry]:
+        with closing(SqliteStore(self.path)) as store:
+            return list(store.scan(stream))
+
+
+def _told(findings: Sequence[Finding]) -> str:
+    return "; ".join(map(str, findings)) or "nothing found"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def test_untouched_log_is_sound(house: House) -> None:
+    assert house.find("nothing", outside=True) == []
+
+
+def test_deletion_of_any_entry_is_located(house: House) -> None:
+    whole = house.path.read_bytes()
+    for stream in ("table/1", "cage/1"):
+        last = len(house.entries(stream))
+        for version in range(1, last + 1):
+            house.path.write_bytes(whole)
+            with tampering(house.path) as run:
+                run("DELETE FROM entries WHERE stream = ? AND version = ?", stream, version)
+            expected = f"head of {stream}" if version == last else f"{stream} version {version}"
+            assert expected in house.find(f"{stream} version {version} deleted")
+
+
+def test_deletion_with_the_rest_renumbered_is_located(house: House) -> None:
+    with tampering(house.path) as run:
+        run("DELETE FROM entries WHERE stream = 'table/1' AND version = 3")
+        for version in range(4, len(house.entries("table/1")) + 2):
+            run(
+                "UPDATE entries SET version = version - 1 WHERE stream = 'table/1' AND version = ?",
+                version,
+            )
+    assert "table/1 version 3" in house.find("deleted and renumbered")
+
+
+def test_insertion_is_located(house: House) -> None:
+    last = house.entries("table/1")[-1]
+    (added,), head = extend(
+        _head(last), "table/1", last.at, last.cause, [Record("BetPlaced", 1, b"forged")]
+    )
+    with tampering(house.path) as run:
+        run(INSERT, *_row(added))
+    assert "head of table/1" in house.find("an entry inserted at the end")
+
+    with tampering(house.path) as run:
+        run(
+            "UPDATE streams SET version = ?, hash = ? WHERE stream = ?", *_head_row(head), "table/1"
+        )
+    places = house.find("an entry inserted at the end, with its head")
+    assert any(where.startswith("answer to cage/1") for where in places)
+
+
+def test_insertion_in_the_middle_is_located(house: House) -> None:
+    entries = house.entries("table/1")
+    with tampering(house.path) as run:
+        for version in range(len(entries), 4, -1):
+            run(
+                "UPDATE entries SET version = version + 1 WHERE stream = 'table/1' AND version = ?",
+                version,
+            )
+        run(INSERT, *_row(entries[4])[:5], b"forged", *_row(entries[4])[6:])
+    assert "table/1 version 5" in house.find("an entry inserted as version 5")
+
+
+def test_swap_of_two_entries_is_located(house: House) -> None:
+    with tampering(house.path) as run:
+        _swap(run, ("table/1", 3), ("table/1", 4))
+    places = house.find("versions 3 and 4 swapped")
+    assert {"table/1 version 3", "table/1 version 4"} <= set(places)
+
+
+def test_swap_between_streams_is_located(house: House) -> None:
+    with tampering(house.path) as run:
+        _swap(run, ("table/1", 3), ("table/2", 3))
+    places = house.find("version 3 of two tables swapped")
+    assert {"table/1 version 3", "table/2 version 3"} <= set(places)
+
+
+def test_swap_of_two_answers_is_located(house: House) -> None:
+    with tampering(house.path) as run:
+        run("CREATE TABLE old AS SELECT rowid AS row, spans FROM answers WHERE rowid IN (1, 2)")
+        run("UPDATE answers SET spans = (SELECT spans FROM old WHERE row = 2) WHERE rowid = 1")
+        run("UPDATE answers SET spans = (SELECT spans FROM old WHERE row = 1) WHERE rowid = 2")
+        run("DROP TABLE old")
+    places = house.find("the spans of two answers swapped")
+    assert len([where for where in places if where.startswith("answer to ")]) == 2
+
+
+def test_truncation_of_the_tail_is_found_by_checkpoints(house: House) -> None:
+    last = len(house.entries("table/1"))
+    cut = house.entries("table/1")[: last - 1]
+    with tampering(house.path) as run:
+        _forget_command(run, "table/1", last)
+        run("UPDATE streams SET version = ?, hash = ? WHERE stream = ?", *_end(cut), "table/1")
+        left = house.entries("cage/1")
+        run("UPDATE streams SET version = ?, hash = ? WHERE stream = ?", *_end(left), "cage/1")
+    places = house.find("the last command cut off, with heads and answer")
+    assert {f"table/1 version {last}", f"cage/1 version {len(left) + 1}"} == set(places)
+
+
+def test_truncation_of_checkpoints_too_is_found_by_those_outside(house: House) -> None:
+    last = len(house.entries("table/1"))
+    cut = house.entries("table/1")[: last - 1]
+    with tampering(house.path) as run:
+        _forget_command(run, "table/1", last)
+        run("UPDATE streams SET version = ?, hash = ? WHERE stream = ?", *_end(cut), "table/1")
+        left = house.entries("cage/1")
+        run("UPDATE streams SET version = ?, hash = ? WHERE stream = ?", *_end(left), "cage/1")
+        run("DELETE FROM checkpoints WHERE number = 4")
+    assert house.find("the last command and checkpoint cut off") == []
+    places = house.find("the same, against those outside", outside=True)
+    assert {"checkpoint 4", f"table/1 version {last}"} <= set(places)
+
+
+def test_rewriting_from_the_middle_is_found_by_checkpoints(house: House) -> None:
+    entries = house.entries("table/1")
+    with tampering(house.path) as run:
+        _rewrite(run, entries, 3, b"forged")
+    places = house.find("table/1 rewritten from version 3, with all hashes and its head")
+    signed = len(entries) - 3
+    assert places == [f"table/1 versions 1 to {signed}"]
+
+
+def test_rewriting_after_a_checkpoint_is_located_between_two(house: House) -> None:
+    entries = house.entries("table/1")
+    with tampering(house.path) as run:
+        _rewrite(run, entries, len(entries) - 1, b"forged")
+    places = house.find("table/1 rewritten from its last version but one")
+    assert places == [f"table/1 version {len(entries) - 1}"]
+
+
+def test_checkpoints_signed_anew_with_a_foreign_key_are_found(house: House, tmp_path: Path) -> None:
+    entries = house.entries("table/1")
+    with tampering(house.path) as run:
+        _rewrite(run, entries, 3, b"forged")
+        run("DELETE FROM checkpoints")
+    _sign_anew(house.path, open_keys(tmp_path / "foreign"), tmp_path / "foreign")
+
+    assert house.find("rewritten and signed with a foreign key") == ["checkpoint 1"]
+    places = house.find("the same, against those outside", outside=True)
+    assert f"table/1 versions 1 to {len(entries) - 3}" in places
+
+
+def test_checkpoints_signed_anew_with_the_own_key_are_found_by_those_outside(
+    house: House, tmp_path: Path
+) -> None:
+    entries = house.entries("table/1")
+    with tampering(house.path) as run:
+        _rewrite(run, entries, 3, b"forged")
+        run("DELETE FROM checkpoints")
+    (tmp_path / "elsewhere").mkdir()
+    _sign_anew(house.path, house.keys, tmp_path / "elsewhere")
+
+    assert house.find("rewritten and signed by the house itself") == []
+    places = house.find("the same, against those outside", outside=True)
+    assert f"table/1 versions 1 to {len(entries) - 3}" in places
+    assert "checkpoint 4" in places
+
+
+def test_checkpoints_removed_from_the_store_are_found_by_those_outside(house: House) -> None:
+    with tampering(house.path) as run:
+        run("DELETE FROM checkpoints WHERE number > 2")
+    places = house.find("the last checkpoints removed", outside=True)
+    assert places == ["checkpoint 3", "checkpoint 4"]
+
+    with closing(SqliteStore(house.path)) as store, pytest.raises(Tampered, match="checkpoint 3"):
+        Notary(store, house.keys, house.folder)
+
+
+def test_older_copy_of_the_whole_database_is_found_by_checkpoints_outside(
+    tmp_path: Path,
+) -> None:
+    keys, store = open_keys(tmp_path), stored_log(tmp_path)
+    notary = Notary(store, keys, tmp_path)
+    notary.make(at=1)
+    store.close()
+    shutil.copy(store.path, tmp_path / "older.sqlite")
+    with closing(SqliteStore(store.path)) as store:
+        bet(store, "table/1")
+        Notary(store, keys, tmp_path).make(at=2)
+    outside = read_checkpoints(tmp_path / FILE)
+    report = verify_log(tmp_path / "older.sqlite", public_keys=keys.public, against=outside)
+    print(f"an older copy in place of the database: {_told(report.findings)}")  # noqa: T201
+
+    assert [finding.where for finding in report.findings] == ["checkpoint 2", "table/1 version 8"]
+
+
+INSERT = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+def _row(entry: Entry) -> tuple[Any, ...]:
+    return tuple(getattr(entry, name) for name in entry.__struct_fields__)
+
+
+def _head(entry: Entry) -> Any:
+    return type(EMPTY)(entry.version, entry.hash)
+
+
+def _head_row(head: Any) -> tuple[int, bytes]:
+    return head.version, head.hash
+
+
+def _end(entries: Sequence[Entry]) -> tuple[int, bytes]:
+    return entries[-1].version, entries[-1].hash
+
+
+def _swap(run: Any, one: tuple[str, int], other: tuple[str, int]) -> None:
+    """Exchange all columns of two entries but where they stand."""
+    move = "UPDATE entries SET stream = ?, version = ? WHERE stream = ? AND version = ?"
+    run(move, "aside", 1, *one)
+    run(move, *one, *other)
+    run(move, *other, "aside", 1)
+
+
+def _forget_command(run: Any, stream: str, version: int) -> None:
+    """Delete all that the command behind an entry has written, and its answer."""
+    run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), ?)", f'["{stream}",{version},')
+    run(
+        "DELETE FROM entries WHERE cause = (SELECT cause FROM entries"
+        " WHERE stream = ? AND version = ?)",
+        stream,
+        version,
+    )
+
+
+def _rewrite(run: Any, entries: Sequence[Entry], version: int, data: bytes) -> None:
+    """Change an entry, and make all hashes after it and the head fit."""
+    head = _head(entries[version - 2])
+    for entry in entries[version - 1 :]:
+        said = data if entry.version == version else entry.data
+        records = [Record(entry.kind, entry.schema, said)]
+        (changed,), head = extend(head, entry.stream, entry.at, entry.cause, records)
+        run(
+            "UPDATE entries SET data = ?, hash = ? WHERE stream = ? AND version = ?",
+            changed.data,
+            changed.hash,
+            changed.stream,
+            changed.version,
+        )
+    stream = entries[0].stream
+    run("UPDATE streams SET hash = ? WHERE stream = ?", head.hash, stream)
+
+
+def _sign_anew(path: Path, keys: Keys, state: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        Notary(store, keys, state).make(at=9)
