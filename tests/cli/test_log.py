@@ -17,7 +17,6 @@ from tests.floor.setting import QUICK, HandClock, People, Watch
 from threedice.floor.house import House
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.cli.conftest import Run
@@ -53,12 +52,6 @@ def house(played: Path, tmp_path: Path) -> Path:
     """A copy of it, to be changed."""
     copytree(played, tmp_path / "house")
     return tmp_path / "house"
-
-
-@pytest.fixture
-def log(house: Path, run: Run) -> Callable[..., object]:
-    """Run a command on the house."""
-    return lambda *words: run(*words, "--database", f"sqlite:///{house}/house.sqlite")
 
 
 def change(house: Path, sql: str) -> None:

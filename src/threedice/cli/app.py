@@ -15,26 +15,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-rulebooks = typer.Typer(
-    help="List, show, check and compare rulebooks.",
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(rulebooks, name="rulebooks")
-log = typer.Typer(
-    help="Prove, tell, export and rebuild the log of a house.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(log, name="log")
-keys = typer.Typer(
-    help="Export or replace the key that signs a house's checkpoints.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(keys, name="keys")
+
+
+def _group(name: str, says: str, *, alone: bool = False) -> typer.Typer:
+    """Add a group of commands; one that says something alone needs no command after it."""
+    group = typer.Typer(
+        help=says,
+        rich_markup_mode=None,
+        no_args_is_help=not alone,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.add_typer(group, name=name)
+    return group
+
+
+rulebooks = _group("rulebooks", "List, show, check and compare rulebooks.", alone=True)
+log = _group("log", "Prove, tell, export and rebuild the log of a house.")
+keys = _group("keys", "Export or replace the key that signs a house's checkpoints.")
 
 GameName = Annotated[
     str,
