@@ -31,6 +31,7 @@ def _group(name: str, says: str, *, alone: bool = False) -> typer.Typer:
 
 rulebooks = _group("rulebooks", "List, show, check and compare rulebooks.", alone=True)
 log = _group("log", "Prove, tell, export and rebuild the log of a house.")
+house = _group("house", "Check the file that describes a house.")
 keys = _group("keys", "Export or replace the key that signs a house's checkpoints.")
 
 GameName = Annotated[
@@ -357,3 +358,14 @@ def rotate_keys(database: Database = "") -> None:
     from threedice.cli import backup as command
 
     command.rotate_keys(database)
+
+
+@house.command("check")
+def check_house(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A house.toml.")],
+    as_json: Json = False,
+) -> None:
+    """Read a house's file as strictly as a server does, and show what it comes to."""
+    from threedice.cli import house as command
+
+    command.check(file, as_json)

@@ -1,7 +1,7 @@
 """Who may do what: one table, every command and every query by every role, and no otherwise.
 
-This is the door; the rulebook decides behind it. What is not listed is refused, and a test sees to it
-that every route and every command of the application is listed.
+This is the door; the rulebook decides behind it. What is not listed is refused, and a test sees to
+it that every route and every command of the application is listed.
 """
 
 from __future__ import annotations
