@@ -30,7 +30,7 @@ def append_batch(
     """
     heads, answers = _look_up(connection, proposals)
     outcomes = judge(proposals, heads, answers)
-    batch = accepted(proposals, outcomes, answers)
+    batch = accepted(proposals, outcomes, heads, answers)
     now = {at for at, outcome in enumerate(outcomes) if outcome is ACCEPTED}
     if sent:
         outcomes = _recognise(connection, proposals, outcomes, sent)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from threedice.log.judging import after
-from threedice.log.store import Accepted, Span
+from threedice.log.judging import ACCEPTED
+from threedice.log.store import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,21 +43,23 @@ class Batch:
 def accepted(
     proposals: Sequence[Proposal],
     outcomes: Sequence[Outcome],
+    heads: Mapping[str, Head],
     answers: Mapping[tuple[str, str], Answer],
 ) -> Batch:
-    """Return all that the accepted proposals of a judged batch leave."""
+    """Return all that the accepted proposals leave, from heads and answers as they were judged."""
     batch = Batch()
     for proposal, outcome in zip(proposals, outcomes, strict=True):
-        if not isinstance(outcome, Accepted):
+        if outcome is not ACCEPTED:
             continue
         for append in proposal.appends:
             if append.entries:
                 batch.entries.extend(append.entries)
-                batch.heads[append.stream] = after(append)
+                batch.heads[append.stream] = heads[append.stream]
         account, key = used = proposal.account, proposal.key
         spans = encode_spans(answers[used].spans)
         batch.answers.append((account, key, proposal.command_hash, spans))
-        batch.games.update(proposal.games)
+        if proposal.games:
+            batch.games.update(proposal.games)
     return batch
 
 
@@ -66,7 +68,7 @@ def insert(
 ) -> Iterator[tuple[str, Row]]:
     """Yield statements that insert many rows, as few as there can be, each with its parameters."""
     # Each call of a driver lets other threads run and then waits for its turn: many rows at once
-    # are ten times as fast as one by one when another thread is busy.
+    # are faster by far than one by one when another thread is busy.
     at = 0
     for size in SIZES:
         while len(rows) - at >= size:

@@ -33,7 +33,7 @@ def note(state: Path) -> None:
 
 def clear(state: Path) -> None:
     """Note that a writer may write here."""
-    state.mkdir(parents=True, exist_ok=True)
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in (HEALTHY, SERVED):  # in this order, or a crash between them would read as a halt
         if not (state / name).exists():
             (state / name).touch()

@@ -54,12 +54,12 @@ def after(append: Append) -> Head:
 
 def answer_to(proposal: Proposal) -> Answer:
     """Return what is kept of a proposal once it is accepted."""
-    spans = tuple(
-        Span(append.stream, append.entries[0].version, append.entries[-1].version)
+    spans = [
+        Span(append.stream, append.expected.version + 1, append.entries[-1].version)
         for append in proposal.appends
         if append.entries
-    )
-    return Answer(proposal.account, proposal.key, proposal.command_hash, spans)
+    ]
+    return Answer(proposal.account, proposal.key, proposal.command_hash, tuple(spans))
 
 
 def check_proposal(proposal: Proposal) -> None:
@@ -69,8 +69,8 @@ def check_proposal(proposal: Proposal) -> None:
     for append in proposal.appends:
         check_name("stream", append.stream)
         _check_append(append)
-    streams = {append.stream for append in proposal.appends}
-    if len(streams) != len(proposal.appends):
+    appends = proposal.appends
+    if len(appends) > 1 and len({append.stream for append in appends}) != len(appends):
         raise InvariantBroken(f"{proposal.key}: a proposal appends to a stream once")
 
 

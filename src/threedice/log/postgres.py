@@ -49,7 +49,7 @@ class PostgresStore(SqlStore):
     CLOCK: ClassVar[str] = "extract(epoch FROM clock_timestamp())::double precision"
 
     def __init__(self, url: str, *, deadline_seconds: float = 5.0, serving: bool = False) -> None:
-        self._url, self._seconds, self._serving = url, deadline_seconds, serving
+        self.url, self._seconds, self._serving = url, deadline_seconds, serving
         self._name = _described(url)
         self._failed = ""
         self._closed, self._ready = False, False
@@ -176,7 +176,7 @@ class PostgresStore(SqlStore):
         until = monotonic() + (self._seconds if self._ready else 0.0)
         while True:
             try:
-                return _connected(self._url, self._seconds, serving)
+                return _connected(self.url, self._seconds, serving)
             except psycopg.Error as error:
                 if monotonic() >= until:
                     raise StoreAway(f"{self._name} is not there: {_line(error)}") from error

@@ -68,7 +68,7 @@ def open_rows(store: Store | Path) -> Iterator[Rows]:
             with open_sqlite(store.path) as rows:
                 yield rows
         case PostgresStore():
-            with open_postgres(store._url) as rows:
+            with open_postgres(store.url) as rows:
                 yield rows
         case _:
             raise InvalidInput(f"the rows of a {type(store).__name__} cannot be read")

@@ -39,6 +39,10 @@ OLDEST: Final = (3, 37, 0)
 """The first SQLite with tables that keep to their types."""
 
 BUSY_SECONDS: Final = 5.0
+FOLD_EVERY, TRANSACTION = 2_000, 4
+"""How much is written before it is moved into the file itself: proposals, and so many for each
+transaction."""
+
 FULL, NORMAL = 2, 1
 """Whether a commit waits for the disk, or leaves that to the next that does."""
 
@@ -81,9 +85,11 @@ class SqliteStore(SqlStore):
         connect: Connect = connect_file,
         serving: bool = False,
         shared: bool = False,
+        fold_every: int = FOLD_EVERY,
     ) -> None:
         self.path = Path(path)
         self._connect, self._shared = connect, shared
+        self._fold_every, self._unfolded = fold_every, 0
         self._failed = ""
         self._turn = RLock()  # of whoever writes; SQLite itself would have them wait and try again
         self._closed = False
@@ -103,6 +109,7 @@ class SqliteStore(SqlStore):
         """Write a batch in one durable transaction; each proposal as a whole or not at all."""
         for proposal in proposals:
             check_proposal(proposal)
+        self._unfolded += len(proposals)
         return self._change(lambda run: _write(run, proposals))
 
     def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
@@ -144,6 +151,7 @@ class SqliteStore(SqlStore):
             self._refuse_if_closed()
             if self._failed and not always:
                 raise StoreFailed(self._failed)
+            self._fold()
             try:
                 return _transaction(self._writers[0 if lasting else -1], work)
             except ThreediceError:
@@ -238,6 +246,21 @@ class SqliteStore(SqlStore):
         if self._serving is not None:
             self._checkpoint()
 
+    def _fold(self) -> None:
+        """Every so often, move what was committed into the file, before more is written.
+
+        SQLite would do it by itself after a commit, and say nothing if that failed: a failed sync
+        would go unnoticed, and what is acknowledged after it could be lost.
+        """
+        self._unfolded += TRANSACTION
+        if self._unfolded < self._fold_every:
+            return
+        try:
+            list(self._writers[0].execute("PRAGMA wal_checkpoint(PASSIVE)"))
+        except Exception as error:
+            raise self._failure("written", error) from error
+        self._unfolded = 0
+
     def _checkpoint(self) -> None:
         """Move what was committed into the file itself and sync it, as far as nobody is reading."""
         with self._turn:
@@ -282,14 +305,14 @@ def _write(run: Run, proposals: Sequence[Proposal]) -> list[Outcome]:
     ((found_heads, found_answers),) = run(
         _LOOK_UP, (_encode(streams).decode(), _encode(used).decode())
     )
-    answers = _answers(found_answers)
-    outcomes = judge(proposals, _heads(found_heads), answers)
-    batch = accepted(proposals, outcomes, answers)
-    heads = [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
+    heads, answers = _heads(found_heads), _answers(found_answers)
+    outcomes = judge(proposals, heads, answers)
+    batch = accepted(proposals, outcomes, heads, answers)
+    moved = [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
     newer = "ON CONFLICT (stream) DO UPDATE SET version = excluded.version, hash = excluded.hash"
     for sql, params in (
         *insert("entries", ENTRY, [msgspec.structs.astuple(entry) for entry in batch.entries]),
-        *insert("streams", "stream, version, hash", heads, newer),
+        *insert("streams", "stream, version, hash", moved, newer),
         *insert("answers", ANSWER, batch.answers),
         *insert("games", "hash, canonical", [*batch.games.items()], "ON CONFLICT DO NOTHING"),
     ):
@@ -325,6 +348,7 @@ def _set_up(connection: Connection, synchronous: int) -> None:
     ask(f"PRAGMA secure_delete = {int(synchronous == FULL)}")  # personal data; folds hold none
     if (mode := ask("PRAGMA journal_mode = WAL")) != "wal":
         raise StoreUnfit(f"its journal is {mode!r}, not a write-ahead log; use a local file system")
+    ask("PRAGMA wal_autocheckpoint = 0")  # the store does it, and hears when it fails
     ask(f"PRAGMA synchronous = {synchronous}")
     if (level := ask("PRAGMA synchronous")) != synchronous:
         raise StoreUnfit(f"synchronous is {level}, not {synchronous}; use an SQLite that obeys it")

@@ -1,0 +1,138 @@
+"""A table as one audience sees it at a moment: what a client draws before it follows the events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from threedice.floor.events import Timing
+from threedice.rulebook.conduct import StepName
+from threedice.table.terms import TableLimits
+
+if TYPE_CHECKING:
+    from threedice.floor.folds import Tended
+    from threedice.rulebook import Game
+    from threedice.table.state import Seat
+
+Audience = Literal["staff", "player"]
+
+
+class SeatView(msgspec.Struct, frozen=True):
+    """A player's chips at a table."""
+
+    stack: int
+    at_risk: int
+    colour: str
+    colour_value: int
+    owing: int
+    bets: dict[str, int]
+
+
+class RoundView(msgspec.Struct, frozen=True):
+    """The round being played."""
+
+    number: int
+    done: list[StepName]
+    totals: dict[str, int]
+    known: list[int]
+    called: tuple[int, int, int] | None
+    keys: list[int]
+    result: tuple[int, int, int] | None
+
+
+class ShooterView(msgspec.Struct, frozen=True):
+    """Who has the dice, and how far he has come."""
+
+    player: str
+    throws: int
+    absent: bool
+
+
+class TableView(msgspec.Struct, frozen=True):
+    """A table; `seats` are the viewer's own, or everybody's for staff."""
+
+    table: str
+    game: str
+    game_hash: str
+    open: bool
+    currency: str
+    mode: str
+    chips: list[int]
+    limits: TableLimits | None
+    checks_missing: list[str]
+    locked: str
+    interrupted: int
+    suspended: str
+    dealt_by_house: Timing | None
+    seeds_lost: int
+    betting_since: int
+    rounds: int
+    round: RoundView | None
+    shooter: ShooterView | None
+    seats: dict[str, SeatView]
+    float_amount: int | None
+    drop: int | None
+
+
+def view(
+    game: Game, tended: Tended, audience: Audience, player: str = "", suspended: str = ""
+) -> TableView:
+    """Return a table as its staff or one player sees it."""
+    state, current = tended.table, tended.table.round
+    staff = audience == "staff"
+    seen = (
+        state.seats
+        if staff
+        else {name: state.seats[name] for name in (player,) if name in state.seats}
+    )
+    shooter = state.shooter
+    return TableView(
+        table=tended.id,
+        game=tended.game,
+        game_hash=tended.game_hash,
+        open=state.open,
+        currency=state.currency,
+        mode=state.mode,
+        chips=state.chips,
+        limits=state.limits,
+        checks_missing=[check for check in game.facts.opening if check not in state.checks],
+        locked=state.locked,
+        interrupted=tended.interrupted,
+        suspended=suspended,
+        dealt_by_house=tended.dealt_by_house,
+        seeds_lost=tended.seeds_lost,
+        betting_since=tended.betting_since,
+        rounds=state.rounds,
+        round=current
+        and RoundView(
+            number=current.number,
+            done=[step for step in game.facts.procedure.order if step in current.done],
+            totals={spot: total for spot, total in current.totals.items() if total},
+            known=current.known,
+            called=current.called,
+            keys=current.keys,
+            result=current.result,
+        ),
+        shooter=shooter and ShooterView(shooter.player, shooter.throws, shooter.absent),
+        seats={name: _seat(tended, name, seat) for name, seat in seen.items()},
+        float_amount=state.float_amount if staff else None,
+        drop=state.drop if staff else None,
+    )
+
+
+def _seat(tended: Tended, player: str, seat: Seat) -> SeatView:
+    state, current = tended.table, tended.table.round
+    bets = {
+        spot: laid[player].total
+        for spot, laid in (current.bets if current else {}).items()
+        if player in laid
+    }
+    return SeatView(
+        stack=seat.stack,
+        at_risk=seat.at_risk,
+        colour=seat.colour,
+        colour_value=seat.colour_value,
+        owing=state.owing.get(player, 0),
+        bets=bets,
+    )

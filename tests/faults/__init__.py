@@ -1,0 +1,1 @@
+"""What must survive: power cuts, failing disks, killed processes, tampering."""

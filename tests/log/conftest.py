@@ -1,0 +1,38 @@
+"""Stores of all kinds, and a PostgreSQL that is started once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from threedice.log.memory import MemoryStore
+from threedice.log.postgres import PostgresStore
+from threedice.log.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.log.postgres_server import PostgresServer
+    from threedice.log.store import Store
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    return postgres.fresh()
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite-shared", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened = open_kind(request.param, request, tmp_path)
+    yield opened
+    opened.close()
+
+
+def open_kind(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store:
+    if kind == "memory":
+        return MemoryStore()
+    if kind == "postgres":
+        return PostgresStore(request.getfixturevalue("postgres_url"))
+    return SqliteStore(folder / "log.sqlite", shared=kind == "sqlite-shared")

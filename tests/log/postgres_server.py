@@ -1,0 +1,177 @@
+"""A PostgreSQL of one's own, in a temporary directory, to be used, killed and thrown away."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import psycopg
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ATTEMPTS = 100
+"""How often a start is tried: after a kill, what is left of the old server must end first."""
+
+ROOM_BYTES = 4 << 30
+
+
+@contextmanager
+def running(
+    settings: Sequence[str] = (), *, parent: Path | None = None
+) -> Iterator[PostgresServer]:
+    """Run a server for as long as the context lasts; nothing of it stays."""
+    folder = Path(tempfile.mkdtemp(prefix="threedice-pg-", dir=parent))
+    try:
+        server = PostgresServer(folder, settings)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+def quick_folder() -> Path | None:
+    """Return a folder in memory, if there is room: for tests that kill processes, not machines.
+
+    After a kill PostgreSQL syncs every file of its cluster, which takes long on a busy disk.
+    """
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and shutil.disk_usage(memory).free > ROOM_BYTES
+    return memory if roomy else None
+
+
+class PostgresServer:
+    """A cluster of databases, reached through a socket in its own folder; it needs no port."""
+
+    def __init__(self, folder: Path, settings: Sequence[str] = ()) -> None:
+        self.folder, self.settings = folder, tuple(settings)
+        self._numbers = count(1)
+        os.chmod(folder, 0o711)  # noqa: PTH101 -- the socket is reached by us, the data is not
+        if (user := _user()) is not None:
+            shutil.chown(folder, user, user)
+        self._run(
+            "initdb",
+            "--no-sync",
+            "--auth=trust",
+            "--username=postgres",
+            "--encoding=UTF8",
+            "--locale=C",
+            f"--pgdata={self.data}",
+        )
+
+    @property
+    def data(self) -> Path:
+        """The folder of the cluster's files."""
+        return self.folder / "data"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the postmaster."""
+        return int((self.data / "postmaster.pid").read_text().split(maxsplit=1)[0])
+
+    def url(self, database: str = "postgres") -> str:
+        """Return the URL of a database of this server."""
+        return f"postgresql://postgres@/{database}?host={quote(str(self.folder), safe='')}"
+
+    def fresh(self, template: str = "template0") -> str:
+        """Make a database, empty or like another, and return its URL."""
+        name = f"test_{next(self._numbers)}"
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        return self.url(name)
+
+    def start(self) -> None:
+        """Start, or start again with the same data, and come back when it takes connections."""
+        options = ["-k", str(self.folder), "-c", "listen_addresses="]
+        for setting in self.settings:
+            options += ["-c", setting]
+        for _ in range(ATTEMPTS):
+            try:
+                self._run(
+                    "pg_ctl",
+                    "start",
+                    "--wait",
+                    "--silent",
+                    f"--pgdata={self.data}",
+                    f"--log={self.folder / 'log'}",
+                    f"--options={' '.join(options)}",
+                )
+            except subprocess.CalledProcessError as error:
+                failure = error
+            else:
+                return
+        raise failure
+
+    def kill(self) -> None:
+        """Kill the postmaster as the kernel would, and come back when it is gone."""
+        waiting = os.pidfd_open(self.pid)
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+            select.select([waiting], [], [])
+        finally:
+            os.close(waiting)
+
+    def stop(self) -> None:
+        """Stop at once, if it runs."""
+        if (self.data / "postmaster.pid").exists():
+            self._run(
+                "pg_ctl",
+                "stop",
+                "--mode=immediate",
+                "--silent",
+                f"--pgdata={self.data}",
+                check=False,
+            )
+
+    def _run(self, program: str, *arguments: str, check: bool = True) -> None:
+        # a file, not a pipe: the postmaster inherits it and would keep a pipe open
+        with (self.folder / "output").open("ab") as output:
+            subprocess.run(
+                [binaries() / program, *arguments],
+                check=check,
+                user=_user(),
+                group=_user(),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+
+@cache
+def binaries() -> Path:
+    """Return where the server's programs are, after installing them where there are none."""
+    if (found := _find()) is None and os.getuid() == 0:
+        quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "update", "-qq"], check=True, env=quiet)
+        subprocess.run(["apt-get", "install", "-y", "-qq", "postgresql"], check=True, env=quiet)
+        found = _find()
+    if found is None:
+        raise FileNotFoundError("no PostgreSQL server here: install the package postgresql")
+    return found
+
+
+def _find() -> Path | None:
+    candidates = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if asked := shutil.which("pg_config"):
+        told = subprocess.run([asked, "--bindir"], check=True, capture_output=True, text=True)
+        candidates.insert(0, Path(told.stdout.strip()))
+    return next((each for each in candidates if (each / "initdb").exists()), None)
+
+
+def _user() -> str | None:
+    """PostgreSQL refuses to run as root; its package makes a user for it."""
+    return "postgres" if os.getuid() == 0 else None

@@ -1,0 +1,436 @@
+"""What every store promises, shown for each of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.log.stating import left, one, propose
+from threedice.errors import Conflicted, InvalidInput, InvariantBroken
+from threedice.log.entry import EMPTY, Head
+from threedice.log.judging import LONGEST_NAME, answer_to
+from threedice.log.store import (
+    Accepted,
+    Answer,
+    Append,
+    Checkpoint,
+    Conflict,
+    Known,
+    Line,
+    Proposal,
+    Snapshot,
+    Span,
+)
+
+if TYPE_CHECKING:
+    from threedice.log.store import Store
+
+ACCEPTED = Accepted()
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def test_a_written_entry_is_read_as_it_was_proposed(store: Store) -> None:
+    proposal = one("table/1", EMPTY, b"\x00\xff", b"", b"third")
+
+    assert store.write([proposal]) == [ACCEPTED]
+
+    assert store.read("table/1") == list(proposal.appends[0].entries)
+    assert store.head("table/1") == left(proposal)
+    assert store.heads() == {"table/1": left(proposal)}
+    assert store.streams() == ["table/1"]
+    assert store.answer("ann", proposal.key) == answer_to(proposal)
+    assert answer_to(proposal).spans == (Span("table/1", 1, 3),)
+
+
+def test_nothing_is_found_in_an_empty_store(store: Store) -> None:
+    assert store.write([]) == []
+    assert store.read("table/1") == []
+    assert list(store.scan("table/1")) == []
+    assert store.head("table/1") == EMPTY
+    assert store.heads() == {}
+    assert store.streams() == []
+    assert store.answer("ann", "key") is None
+    assert list(store.answers()) == []
+    assert store.game("hash") is None
+    assert store.games() == {}
+
+
+def test_a_proposal_on_another_head_is_a_conflict_and_leaves_nothing(store: Store) -> None:
+    first = one("table/1")
+    store.write([first])
+    late = one("table/1", EMPTY)
+    forged = one("table/1", Head(1, b"x" * 32))
+    ahead = one("table/1", Head(2, left(first).hash))
+
+    outcomes = store.write([late, forged, ahead])
+
+    assert outcomes == [Conflict("table/1", left(first))] * 3
+    assert store.read("table/1") == list(first.appends[0].entries)
+    assert [answer.key for answer in store.answers()] == [first.key]
+
+
+def test_only_the_losing_proposals_of_a_batch_are_rejected(store: Store) -> None:
+    base = one("table/1")
+    store.write([base])
+    wins, loses = one("table/1", left(base), b"wins"), one("table/1", left(base), b"loses")
+    other, wrong = one("table/2"), one("table/3", left(base))
+
+    outcomes = store.write([wins, loses, other, wrong])
+
+    assert outcomes == [
+        ACCEPTED,
+        Conflict("table/1", left(wins)),
+        ACCEPTED,
+        Conflict("table/3", EMPTY),
+    ]
+    assert [entry.data for entry in store.read("table/1")] == [b"data", b"wins"]
+    assert store.streams() == ["table/1", "table/2"]
+    assert store.head("table/3") == EMPTY
+
+
+def test_later_proposals_of_a_batch_build_on_earlier_ones(store: Store) -> None:
+    batch = [one("table/1")]
+    for number in range(300):
+        batch.append(one("table/1", left(batch[-1]), b"%d" % number))
+
+    assert store.write(batch) == [ACCEPTED] * 301
+
+    assert [entry.version for entry in store.scan("table/1")] == list(range(1, 302))
+    assert store.head("table/1") == left(batch[-1])
+
+
+def test_a_conflict_takes_with_it_what_was_built_on_it(store: Store) -> None:
+    base = one("table/1")
+    store.write([base])
+    lost = one("table/1", EMPTY, b"lost")
+    built = one("table/1", left(lost), b"built")
+    sound = one("table/1", left(base), b"sound")
+
+    outcomes = store.write([lost, built, sound])
+
+    # the built one expects the version that is there, but not its hash
+    assert left(lost).version == left(base).version
+    assert outcomes == [Conflict("table/1", left(base))] * 2 + [ACCEPTED]
+
+
+def test_a_proposal_over_two_streams_is_whole_or_not_at_all(store: Store) -> None:
+    base = one("cage/ann")
+    store.write([base])
+    torn = propose({"table/1": (EMPTY, [b"in"]), "cage/ann": (EMPTY, [b"out"])})
+    whole = propose({"table/1": (EMPTY, [b"in"]), "cage/ann": (left(base), [b"out", b"fee"])})
+
+    assert store.write([torn]) == [Conflict("cage/ann", left(base))]
+    assert store.read("table/1") == []
+    assert store.write([whole]) == [ACCEPTED]
+
+    assert [entry.data for entry in store.read("table/1")] == [b"in"]
+    assert [entry.data for entry in store.read("cage/ann")] == [b"data", b"out", b"fee"]
+    answer = store.answer("ann", whole.key)
+    assert answer is not None
+    assert answer.spans == (Span("table/1", 1, 1), Span("cage/ann", 2, 3))
+
+
+def test_a_key_used_before_is_known_whatever_its_proposal_says(store: Store) -> None:
+    first = one("table/1", key="k")
+    store.write([first])
+    same = propose({"table/1": (left(first), [b"data"])}, key="k")
+    other = propose({"table/2": (EMPTY, [b"x"])}, key="k", command_hash=b"o" * 32)
+    stale = one("table/1", EMPTY, key="k")
+    elsewhere = propose({"table/2": (EMPTY, [b"x"])}, key="k", account="bob")
+
+    outcomes = store.write([same, other, stale, elsewhere])
+
+    known = Known(Answer("ann", "k", b"c" * 32, (Span("table/1", 1, 1),)))
+    assert outcomes == [known, known, known, ACCEPTED]
+    assert store.write([stale]) == [known]
+    assert len(store.read("table/1")) == 1
+
+
+def test_a_key_used_twice_within_a_batch_is_known_the_second_time(store: Store) -> None:
+    first = one("table/1", EMPTY, b"1", key="k")
+    again = one("table/1", left(first), b"2", key="k")
+
+    assert store.write([first, again, first]) == [ACCEPTED, *[Known(answer_to(first))] * 2]
+    assert [entry.data for entry in store.read("table/1")] == [b"1"]
+
+
+def test_a_key_whose_proposal_was_in_conflict_is_not_used_up(store: Store) -> None:
+    base = one("table/1")
+    store.write([base])
+
+    lost, again = one("table/1", EMPTY, key="k"), one("table/1", left(base), key="k")
+
+    assert store.write([lost, again]) == [Conflict("table/1", left(base)), ACCEPTED]
+
+
+def test_a_command_that_appends_nothing_is_answered_all_the_same(store: Store) -> None:
+    nothing = Proposal("ann", "k", b"c" * 32, ())
+    empty = Proposal("ann", "l", b"c" * 32, (Append("table/1", EMPTY, ()),))
+
+    assert store.write([nothing, empty]) == [ACCEPTED, ACCEPTED]
+
+    assert [answer.spans for answer in store.answers()] == [(), ()]
+    assert store.streams() == []
+    assert store.heads() == {}
+
+
+def test_a_game_is_stored_once_under_its_hash(store: Store) -> None:
+    games = {"h1": b"canonical one", "h2": b"\x00two"}
+    first = propose({"table/1": (EMPTY, [b"x"])}, games=games)
+    second = propose({"table/2": (EMPTY, [b"x"])}, games={"h1": b"canonical one"})
+    lost = propose({"table/2": (EMPTY, [b"x"])}, games={"h3": b"of a conflict"})
+
+    store.write([first, second])
+    store.write([lost, propose({"table/3": (EMPTY, [b"x"])}, games={"h1": b"canonical one"})])
+
+    assert store.games() == games
+    assert store.game("h2") == b"\x00two"
+    assert store.game("h3") is None
+
+
+def test_names_in_any_script_are_kept_and_sorted_by_code_point(store: Store) -> None:
+    names = ["table/z", "table/Ä", "table/大細", "table/🎲", "table/a", "table/A'b\"c%s?{}\\"]
+    longest = "🎲" * LONGEST_NAME
+
+    for name in names:
+        account = name.removeprefix("table/")
+        proposal = propose({name: (EMPTY, [name.encode()])}, account=account, key=longest)
+        assert store.write([proposal]) == [ACCEPTED]
+        assert store.answer(account, longest) == answer_to(proposal)
+        assert store.read(name)[0].data == name.encode()
+
+    assert store.streams() == sorted(names)
+
+
+@pytest.mark.parametrize("name", ["nul\0", "surrogate\ud800", "x" * (LONGEST_NAME + 1)])
+def test_a_name_no_database_holds_is_refused_before_anything_is_written(
+    store: Store, name: str
+) -> None:
+    good = one("table/1")
+    said = b"c" * 32
+    for bad in (
+        Proposal(name, "k", said, ()),
+        Proposal("ann", name, said, ()),
+        Proposal("ann", "k", said, (Append(name, EMPTY, ()),)),
+    ):
+        with pytest.raises(InvalidInput, match="200 characters"):
+            store.write([good, bad])
+
+    assert store.streams() == []
+    assert store.write([good]) == [ACCEPTED]
+
+
+def test_asking_for_an_impossible_name_harms_nothing(store: Store) -> None:
+    for name in ("nul\0", "surrogate\ud800"):
+        try:
+            found = store.answer("ann", name)
+        except InvalidInput:
+            found = None
+        assert found is None
+
+    assert store.write([one("table/1")]) == [ACCEPTED]
+
+
+def test_entries_that_do_not_follow_their_head_are_a_defect(store: Store) -> None:
+    good = one("table/1")
+    (append,) = good.appends
+    gap = Append("table/1", Head(5, b"h" * 32), append.entries)
+    foreign = Append("table/2", EMPTY, append.entries)
+    for appends in ((gap,), (foreign,), (append, append)):
+        with pytest.raises(InvariantBroken):
+            store.write([Proposal("ann", "k", b"c" * 32, appends)])
+
+    assert store.write([good]) == [ACCEPTED]
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def test_a_stream_is_read_from_after_a_version_and_no_more_than_asked(store: Store) -> None:
+    store.write([one("table/1", EMPTY, *(b"%d" % n for n in range(1, 11))), one("table/10")])
+
+    assert [entry.version for entry in store.read("table/1", 3, 4)] == [4, 5, 6, 7]
+    assert [entry.version for entry in store.read("table/1", 8)] == [9, 10]
+    assert store.read("table/1", 10) == []
+    assert store.read("table/1", 0, 0) == []
+    assert [entry.version for entry in store.scan("table/1", 7)] == [8, 9, 10]
+
+
+def test_a_long_stream_is_scanned_without_gap_or_repetition(store: Store) -> None:
+    long = one("table/1", EMPTY, *(b"%d" % n for n in range(2500)))
+    store.write([long])
+
+    assert tuple(store.scan("table/1")) == long.appends[0].entries
+
+
+def test_every_answer_is_found(store: Store) -> None:
+    batch = [
+        propose({}, account=account, key=f"{number:04}")
+        for number in range(700)
+        for account in ("ann", "bob")
+    ]
+    store.write(batch)
+
+    found = list(store.answers())
+
+    assert found == sorted((answer_to(each) for each in batch), key=lambda a: (a.account, a.key))
+
+
+# --- folds --------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_replaces_the_one_before_it(store: Store) -> None:
+    old = Snapshot("table/1", "state", "form 1", Head(3, b"h" * 32), b"old")
+    new = Snapshot("table/1", "state", "form 2", Head(9, b"i" * 32), b"\x00new")
+    other = Snapshot("table/1", "board", "form 1", Head(3, b"h" * 32), b"")
+
+    for snapshot in (old, other, new):
+        store.save_snapshot(snapshot)
+
+    assert store.snapshot("table/1", "state") == new
+    assert store.snapshot("table/2", "state") is None
+    assert list(store.snapshots()) == [other, new]
+
+
+def line(version: int, place: int = 0, **given: object) -> Line:
+    """A line of the view `results` of table 1, one second after another."""
+    told = {"view": "results", "subject": "ann", "stream": "table/1", "at": version * 10} | given
+    return Line(
+        str(told["view"]),
+        str(told["subject"]),
+        str(told["stream"]),
+        version,
+        place,
+        int(str(told["at"])),
+        b"%d/%d" % (version, place),
+    )
+
+
+def test_lines_are_added_from_where_a_view_has_come_to(store: Store) -> None:
+    first, second = [line(1), line(3, 0), line(3, 1)], [line(5)]
+
+    assert store.project("results", "table/1", 0, 3, first)
+    assert not store.project("results", "table/1", 0, 3, first)
+    assert not store.project("results", "table/1", 4, 5, second)
+    assert store.project("results", "table/1", 3, 5, second)
+    assert store.project("results", "table/1", 5, 6, [])
+    assert not store.project("results", "table/2", 2, 6, [])
+
+    assert store.projected("results", "table/1") == 6
+    assert store.projected("results", "table/2") == 0
+    assert store.lines("results") == first + second
+
+
+def test_a_view_may_be_told_that_nothing_has_happened(store: Store) -> None:
+    assert store.project("results", "table/1", 0, 0, [])
+    assert store.project("results", "table/1", 0, 1, [line(1)])
+    assert store.projected("results", "table/1") == 1
+
+
+def test_lines_that_follow_from_no_such_entry_are_a_defect(store: Store) -> None:
+    for lines in (
+        [line(1)],
+        [line(6)],
+        [line(3, view="other")],
+        [line(3, stream="table/2")],
+        [line(3), line(3)],
+    ):
+        with pytest.raises(InvariantBroken):
+            store.project("results", "table/1", 2, 5, lines)
+    assert store.lines("results") == []
+
+
+def test_lines_are_chosen_by_subject_stream_and_time_and_sorted(store: Store) -> None:
+    ones = [line(v, subject="ann" if v % 2 else "bob") for v in range(1, 401)]
+    # of the same moments, in a stream that sorts before
+    twos = [line(v, stream="table/0", subject="ann") for v in range(1, 5)]
+    store.project("results", "table/1", 0, 400, ones)
+    store.project("results", "table/0", 0, 4, twos)
+    store.project("other", "table/1", 0, 1, [line(1, view="other")])
+
+    found = store.lines("results")
+
+    assert len(found) == 404
+    assert found[:4] == [twos[0], ones[0], twos[1], ones[1]]
+    assert all((a.at, a.stream) < (b.at, b.stream) for a, b in pairwise(found))
+    assert store.lines("results", subject="bob") == ones[1::2]
+    assert store.lines("results", stream="table/0") == twos
+    assert store.lines("results", since=30, until=50) == [twos[2], ones[2], twos[3], ones[3]]
+    assert store.lines("results", subject="ann", stream="table/1", most=2) == [ones[396], ones[398]]
+    assert store.lines("results", until=20, most=1) == [ones[0]]
+    every = store.lines("results", subject="ann", stream="table/1", since=30, until=70, most=9)
+    assert every == [ones[2], ones[4]]
+    assert store.lines("results", most=0) == []
+
+
+def test_folds_are_forgotten_and_the_log_is_not(store: Store) -> None:
+    store.write([one("table/1")])
+    store.save_snapshot(Snapshot("table/1", "state", "f", Head(1, b"h" * 32), b"x"))
+    store.project("results", "table/1", 0, 1, [line(1)])
+
+    store.forget_folds()
+
+    assert list(store.snapshots()) == []
+    assert store.lines("results") == []
+    assert store.projected("results", "table/1") == 0
+    assert len(store.read("table/1")) == 1
+    assert store.project("results", "table/1", 0, 1, [line(1)])
+
+
+# --- beside the log -----------------------------------------------------------------------------
+
+
+def test_a_checkpoint_is_kept_for_ever(store: Store) -> None:
+    first, second = (Checkpoint(n, b"body %d" % n, "key", b"signed") for n in (1, 2))
+    store.add_checkpoint(second)
+    store.add_checkpoint(first)
+    store.add_checkpoint(first)
+
+    with pytest.raises(Conflicted, match="checkpoint 1"):
+        store.add_checkpoint(Checkpoint(1, b"another", "key", b"signed"))
+
+    assert store.checkpoints() == [first, second]
+
+
+def test_a_lease_is_held_by_one_until_it_ends_or_is_dropped(store: Store) -> None:
+    assert store.take_lease("driver/1", "a", 60)
+    assert store.take_lease("driver/1", "a", 60)
+    assert not store.take_lease("driver/1", "b", 60)
+    assert store.take_lease("driver/2", "b", 60)
+
+    store.drop_lease("driver/1", "b")
+    assert not store.take_lease("driver/1", "b", 60)
+    store.drop_lease("driver/1", "a")
+    assert store.take_lease("driver/1", "b", 0)
+    assert store.take_lease("driver/1", "a", 60)
+    assert not store.take_lease("driver/1", "b", 60)
+
+
+def test_one_who_is_alone_is_told_so(store: Store) -> None:
+    assert store.alone()
+    assert store.alone()
+
+
+def test_suspension_holds_until_it_is_released(store: Store) -> None:
+    assert store.suspended() == ""
+    store.suspend("disk full\0 \ud800")
+    store.suspend("disk gone")
+    assert store.suspended() == "disk gone"
+    store.release()
+    assert store.suspended() == ""
+
+
+def test_a_person_can_be_forgotten(store: Store) -> None:
+    store.set_person("p1", b"Ann")
+    store.set_person("p1", b"Anne")
+    store.set_person("p2", b"Bob")
+
+    assert store.person("p1") == b"Anne"
+    assert store.erase_person("p1")
+    assert not store.erase_person("p1")
+    assert store.person("p1") is None
+    assert store.person("p2") == b"Bob"

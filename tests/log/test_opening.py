@@ -1,0 +1,91 @@
+"""Which store a URL means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from threedice.errors import InvalidInput
+from threedice.log.memory import MemoryStore
+from threedice.log.opening import default_url, open_store, state_directory
+from threedice.log.postgres import PostgresStore
+from threedice.log.sqlite import SqliteStore
+
+
+@pytest.mark.parametrize("form", ["sqlite:///house.sqlite", "house.sqlite", "./house.sqlite"])
+def test_a_relative_file_is_sqlite_beside_us(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = open_store(form)
+    store.close()
+    assert isinstance(store, SqliteStore)
+    assert (tmp_path / "house.sqlite").exists()
+
+
+def test_an_absolute_file_is_sqlite_there(tmp_path: Path) -> None:
+    for url in (f"sqlite:///{tmp_path}/one.sqlite", f"{tmp_path}/two.sqlite"):
+        store = open_store(url, serving=True)
+        assert isinstance(store, SqliteStore)
+        store.close()
+    assert {"one.sqlite", "two.sqlite"} <= {file.name for file in tmp_path.iterdir()}
+
+
+def test_memory_and_postgresql_are_what_they_say(postgres_url: str) -> None:
+    assert isinstance(open_store("memory:"), MemoryStore)
+    store = open_store(postgres_url, serving=True)
+    assert isinstance(store, PostgresStore)
+    assert store.alone()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///folder/",
+        "mysql://ann:secret@there/db",
+        "memory:x",
+        "postgresql:house",
+        "postgresql://ann:secret@there",
+        "postgresql://ann:secret@there:port:port/db?what",
+    ],
+)
+def test_anything_else_is_refused_with_what_would_be_right(url: str) -> None:
+    for ask in (open_store, state_directory):
+        with pytest.raises(InvalidInput, match="postgresql://USER@HOST") as refused:
+            ask(url)
+        assert "secret" not in str(refused.value)
+
+
+def test_the_default_is_a_file_of_the_user_whose_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert default_url() == f"sqlite:///{tmp_path}/data/threedice/house.sqlite"
+
+    open_store(default_url()).close()
+
+    folder = tmp_path / "data" / "threedice"
+    assert (folder / "house.sqlite").exists()
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_belongs_to_a_database_lies_beside_it_or_with_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    folders = {
+        "sqlite:////srv/house.sqlite": Path("/srv/house.sqlite.state"),
+        "house.sqlite": Path("house.sqlite.state"),
+        "postgresql://ann:secret@there:5433/house": tmp_path / "threedice/there,5433,house",
+        "postgres:///house": tmp_path / "threedice/localhost,5432,house",
+        "postgresql:///a,b?host=/run/pg": tmp_path / "threedice/%2Frun%2Fpg,5432,a%2Cb",
+    }
+    for url, folder in folders.items():
+        assert state_directory(url) == folder
+    with pytest.raises(InvalidInput, match="memory"):
+        state_directory("memory:")

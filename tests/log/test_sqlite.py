@@ -1,0 +1,326 @@
+"""What only the store in an SQLite file promises."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import pytest
+
+from tests.log.stating import left, one
+from threedice.errors import StoreAway, StoreFailed, StoreUnfit, Tampered
+from threedice.log.entry import EMPTY
+from threedice.log.sqlite import Connection, SqliteStore, connect_file
+from threedice.log.store import Accepted, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+ACCEPTED = Accepted()
+
+
+class Meddled:
+    """A connection whose statements somebody may change, answer or fail before they are run."""
+
+    def __init__(self, path: str, meddle: Callable[[str], str | list[Any] | None]) -> None:
+        self.inner, self.meddle = connect_file(path), meddle
+
+    def execute(self, sql: str, params: Sequence[Any] = (), /) -> Iterable[tuple[Any, ...]]:
+        told = self.meddle(sql)
+        if isinstance(told, list):
+            return told
+        return self.inner.execute(told or sql, params)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "house.sqlite"
+
+
+def test_what_was_written_is_there_when_the_file_is_opened_again(path: Path) -> None:
+    proposal = one("table/1")
+    first = SqliteStore(path)
+    first.write([proposal])
+    first.suspend("disk full")
+    first.close()
+
+    again = SqliteStore(path)
+
+    assert again.read("table/1") == list(proposal.appends[0].entries)
+    assert again.suspended() == "disk full"
+    again.close()
+
+
+def test_the_files_are_for_their_owners_eyes_only(path: Path) -> None:
+    store = SqliteStore(path, serving=True)
+    store.write([one("table/1")])
+
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+
+    store.close()
+    assert len(modes) == 4
+    assert set(modes.values()) == {0o600}, modes
+
+
+# --- durability ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pragma", "answer", "words"),
+    [
+        ("PRAGMA synchronous", [(1,)], "synchronous is 1, not 2"),
+        ("PRAGMA journal_mode = WAL", [("delete",)], "journal is 'delete'"),
+        ("SELECT sqlite_version()", [("3.36.0",)], r"SQLite 3\.37\.0 or later"),
+    ],
+)
+def test_a_connection_that_is_not_durable_is_refused(
+    path: Path, pragma: str, answer: list[Any], words: str
+) -> None:
+    with pytest.raises(StoreUnfit, match=words):
+        SqliteStore(path, connect=lambda p: Meddled(p, {pragma: answer}.get))
+
+
+def test_commits_of_the_log_wait_for_the_disk(path: Path) -> None:
+    asked: list[str] = []
+
+    def note(sql: str) -> None:
+        asked.append(sql)
+
+    store = SqliteStore(path, connect=lambda p: Meddled(p, note), shared=True)
+    store.close()
+
+    assert "PRAGMA synchronous = 2" in asked
+    assert "PRAGMA synchronous = 1" not in asked
+
+
+def test_a_failure_at_any_statement_of_a_write_leaves_nothing_and_ends_writing(
+    path: Path,
+) -> None:
+    statements = ("BEGIN", "\nSELECT", "INSERT INTO entries", "INSERT INTO streams")
+    for at, start in enumerate((*statements, "INSERT INTO answers", "COMMIT")):
+        armed = Event()
+
+        def meddle(sql: str, armed: Event = armed, start: str = start) -> None:
+            if armed.is_set() and sql.startswith(start):
+                raise sqlite3.OperationalError("disk I/O error")
+
+        def connect(p: str, meddle: Callable[[str], None] = meddle) -> Connection:
+            return Meddled(p, meddle)
+
+        store = SqliteStore(path, connect=connect)
+        head = store.head("table/1")
+        armed.set()
+        with pytest.raises(StoreFailed, match="disk I/O error"):
+            store.write([one("table/1", head)])
+        armed.clear()
+
+        with pytest.raises(StoreFailed, match="disk I/O error"):
+            store.write([one("table/1", head)])
+        with pytest.raises(StoreFailed):
+            store.set_person("ann", b"x")
+        assert store.head("table/1") == head
+        store.suspend("it failed")
+        assert store.suspended() == "it failed"
+        store.close()
+
+        fresh = SqliteStore(path)
+        assert fresh.write([one("table/1", head)]) == [ACCEPTED]
+        assert len(fresh.read("table/1")) == at + 1
+        fresh.close()
+
+
+def test_a_file_held_by_another_process_is_away_and_comes_back(path: Path) -> None:
+    def hurry(sql: str) -> str | None:
+        return "PRAGMA busy_timeout = 1" if "busy_timeout" in sql else None
+
+    store = SqliteStore(path, connect=lambda p: Meddled(p, hurry))
+    other = connect_file(str(path))
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreAway, match="another process"):
+        store.write([one("table/1")])
+    other.execute("ROLLBACK")
+
+    assert store.write([one("table/1")]) == [ACCEPTED]
+    other.close()
+    store.close()
+
+
+def test_one_shared_connection_of_another_driver_serves_as_well(path: Path) -> None:
+    opened: list[apsw.Connection] = []
+
+    def connect(name: str) -> Connection:
+        opened.append(apsw.Connection(name))
+        opened[-1].execute("PRAGMA locking_mode = EXCLUSIVE")
+        return opened[-1]
+
+    store = SqliteStore(path, connect=connect, shared=True)
+    first = one("table/1")
+    assert store.write([first, one("table/1", left(first))]) == [ACCEPTED, ACCEPTED]
+    store.save_snapshot(Snapshot("table/1", "state", "f", left(first), b"x"))
+
+    assert [entry.version for entry in store.scan("table/1")] == [1, 2]
+    assert store.take_lease("driver/1", "a", 60)
+    assert not store.take_lease("driver/1", "b", 60)
+    assert len(opened) == 1
+    opened[0].execute("DROP TABLE answers")
+    with pytest.raises(StoreFailed, match="no such table"):
+        store.write([one("table/2")])
+    store.close()
+
+
+# --- who serves ---------------------------------------------------------------------------------
+
+
+def test_a_second_server_is_refused_and_told_who_serves(path: Path) -> None:
+    first = SqliteStore(path, serving=True)
+
+    with pytest.raises(StoreUnfit, match=f"served by process {os.getpid()} already"):
+        SqliteStore(path, serving=True)
+
+    first.close()
+    second = SqliteStore(path, serving=True)
+    assert second.alone()
+    second.close()
+
+
+def test_a_file_served_by_a_process_that_was_killed_may_be_served_again(path: Path) -> None:
+    program = (
+        "import sys; from threedice.log.sqlite import SqliteStore; "
+        "store = SqliteStore(sys.argv[1], serving=True); print(flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        beside = SqliteStore(path)
+        assert not beside.alone()
+        assert beside.write([one("table/1")]) == [ACCEPTED]
+        with pytest.raises(StoreUnfit, match=f"process {server.pid} "):
+            SqliteStore(path, serving=True)
+        server.kill()
+
+    assert beside.alone()
+    beside.close()
+    again = SqliteStore(path, serving=True)
+    assert len(again.read("table/1")) == 1
+    again.close()
+
+
+def test_readers_see_whole_batches_while_they_are_written(path: Path) -> None:
+    store, done = SqliteStore(path), Event()
+
+    def look() -> int:
+        seen = 0
+        while not done.is_set():
+            entries = store.read("table/1", seen, 1000)
+            assert len(entries) % 3 == 0
+            assert [entry.version for entry in entries] == [
+                *range(seen + 1, seen + len(entries) + 1)
+            ]
+            seen += len(entries)
+        return seen + len(store.read("table/1", seen, 1000))
+
+    with ThreadPoolExecutor() as pool:
+        readers = [pool.submit(look) for _ in range(3)]
+        try:
+            head = EMPTY
+            for _ in range(60):
+                proposal = one("table/1", head, b"1", b"2", b"3")
+                assert store.write([proposal]) == [ACCEPTED]
+                store.save_snapshot(Snapshot("table/1", "state", "f", head, b"x"))
+                head = left(proposal)
+        finally:
+            done.set()
+    store.close()
+
+    assert [reader.result() for reader in readers] == [180] * 3
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = SqliteStore(path)
+    store.close()
+    store.close()
+
+    for ask in (lambda: store.head("table/1"), lambda: store.write([one("table/1")])):
+        with pytest.raises(StoreAway, match="has been closed"):
+            ask()
+
+
+# --- what is not ours, or no longer what it was -------------------------------------------------
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> None:
+    path.write_bytes(b"Dear diary, " * 100)
+
+    with pytest.raises(StoreUnfit, match="no SQLite database; use another file"):
+        SqliteStore(path)
+
+    assert path.read_bytes() == b"Dear diary, " * 100
+
+
+def test_a_folder_that_is_not_there_is_named(path: Path) -> None:
+    for serving in (False, True):
+        with pytest.raises(StoreUnfit, match="nowhere"):
+            SqliteStore(path.parent / "nowhere" / "house.sqlite", serving=serving)
+
+
+def test_an_erased_person_is_in_no_file_any_more(path: Path) -> None:
+    store = SqliteStore(path)
+    store.set_person("p1", b"Ann of Ballarat " * 400)
+    store.set_person("p2", b"Bob of Bendigo")
+
+    store.erase_person("p1")
+
+    kept = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    store.close()
+    assert b"Bendigo" in kept
+    assert b"Ballarat" not in kept
+
+
+def test_text_that_is_no_text_is_tampering_and_is_located(path: Path) -> None:
+    store = SqliteStore(path)
+    store.write([one("table/1", EMPTY, *[b"x"] * 20)])
+    other = connect_file(str(path))
+    other.execute("UPDATE entries SET kind = CAST(x'ff' AS TEXT) WHERE version = 17")
+    other.close()
+
+    with pytest.raises(Tampered, match="table/1 after version 16"):
+        store.read("table/1")
+
+    assert len(store.read("table/1", 0, 16)) == 16
+    store.close()
+
+
+def test_a_damaged_page_is_tampering_and_a_damaged_file_is_not_opened(path: Path) -> None:
+    store = SqliteStore(path)
+    store.write([one("table/1", EMPTY, *[b"x" * 4000] * 50)])
+    store.close()
+    other = connect_file(str(path))
+    ((root,),) = other.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'")
+    other.close()
+    store = SqliteStore(path)
+    with path.open("r+b") as file:
+        file.seek((root - 1) * 4096)
+        file.write(b"\xee" * 4096)
+
+    with pytest.raises(Tampered, match="malformed"):
+        store.read("table/1")
+    store.close()
+
+    with path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xee" * 3996)
+    with pytest.raises(StoreFailed, match="malformed"):
+        SqliteStore(path)
