@@ -13,7 +13,7 @@ from threedice.table.terms import TableLimits
 if TYPE_CHECKING:
     from threedice.floor.folds import Tended
     from threedice.rulebook import Game
-    from threedice.table.state import Seat
+    from threedice.table.state import Round, Seat
 
 Audience = Literal["staff", "player"]
 
@@ -104,20 +104,23 @@ def view(
         seeds_lost=tended.seeds_lost,
         betting_since=tended.betting_since,
         rounds=state.rounds,
-        round=current
-        and RoundView(
-            number=current.number,
-            done=[step for step in game.facts.procedure.order if step in current.done],
-            totals={spot: total for spot, total in current.totals.items() if total},
-            known=current.known,
-            called=current.called,
-            keys=current.keys,
-            result=current.result,
-        ),
-        shooter=shooter and ShooterView(shooter.player, shooter.throws, shooter.absent),
+        round=_round(game, current) if current else None,
+        shooter=ShooterView(shooter.player, shooter.throws, shooter.absent) if shooter else None,
         seats={name: _seat(tended, name, seat) for name, seat in seen.items()},
         float_amount=state.float_amount if staff else None,
         drop=state.drop if staff else None,
+    )
+
+
+def _round(game: Game, current: Round) -> RoundView:
+    return RoundView(
+        number=current.number,
+        done=[step for step in game.facts.procedure.order if step in current.done],
+        totals={spot: total for spot, total in current.totals.items() if total},
+        known=current.known,
+        called=current.called,
+        keys=current.keys,
+        result=current.result,
     )
 
 
