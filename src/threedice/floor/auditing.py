@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from threedice.cage import Account
-    from threedice.cage.events import AnyCageEvent
+    from threedice.floor.events import AnyStreamEvent
+    from threedice.ledger import Posting
     from threedice.log.entry import Entry
     from threedice.log.findings import Report
     from threedice.log.keys import PublicKey
@@ -111,7 +112,12 @@ class _Stream:
 
     def __init__(self, name: str, snapshot: Snapshot | None, store: Store, games: Games) -> None:
         self.name, self._snapshot, self._store = name, snapshot, store
+        self._kept_version = snapshot.head.version if snapshot else 0
         self._fold = fold_of(name)
+        self._evolve = self._fold.evolve
+        self._postings: Callable[[Any], list[Posting]] = (
+            cage_postings if name.startswith("cage/") else _table_postings
+        )
         self.state: Any = self._fold.kind()
         self.balances = Balances()
         self._projector = Projector(name, games.pinned)
@@ -121,16 +127,13 @@ class _Stream:
         self._last = 0
 
     def take(self, entry: Entry) -> None:
-        event = decode(entry)
-        self._fold.evolve(self.state, event, entry.at, entry.version)
-        self._last = entry.version
-        if self.name.startswith("cage/"):
-            self.balances.post(cage_postings(cast("AnyCageEvent", event)))
-        elif not isinstance(event, FloorEvent):
-            self.balances.post(postings(cast("AnyEvent", event)))
-        if entry.version <= self._projected:
+        event, version = decode(entry), entry.version
+        self._evolve(self.state, event, entry.at, version)
+        self._last = version
+        self.balances.post(self._postings(event))
+        if version <= self._projected and entry.kind not in _WITHOUT_LINES:
             self._lines += self._projector.lines(entry, event)
-        if self._snapshot and entry.version == self._snapshot.head.version:
+        if version == self._kept_version and self._snapshot:
             self._compare_snapshot(entry, self._snapshot)
 
     def finish(self) -> list[Finding]:
@@ -184,6 +187,14 @@ class _Stream:
             if get(account, 0) != amount:
                 problem = f"{account} is {amount}, its postings come to {get(account, 0)}"
                 self._note(self.name, problem)
+
+
+_WITHOUT_LINES = frozenset({"BetPlaced", "KeyPressed", "StepTaken"})
+"""The commonest kinds of entries of which the books say nothing."""
+
+
+def _table_postings(event: AnyStreamEvent) -> list[Posting]:
+    return [] if isinstance(event, FloorEvent) else postings(cast("AnyEvent", event))
 
 
 def _place(line: Line) -> tuple[int, int]:

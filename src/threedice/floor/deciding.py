@@ -90,10 +90,8 @@ def decide_at_table(
     stream = table_stream(table)
     if game is None:
         raise _refuse("floor/no-table", table=table)
-    if isinstance(command, InterruptTable | RecoverRound):
-        return {stream: _come_back(game, tended, command, who)}
-    if isinstance(command, ResolveInterruption):
-        return {stream: _resolved(game, tended, command)}
+    if isinstance(command, _OF_THE_FLOOR):
+        return {stream: _on_the_floor(game, tended, command, who)}
     if tended.interrupted:
         clause = _clause(game)
         raise _refuse("floor/interrupted", *clause, round=tended.interrupted)
@@ -103,6 +101,20 @@ def decide_at_table(
     if account is not None:
         decided[cage_stream(command.player)] = _transferred(table, tended, command, account, who)
     return decided
+
+
+_OF_THE_FLOOR: Final = (InterruptTable, RecoverRound, ResolveInterruption)
+
+
+def _on_the_floor(
+    game: Game,
+    tended: Tended,
+    command: InterruptTable | RecoverRound | ResolveInterruption,
+    who: str,
+) -> tuple[AnyStreamEvent, ...]:
+    if isinstance(command, ResolveInterruption):
+        return _resolved(game, tended, command)
+    return _come_back(game, tended, command, who)
 
 
 def _transferred(

@@ -20,6 +20,7 @@ from threedice.table import TableState
 from threedice.table import evolve as evolve_table
 from threedice.table.events import (
     AnyEvent,
+    BetPlaced,
     BettingClosed,
     BettingOpened,
     DiceChosen,
@@ -111,6 +112,9 @@ _STEPS = (
 
 
 def _evolve_tended(tended: Tended, event: AnyStreamEvent, at: int, version: int) -> None:
+    if isinstance(event, BetPlaced):  # by far the commonest
+        evolve_table(tended.table, event)
+        return
     if isinstance(event, FloorEvent):
         _evolve_floor(tended, event)
         return

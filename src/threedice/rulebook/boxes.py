@@ -184,7 +184,8 @@ def _way(
 
 
 def _how_many(counts: range) -> str:
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    least, most = counts[0], counts[-1]
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def _lines(ways: list[Way], faces: Faces, box_id: str, place: Place) -> list[RollSet]:
@@ -225,18 +226,19 @@ def _odds(row: Row, place: Place) -> list[str]:
 def _paired(lines: list[RollSet], odds: list[str], box_id: str, place: Place) -> list[LineFacts]:
     """Give each way of winning its odds; one odds serves for all."""
     if len(odds) == 1:
-        return [LineFacts(odds=odds[0], rolls=f"{sum(lines):x}")]
+        (each,) = odds
+        return [LineFacts(odds=each, rolls=f"{sum(lines):x}")]
     if len(odds) != len(lines):
         raise place.error(
             f"{len(odds)} odds for {box_id!r}, which can win in {len(lines)} ways",
             "give one odds for all ways, or one for each",
         )
+    paired = []
     for each, rolls in zip(odds, lines, strict=True):
         if not rolls:
             raise place.error(f"{box_id!r} never wins {each}", "mend its conditions")
-    return [
-        LineFacts(odds=each, rolls=f"{rolls:x}") for each, rolls in zip(odds, lines, strict=True)
-    ]
+        paired.append(LineFacts(odds=each, rolls=f"{rolls:x}"))
+    return paired
 
 
 # --- families -----------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final, Literal
 from threedice.dice import FACES, NO_ROLL, RollSet, index, rolls_where
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from threedice.rulebook.schema import When
 
 Of = tuple[int, ...]
-"""What a word speaks of: face numbers 1 to 6, or totals 3 to 18."""
+"""What a word speaks of, ascending: face numbers 1 to 6, or totals 3 to 18."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +40,18 @@ def _dice_showing(face: int) -> tuple[RollSet, RollSet, RollSet]:
     )
 
 
-def _totalling(total: int) -> RollSet:
-    return rolls_where(lambda roll: sum(roll) == total)
-
-
 def _in_some_order(shown: tuple[int, ...]) -> RollSet:
     return RollSet(sum({1 << index((a, b, c)) for a, b, c in permutations(shown)}))
 
 
 _SHOWING: Final = {face: _dice_showing(face) for face in FACES}
-_TOTAL: Final = {total: _totalling(total) for total in range(3, 19)}
 _ALIKE: Final[dict[Of, RollSet]] = {
     shown: _in_some_order(shown) for shown in combinations_with_replacement(FACES, 3)
 }
-_ODD_TOTALS, _EVEN_TOTALS = tuple(range(3, 19, 2)), tuple(range(4, 19, 2))
-ANY_TRIPLE: Final = RollSet(sum(_SHOWING[face][2] for face in FACES))
+ANY_TRIPLE: Final = rolls_where(lambda roll: len(set(roll)) == 1)
 
 
-def _union(sets: list[RollSet]) -> RollSet:
+def _union(sets: Iterable[RollSet]) -> RollSet:
     together = NO_ROLL
     for rolls in sets:
         together = RollSet(together | rolls)
@@ -65,27 +59,36 @@ def _union(sets: list[RollSet]) -> RollSet:
 
 
 def _total_is(totals: Of) -> tuple[RollSet, ...]:
-    return (_union([_TOTAL[total] for total in totals]),)
+    return (rolls_where(lambda roll: sum(roll) in totals),)
 
 
-def _shows(of: Of) -> tuple[RollSet, ...]:
-    return (_union(list(_SHOWING[of[0]])),)
+def _total_odd(_: Of) -> tuple[RollSet, ...]:
+    return (rolls_where(lambda roll: sum(roll) % 2 == 1),)
 
 
-def _shows_both(of: Of) -> tuple[RollSet, ...]:
-    return (RollSet(_shows(of[:1])[0] & _shows(of[1:])[0]),)
+def _total_even(_: Of) -> tuple[RollSet, ...]:
+    return (rolls_where(lambda roll: sum(roll) % 2 == 0),)
 
 
-def _shows_pair(of: Of) -> tuple[RollSet, ...]:
-    return (_union(list(_SHOWING[of[0]][1:])),)
+def _shows_all(of: Of) -> tuple[RollSet, ...]:
+    return (rolls_where(lambda roll: set(of) <= set(roll)),)
+
+
+def _count(of: Of) -> tuple[RollSet, ...]:
+    (face,) = of
+    return _SHOWING[face]
+
+
+def _triple(of: Of) -> tuple[RollSet, ...]:
+    return (_ALIKE[of * 3],)
 
 
 def _exactly(of: Of) -> tuple[RollSet, ...]:
-    return (_ALIKE[tuple(sorted(of))],)
+    return (_ALIKE[of],)
 
 
 def _three_different_within(of: Of) -> tuple[RollSet, ...]:
-    return (_union([_ALIKE[three] for three in combinations(sorted(set(of)), 3)]),)
+    return (_union(_ALIKE[three] for three in combinations(dict.fromkeys(of), 3)),)
 
 
 def _all_within(of: Of) -> tuple[RollSet, ...]:
@@ -93,25 +96,25 @@ def _all_within(of: Of) -> tuple[RollSet, ...]:
 
 
 def _pair_within(of: Of) -> tuple[RollSet, ...]:
-    return (_union([_shows_pair((face,))[0] for face in of]),)
+    return (_union(rolls for face in of for rolls in _SHOWING[face][1:]),)
 
 
 def _exact_pair_within(of: Of) -> tuple[RollSet, ...]:
-    return (_union([_SHOWING[face][1] for face in of]),)
+    return (_union(_SHOWING[face][1] for face in of),)
 
 
 _NONE, _ONE, _TWO, _SEVERAL = range(1), range(1, 2), range(2, 3), range(1, 7)
 
 VOCABULARY: Final[dict[When, Word]] = {
     "total-is": Word("the dice total {or}", "totals", range(1, 17), _total_is),
-    "total-odd": Word("the total is odd", "nothing", _NONE, lambda _: _total_is(_ODD_TOTALS)),
-    "total-even": Word("the total is even", "nothing", _NONE, lambda _: _total_is(_EVEN_TOTALS)),
-    "shows": Word("at least one die shows {or}", "faces", _ONE, _shows),
-    "count": Word("one, two or three dice show {or}", "faces", _ONE, lambda of: _SHOWING[of[0]]),
-    "shows-both": Word("{and} both appear", "faces", _TWO, _shows_both),
-    "shows-pair": Word("two or three dice show {or}", "faces", _ONE, _shows_pair),
+    "total-odd": Word("the total is odd", "nothing", _NONE, _total_odd),
+    "total-even": Word("the total is even", "nothing", _NONE, _total_even),
+    "shows": Word("at least one die shows {or}", "faces", _ONE, _shows_all),
+    "count": Word("one, two or three dice show {or}", "faces", _ONE, _count),
+    "shows-both": Word("{and} both appear", "faces", _TWO, _shows_all),
+    "shows-pair": Word("two or three dice show {or}", "faces", _ONE, _pair_within),
     "any-triple": Word("all dice show the same face", "nothing", _NONE, lambda _: (ANY_TRIPLE,)),
-    "triple": Word("all three dice show {or}", "faces", _ONE, lambda of: (_SHOWING[of[0]][2],)),
+    "triple": Word("all three dice show {or}", "faces", _ONE, _triple),
     "exactly": Word("the dice show {and}", "faces", range(3, 4), _exactly),
     "three-different-within": Word(
         "the dice show three different ones of {and}",

@@ -105,6 +105,8 @@ class Box:
     throws: int = 1
     wins: RollSet = NO_ROLL
     """The rolls on which the box wins (or, over several throws, stays alive)."""
+    unit: int = 1
+    """Into how many parts a stake must divide so that every win is a whole number of them."""
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Clauses closer than `rule` on "win", "lose", "triple_win" and "triple_lose"."""
 
@@ -179,8 +181,7 @@ class Game:
     @cached_property
     def unit(self) -> int:
         """How many parts a stake is counted in, so that every payoff is a whole number."""
-        odds = (line.odds for box in self.boxes.values() for line in box.lines)
-        return lcm(*(each.ratio.denominator for each in odds))
+        return lcm(*(box.unit for box in self.boxes.values()))
 
     @cached_property
     def payoffs(self) -> dict[str, tuple[int, ...]]:
@@ -348,6 +349,7 @@ def _box(box_id: str, facts: BoxFacts, faces: Faces, names: Mapping[str, str]) -
         pays=tuple(facts.pays),
         throws=facts.throws,
         wins=RollSet(sum(line.rolls for line in lines)),
+        unit=lcm(*(line.odds.ratio.denominator for line in lines)),
         under={outcome: tuple(clauses) for outcome, clauses in facts.under.items()},
     )
 
