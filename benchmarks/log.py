@@ -54,7 +54,7 @@ async def set_up(floor: Floor, tables: int) -> None:
             EstablishTable(by=SUPERVISOR, game=GAME),
             asked.OpenTable(
                 by=SUPERVISOR, table=table, currency="SGD", mode="record", chips=[5, 25, 100],
-                float_amount=10**15, limits=plain_limits(game, 5, 10**12, 10**12),
+                float_amount=10**12, limits=plain_limits(game, 5, 10**12, 10**12),
             ),
             asked.OpenBetting(by=DEALER),
         ]  # fmt: skip

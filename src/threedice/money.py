@@ -8,12 +8,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NewType
+from typing import Annotated, NewType
+
+import msgspec
 
 from threedice.errors import InvalidInput
 
 Amount = NewType("Amount", int)
 """A sum of money in minor units (cents, or whatever the table counts in)."""
+
+MOST = 10**12
+"""The most that one command can move: sums of a great many of them are still counted exactly."""
+
+Asked = Annotated[int, msgspec.Meta(ge=-MOST, le=MOST)]
+"""An amount as it is asked for; what makes sense of it is for the rules to say."""
 
 _ODDS = re.compile(r"([1-9][0-9]{0,5}) to ([1-9][0-9]{0,5})")
 _AMOUNT = re.compile(r"[1-9][0-9]{0,17}")

@@ -40,6 +40,9 @@ class HandClock:
         self.time += 1
         return self.time
 
+    def steady(self) -> float:
+        return self.time / 1e6
+
     async def wait(self, seconds: float, wake: asyncio.Event) -> None:
         self._waiting.append((self.time + int(seconds * 1e6), wake))
         await wake.wait()

@@ -9,44 +9,60 @@ from typing import Any
 import pytest
 
 from threedice.floor import events as floor
-from threedice.floor.encoding import encode
+from threedice.floor.dealing import closing_key
+from threedice.floor.deciding import HOUSE, HOUSE_DEALER
+from threedice.floor.encoding import encode, read_command
 from threedice.floor.fairness import Checked, check_dice
 from threedice.floor.sealing import commitment, drawn, new_seed
-from threedice.log.entry import EMPTY, Entry, extend
+from threedice.log.entry import EMPTY, Entry, cause_of, extend
 from threedice.table import events as table
-from threedice.table.commands import Actor
+from threedice.table.commands import CloseBetting
 from threedice.table.terms import TableLimits
 
-DEALER = Actor(id="house", role="dealer")
 SEED = bytes(range(32))
 
 
-def log(*events: object) -> list[Entry]:
+OPENED_AT = 1_000
+CLOSED_AT = OPENED_AT + 20_000_000
+CLOSING = cause_of(
+    HOUSE,
+    closing_key("1", 1),
+    read_command("1", CloseBetting(by=HOUSE_DEALER))[1],
+)
+
+
+def log(*events: object, closed_at: int = CLOSED_AT, cause: bytes = CLOSING) -> list[Entry]:
     """Return entries of a table; where dice are to be called, they are drawn by the rules."""
     entries: list[Entry] = []
     head, closed = EMPTY, b""
-    for event in events:
-        called = table.ResultCalled(dice=drawn(SEED, closed), call="", by=DEALER)
+    for event in (ESTABLISHED, *events):
+        called = table.ResultCalled(dice=drawn(SEED, closed), call="", by=HOUSE_DEALER)
         said: Any = called if event == "dice" else event
-        fresh, head = extend(head, "table/1", 0, bytes(32), [encode(said)])
+        closing = isinstance(event, table.BettingClosed)
+        at = closed_at if closing else max(head.version and entries[-1].at, OPENED_AT)
+        why = cause if closing else bytes(32)
+        fresh, head = extend(head, "table/1", at, why, [encode(said)])
         entries += fresh
-        if isinstance(event, table.BettingClosed):
-            closed = head.hash
+        closed = head.hash if closing else closed
     return entries
 
 
+ESTABLISHED = floor.TableEstablished(
+    table="1", game="g", game_hash="00", dealt_by_house=floor.Timing(), by="s"
+)
 COMMITTED = floor.SeedCommitted(round=1, commitment=commitment(SEED))
 STARTED = table.RoundStarted(round=1, game_hash="00")
-OPENED = table.BettingOpened(limits=TableLimits(families={}), by=DEALER)
-CLOSED = table.BettingClosed(by=DEALER)
+OPENED = table.BettingOpened(limits=TableLimits(families={}), by=HOUSE_DEALER)
+CLOSED = table.BettingClosed(by=HOUSE_DEALER)
 REVEALED = floor.SeedRevealed(round=1, seed=SEED.hex())
-WRONG = table.ResultCalled(dice=(1, 1, 1), call="", by=DEALER)
+VOID = table.RoundVoided(round=1, cause="c", bets="returned", returned=[], by=HOUSE_DEALER)
+WRONG = table.ResultCalled(dice=(1, 1, 1), call="", by=HOUSE_DEALER)
 
 
 def test_dice_that_follow_from_the_seed_and_the_bets_are_fair() -> None:
     entries = log(COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice")
     (checked,) = check_dice(entries)
-    assert checked == Checked(1, drawn(SEED, entries[3].hash))
+    assert checked == Checked(1, drawn(SEED, entries[4].hash))
 
 
 @pytest.mark.parametrize(
@@ -71,13 +87,29 @@ def test_dice_that_follow_from_the_seed_and_the_bets_are_fair() -> None:
             (COMMITTED, STARTED, OPENED, CLOSED, floor.SeedRevealed(round=1, seed="xyz"), "dice"),
             "not the one that was committed",
         ),
-        ((COMMITTED, STARTED, OPENED, floor.SeedLost(round=1)), "the seed is lost"),
+        ((COMMITTED, STARTED, OPENED, floor.SeedLost(round=1), VOID), "never drawn from"),
+        ((COMMITTED, STARTED, OPENED, VOID), "never drawn from"),
+        ((COMMITTED, STARTED, OPENED, CLOSED, VOID), "never drawn from"),
         ((COMMITTED, STARTED, REVEALED, "dice"), "do not follow"),
     ],
 )
 def test_anything_else_is_not(events: tuple[object, ...], problem: str) -> None:
     (checked,) = check_dice(log(*events))
     assert problem in checked.problem
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"closed_at": CLOSED_AT + 1},
+        {"closed_at": CLOSED_AT - 1},
+        {"cause": cause_of(HOUSE, "another key", bytes(32))},
+    ],
+)
+def test_a_house_that_chose_its_close_could_choose_its_dice(choice: dict[str, Any]) -> None:
+    entries = log(COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice", **choice)
+    (checked,) = check_dice(entries)
+    assert checked.problem == "betting was not closed when and as it had to be"
 
 
 def test_rounds_that_people_dealt_are_not_spoken_of() -> None:

@@ -2,48 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+from threedice.money import Asked
+
+Name = Annotated[str, msgspec.Meta(max_length=100)]
+Player = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^/\s]+$")]
+"""A player's id: opaque, in one word."""
+
+Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
 
 
 class CageCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
     """Something asked of a player's account."""
 
-    by: str
-    player: str
+    by: Name
+    player: Player
 
 
 class OpenAccount(CageCommand, frozen=True, kw_only=True):
     """Open an account in a currency."""
 
-    currency: str
+    currency: Currency
 
 
 class Deposit(CageCommand, frozen=True, kw_only=True):
     """Pay cash in."""
 
-    amount: int
+    amount: Asked
 
 
 class Withdraw(CageCommand, frozen=True, kw_only=True):
     """Take cash out."""
 
-    amount: int
+    amount: Asked
 
 
 class SendToTable(CageCommand, frozen=True, kw_only=True):
     """Send money to a table, where it buys chips."""
 
-    table: str
-    currency: str
-    amount: int
+    table: Name
+    currency: Currency
+    amount: Asked
 
 
 class ReceiveFromTable(CageCommand, frozen=True, kw_only=True):
     """Receive money for chips from a table."""
 
-    table: str
-    currency: str
-    amount: int
+    table: Name
+    currency: Currency
+    amount: Asked
 
 
 AnyCageCommand = OpenAccount | Deposit | Withdraw | SendToTable | ReceiveFromTable

@@ -5,6 +5,7 @@ answer. `recovery` brings tables back after an outage, `dealer` deals automatic 
 `sealing`, `projections` and `reports` tell what happened, `auditing` proves it.
 """
 
-from threedice.floor.floor import Answer, Floor
+from threedice.floor.answers import Answer
+from threedice.floor.floor import Floor
 
 __all__ = ["Answer", "Floor"]

@@ -11,21 +11,22 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from threedice.errors import (
-    Conflicted,
-    InvariantBroken,
-    KeyReused,
-    QueueFull,
-    Refusal,
-    StoreAway,
-)
+from threedice.errors import Conflicted, InvariantBroken, KeyReused, QueueFull, ThreediceError
 from threedice.floor.commands import RecoverRound
-from threedice.floor.dealing import Act, Draw, Wait, next_act
-from threedice.floor.deciding import HOUSE, HOUSE_DEALER
+from threedice.floor.dealing import (
+    SECOND,
+    Act,
+    Draw,
+    Wait,
+    closing_key,
+    closing_time,
+    next_act,
+)
+from threedice.floor.deciding import HOUSE_DEALER
 from threedice.floor.events import SeedCommitted, SeedRevealed
 from threedice.floor.folds import Tended, table_stream
 from threedice.floor.sealing import commitment, drawn, new_seed
-from threedice.table.commands import CallResult
+from threedice.table.commands import CallResult, CloseBetting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from threedice.floor.floor import Floor
 
 LEASE_SECONDS = 10.0
-_LATER = (Conflicted, KeyReused, QueueFull, StoreAway)
-"""What passes by itself: another server was quicker, or the store is busy or away."""
 
 
 class Clock(Protocol):
@@ -44,6 +43,9 @@ class Clock(Protocol):
 
     def now(self) -> int:
         """Return the time in microseconds of UTC since 1970."""
+
+    def steady(self) -> float:
+        """Return seconds that never go back, whoever sets the clock."""
 
     async def wait(self, seconds: float, wake: asyncio.Event) -> None:
         """Wait until a time has passed or an event is set."""
@@ -55,6 +57,10 @@ class SystemClock:
     def now(self) -> int:
         """Return the time in microseconds of UTC since 1970."""
         return time.time_ns() // 1000
+
+    def steady(self) -> float:
+        """Return seconds that never go back, whoever sets the clock."""
+        return time.monotonic()
 
     async def wait(self, seconds: float, wake: asyncio.Event) -> None:
         """Wait until a time has passed or an event is set."""
@@ -71,8 +77,9 @@ class Dealer:
         self.wake = asyncio.Event()
         self.stuck = ""
         self._lease = f"dealer/{table}"
-        self._leased_until = 0
+        self._leased_until = 0.0
         self._seed: tuple[int, bytes] | None = None
+        self._step = (-1, 0.0)
         self._closed = False
 
     async def run(self) -> None:
@@ -82,7 +89,8 @@ class Dealer:
                 self.wake.clear()
                 await self.clock.wait(await self._once(), self.wake)
         finally:
-            await asyncio.to_thread(self.floor.store.drop_lease, self._lease, self.holder)
+            with suppress(ThreediceError):
+                await asyncio.to_thread(self.floor.store.drop_lease, self._lease, self.holder)
 
     def close(self) -> None:
         """Stop after what is being done."""
@@ -90,71 +98,84 @@ class Dealer:
         self.wake.set()
 
     async def _once(self) -> float:
-        """Do what is next; return how long there is nothing more to do."""
+        """Do what is next; return for how long there is nothing more to do.
+
+        Whatever stands in the way, a store that is away or a float that is too short to pay, is
+        tried again: people, or time, see to it.
+        """
         try:
             if not await self._holds_lease():
                 self._seed = None
                 return LEASE_SECONDS / 2
             while not self._closed:
                 seconds = await self._act()
+                self.stuck = ""
                 if seconds is not None:
                     return min(seconds, self._renewal())
-        except _LATER:
+        except (Conflicted, KeyReused, QueueFull):
             return 0.1
+        except ThreediceError as trouble:
+            self.stuck = str(trouble)
+            return LEASE_SECONDS / 5
         return 0.0
 
     async def _holds_lease(self) -> bool:
-        now = self.clock.now()
-        if now < self._leased_until - LEASE_SECONDS / 2 * 1e6:
+        now = self.clock.steady()
+        if now < self._leased_until - LEASE_SECONDS / 2:
             return True
         store = self.floor.store
         held = await asyncio.to_thread(store.take_lease, self._lease, self.holder, LEASE_SECONDS)
-        self._leased_until = now + int(LEASE_SECONDS * 1e6) if held else 0
+        self._leased_until = now + LEASE_SECONDS if held else 0.0
         return held
 
     def _renewal(self) -> float:
         """Return in how many seconds the lease is to be renewed."""
-        left = (self._leased_until - self.clock.now()) / 1e6
-        return max(left - LEASE_SECONDS / 2, 0.1)
+        return max(self._leased_until - self.clock.steady() - LEASE_SECONDS / 2, 0.1)
 
     async def _act(self) -> float | None:
         """Do one thing, or return for how long there is none."""
         if self.floor.suspended:
-            return LEASE_SECONDS
+            return LEASE_SECONDS / 5
         tended = await self.floor.tended(self.table)
         game = self.floor.game(tended)
-        if game is None:
+        if game is None or tended.dealt_by_house is None:
             return LEASE_SECONDS
         current = tended.table.round
         if current and not self._is_ours(tended):
             await self._ask(RecoverRound())
             self._seed = (current.number, b"")
             return None
-        act = next_act(game, tended, self.clock.now())
+        act = next_act(game, tended, self._elapsed(tended))
         if isinstance(act, Wait):
             return LEASE_SECONDS if act.seconds is None else act.seconds
-        return await self._do(tended, act)
+        if isinstance(act, Draw):
+            await self._draw(tended)
+        elif act.starts_round:
+            await self._begin(tended, act)
+        elif isinstance(act.command, CloseBetting):
+            key = closing_key(self.table, tended.table.rounds)
+            await self._ask(act.command, key=key, at=closing_time(tended))
+        else:
+            await self._ask(act.command)
+        return None
+
+    def _elapsed(self, tended: Tended) -> float:
+        """Return for how long the table has stood at its last step.
+
+        What passed before this dealer saw the step is by the clock; from then on somebody may set
+        the clock, and the table plays on.
+        """
+        now = self.clock.steady()
+        if self._step[0] != tended.stepped_at:
+            passed = max(self.clock.now() - tended.stepped_at, 0) / SECOND
+            self._step = (tended.stepped_at, now - passed)
+        return now - self._step[1]
 
     def _is_ours(self, tended: Tended) -> bool:
         """Tell whether the round being played is one that this dealer began or has recovered."""
         if self._seed is None or self._seed[0] != tended.table.current.number:
             return False
         return not self._seed[1] or commitment(self._seed[1]) == tended.commitment
-
-    async def _do(self, tended: Tended, act: Act | Draw) -> float | None:
-        try:
-            if isinstance(act, Draw):
-                await self._draw(tended)
-            elif act.starts_round:
-                await self._begin(tended, act)
-            else:
-                await self._ask(act.command)
-        except Refusal as refusal:
-            # Something people have to see to, such as a float that is too short to pay.
-            self.stuck = str(refusal)
-            return LEASE_SECONDS
-        self.stuck = ""
-        return None
 
     async def _begin(self, tended: Tended, act: Act) -> None:
         """Commit to a fresh seed in the same append that begins a round."""
@@ -174,8 +195,14 @@ class Dealer:
         command = CallResult(by=HOUSE_DEALER, dice=drawn(seed, closed.hash))
         await self._ask(command, [revealed])
 
-    async def _ask(self, command: AnyTableCommand, before: Sequence[AnyStreamEvent] = ()) -> None:
-        """Ask the floor in the house's name; the key says who asks, and at which version."""
+    async def _ask(
+        self,
+        command: AnyTableCommand,
+        before: Sequence[AnyStreamEvent] = (),
+        key: str = "",
+        at: int | None = None,
+    ) -> None:
+        """Ask the floor in the house's name; the key says at which version of the table."""
         (running,) = await self.floor.streams.ready([table_stream(self.table)])
-        key = f"{self.holder} {self.table} {running.durable_head.version} {type(command).__name__}"
-        await self.floor.handle(command, table=self.table, account=HOUSE, key=key, before=before)
+        key = key or f"{self.table} {running.durable_head.version} {type(command).__name__}"
+        await self.floor.handle_for_house(command, table=self.table, key=key, before=before, at=at)

@@ -1,4 +1,4 @@
-"""What an automatic dealer does next, and when: pure, from the rulebook's procedure and the clock.
+"""What an automatic dealer does next, and when: pure, from the rulebook's procedure.
 
 The order of the steps is the rulebook's; how long people are left is the table's timing. What only
 a player may do (the shooter chooses and throws) is waited for, as long as bets are.
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from threedice.floor.deciding import HOUSE_DEALER
+from threedice.floor.events import Timing
 from threedice.table import commands as asked
 from threedice.table.rules import skipped_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from threedice.floor.events import Timing
     from threedice.floor.folds import Tended
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import StepName
@@ -46,8 +46,8 @@ class Wait:
     seconds: float | None = None
 
 
-def next_act(game: Game, tended: Tended, now: int) -> Act | Draw | Wait:
-    """Return what the dealer of a table does next."""
+def next_act(game: Game, tended: Tended, elapsed: float) -> Act | Draw | Wait:
+    """Return what the dealer of a table does next, so many seconds after its last step."""
     state, timing = tended.table, tended.dealt_by_house
     if not state.open or timing is None or tended.interrupted:
         return Wait()
@@ -55,7 +55,7 @@ def next_act(game: Game, tended: Tended, now: int) -> Act | Draw | Wait:
         return Wait()
     done = state.round.done if state.round else set(skipped_steps(game, state))
     step = next(each for each in game.facts.procedure.order if each not in done)
-    left = _left(step, tended, timing, now)
+    left = _seconds(step, tended, timing) - elapsed
     if step in _BY_PLAYERS:
         return _for_players(game, state, step, left)
     if left > 0:
@@ -83,15 +83,26 @@ _COMMANDS: Final[dict[StepName, Callable[[Game, TableState], AnyCommand]]] = {
 }
 
 
-def _left(step: StepName, tended: Tended, timing: Timing, now: int) -> float:
+def _seconds(step: StepName, tended: Tended, timing: Timing) -> float:
     """Return for how many seconds people are left before a step."""
     if step in ("close-betting", *_BY_PLAYERS):
-        return (tended.stepped_at - now) / SECOND + timing.betting_seconds
+        return timing.betting_seconds
     if step == "collect-losers":
-        return (tended.stepped_at - now) / SECOND + timing.showing_seconds
+        return timing.showing_seconds
     if step == "call-result" or tended.table.round is None:
-        return (tended.stepped_at - now) / SECOND + timing.closing_seconds
+        return timing.closing_seconds
     return 0.0
+
+
+def closing_time(tended: Tended) -> int:
+    """Return when betting is to be closed, by the log: it leaves the house no choice."""
+    timing = tended.dealt_by_house or Timing()
+    return tended.betting_since + round(timing.betting_seconds * SECOND)
+
+
+def closing_key(table: str, number: int) -> str:
+    """Return the key under which the house closes betting in a round."""
+    return f"{table} round {number} CloseBetting"
 
 
 def _entering(state: TableState) -> AnyCommand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from threedice.cage import decide as decide_account
@@ -12,7 +13,7 @@ from threedice.cage.commands import (
     SendToTable,
     Withdraw,
 )
-from threedice.errors import InvalidInput, Refusal, UnknownName
+from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
 from threedice.floor import events as happened
 from threedice.floor.commands import (
     AnyAccountCommand,
@@ -25,6 +26,7 @@ from threedice.floor.commands import (
 from threedice.floor.folds import cage_stream, table_stream
 from threedice.table import commands as asked
 from threedice.table import decide as decide_table
+from threedice.table import events as table_events
 from threedice.table.rules import STAFF, SUPERVISORS, need_role, need_second
 
 if TYPE_CHECKING:
@@ -43,7 +45,9 @@ TEXTS: Final[dict[str, str]] = {
     "floor/table-open": "table {table} is open; close it before it is set up anew",
     "floor/unknown-game": "{problem}",
     "floor/interrupted": "round {round} was interrupted; state first which dice are known",
+    "floor/dice": "{known} is not what the dice can be known to show",
     "floor/not-interrupted": "no round of this table was interrupted",
+    "floor/other-table": "this is table {table}, not {other}",
     "floor/house-only": "only the house itself does this, when it comes back",
     "floor/nothing-to-recover": "no round of this table waits to be recovered",
     "floor/dealt-by-house": "this table is dealt by the house; nobody else does {step}",
@@ -52,9 +56,13 @@ TEXTS: Final[dict[str, str]] = {
 DEALT: Final = (
     asked.OfferDice, asked.OpenBetting, asked.CloseBetting, asked.Tumble, asked.Uncover,
     asked.CallResult, asked.PressKey, asked.PressEnter, asked.Illuminate, asked.CollectLosers,
-    asked.PayWinners, asked.AmendResult, asked.AbandonRound,
+    asked.PayWinners, asked.AmendResult, asked.AbandonRound, asked.MoveChips, asked.PutBack,
+    asked.JudgeLine,
 )  # fmt: skip
-"""What a dealer does; at an automatic table the house alone does it."""
+"""What is done with dice and chips in hand; at an automatic table the house alone does it."""
+
+_OF_DICE: Final = ("void-round", "continue-if-conclusive", "throw-again")
+"""What follows from irregularities of dice that lie on a table; those of the house do not."""
 
 Decided = dict[str, tuple["AnyStreamEvent", ...]]
 """Events by stream."""
@@ -75,8 +83,8 @@ def streams_of(table: str, command: AnyFloorCommand) -> tuple[str, ...]:
 
 def decide_for_account(account: Account, command: AnyAccountCommand) -> Decided:
     """Return what a command makes happen to an account."""
-    if isinstance(command, OpenAccount) and not command.player:
-        raise InvalidInput("an account needs a player's id")
+    if command.player == HOUSE:
+        raise InvalidInput("the house has no account with itself")
     return {cage_stream(command.player): decide_account(account, command)}
 
 
@@ -95,12 +103,36 @@ def decide_at_table(
     if tended.interrupted:
         clause = _clause(game)
         raise _refuse("floor/interrupted", *clause, round=tended.interrupted)
-    if tended.dealt_by_house and who != HOUSE and isinstance(command, DEALT):
-        raise _refuse("floor/dealt-by-house", step=type(command).__name__)
+    if tended.dealt_by_house and who != HOUSE:
+        _need_left_to_people(game, tended, command)
+    if isinstance(command, asked.OpenTable) and command.table != table:
+        raise _refuse("floor/other-table", table=table, other=command.table)
     decided: Decided = {stream: decide_table(game, tended.table, command)}
     if account is not None:
         decided[cage_stream(command.player)] = _transferred(table, tended, command, account, who)
     return decided
+
+
+def _need_left_to_people(game: Game, tended: Tended, command: Any) -> None:
+    """Refuse what people do not do at a table that the house deals.
+
+    Between the close and the call only the house acts: by then the dice can be known to whoever
+    holds the seed, and nobody may call a round off because of them.
+    """
+    if isinstance(command, DEALT):
+        raise _refuse("floor/dealt-by-house", step=type(command).__name__)
+    current = tended.table.round
+    if isinstance(command, asked.Report):
+        rule = game.facts.irregularities.get(command.irregularity)
+        of_current = current is not None and (
+            not command.rounds or current.number in command.rounds
+        )
+        damaged = rule is not None and rule.consequence == "void-affected-rounds" and of_current
+        if damaged or (rule and rule.consequence in _OF_DICE):
+            raise _refuse("floor/dealt-by-house", step=command.irregularity)
+    drawn = current is not None and "close-betting" in current.done and not current.called
+    if isinstance(command, asked.CloseTable) and drawn:
+        raise _refuse("floor/dealt-by-house", step=type(command).__name__)
 
 
 _OF_THE_FLOOR: Final = (InterruptTable, RecoverRound, ResolveInterruption)
@@ -146,7 +178,7 @@ def establish(table: str, game: Game, tended: Tended, command: EstablishTable) -
     return {table_stream(table): (event,)}
 
 
-def unknown_game(error: UnknownName | InvalidInput) -> Refusal:
+def unknown_game(error: UnknownName | InvalidInput | RulebookError) -> Refusal:
     """Return the refusal to set a table up for a game that there is not."""
     return _refuse("floor/unknown-game", problem=str(error))
 
@@ -163,6 +195,7 @@ def _resolved(
     clause = _clause(game)
     need_role(command.by, STAFF, clause)
     second = need_second(command.by, command.confirmed_by, SUPERVISORS, clause)
+    _need_possible(tended, command.known, clause)
     decided = after_interruption(game, tended, command)
     resolved = happened.InterruptionResolved(
         round=tended.interrupted, known=command.known, by=command.by, confirmed_by=second
@@ -183,10 +216,23 @@ def after_interruption(
         )
         return decide_table(game, tended.table, report)
     current = tended.table.current
-    if current.called or len(command.known) == 3:
+    if current.called:
         return ()
+    if len(command.known) == 3 and "close-betting" in current.done:
+        return (table_events.RoundContinued(known=command.known, won=[], lost=[]),)
     reason = "the round was interrupted and its dice are not known"
     return decide_table(game, tended.table, asked.AbandonRound(by=command.by, reason=reason))
+
+
+def _need_possible(tended: Tended, known: list[int], clause: tuple[str, ...]) -> None:
+    """Refuse dice that cannot be known: of no such faces, not lying, or other than were called."""
+    current = tended.table.current
+    called = Counter(current.called or known)
+    lie = bool({"tumble", "throw"} & current.done) or not known
+    if len(known) > 3 or any(face not in range(1, 7) for face in known) or not lie:
+        raise _refuse("floor/dice", *clause, known=known)
+    if Counter(known) - called:
+        raise _refuse("floor/dice", *clause, known=known)
 
 
 def notice(tended: Tended, decided: tuple[AnyStreamEvent, ...]) -> happened.PlayersNotified:

@@ -6,11 +6,13 @@ changes its shape, the number goes up and a function here lifts the older form i
 
 from __future__ import annotations
 
+import re
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from threedice.errors import Tampered
+from threedice.errors import InvalidInput, Tampered
 from threedice.floor.commands import AnyFloorCommand
 from threedice.floor.events import AnyStreamEvent
 from threedice.log.entry import Record
@@ -24,6 +26,7 @@ SCHEMA: Final = 1
 """The version in which events are written now."""
 
 _ENCODER = msgspec.json.Encoder()
+_ORDERED = msgspec.json.Encoder(order="deterministic")
 _DECODER = msgspec.json.Decoder(AnyStreamEvent)
 _COMMANDS = msgspec.json.Decoder(AnyFloorCommand)
 
@@ -54,12 +57,30 @@ def _place(entry: Entry) -> str:
     return f"{entry.stream} version {entry.version}"
 
 
-def encode_command(table: str, command: AnyFloorCommand) -> bytes:
-    """Return a command with its table as bytes, which its idempotency key stands for."""
-    return b"%b\0%b" % (table.encode(), _ENCODER.encode(command))
+def read_command(table: str, command: AnyFloorCommand) -> tuple[AnyFloorCommand, bytes]:
+    """Return a command as it would have come over a wire, and the hash that its key stands for.
+
+    A program may hand in what no wire could carry, such as an amount that is no whole number; what
+    is decided is only ever what can be read again.
+    """
+    if table and not _TABLE.fullmatch(table):
+        raise InvalidInput(f"{table[:40]!r} is no id of a table: {_ID_TEXT}")
+    try:
+        said = _ORDERED.encode(command)
+        read: AnyFloorCommand = _COMMANDS.decode(said)
+    except (msgspec.ValidationError, UnicodeEncodeError, OverflowError, TypeError) as error:
+        raise InvalidInput(f"this is no command: {error}") from None
+    return read, sha256(b"%b\0%b" % (table.encode(), said)).digest()
+
+
+_TABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_ID_TEXT = "use up to 100 letters, digits, dots, hyphens and underscores"
 
 
 def decode_command(data: bytes) -> AnyFloorCommand:
     """Return the command that bytes of JSON hold."""
-    command: AnyFloorCommand = _COMMANDS.decode(data)
+    try:
+        command: AnyFloorCommand = _COMMANDS.decode(data)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"this is no command: {error}") from None
     return command

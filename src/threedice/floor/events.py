@@ -5,7 +5,7 @@ These stand in the table's stream beside the events of `table`, which know nothi
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -13,13 +13,15 @@ from threedice.cage.events import AnyCageEvent
 from threedice.table.commands import Actor
 from threedice.table.events import AnyEvent
 
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
+
 
 class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How long an automatic dealer leaves for what."""
 
-    betting_seconds: float = 20.0
-    closing_seconds: float = 2.0
-    showing_seconds: float = 6.0
+    betting_seconds: Seconds = 20.0
+    closing_seconds: Seconds = 2.0
+    showing_seconds: Seconds = 6.0
 
 
 class FloorEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):

@@ -10,9 +10,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from threedice.floor import events as happened
-from threedice.floor.encoding import decode
+from threedice.floor.dealing import SECOND, closing_key
+from threedice.floor.deciding import HOUSE, HOUSE_DEALER
+from threedice.floor.encoding import decode, read_command
+from threedice.floor.events import Timing
 from threedice.floor.sealing import commitment, drawn
-from threedice.table.events import BettingClosed, BettingOpened, ResultCalled, RoundStarted
+from threedice.log.entry import cause_of
+from threedice.table.commands import CloseBetting
+from threedice.table.events import (
+    BettingClosed,
+    BettingOpened,
+    ResultCalled,
+    RoundStarted,
+    RoundVoided,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,38 +44,58 @@ class Checked:
 @dataclass(slots=True)
 class _Round:
     number: int
-    commitment: str = ""
-    opened: bool = False
+    commitment: str
+    opened_at: int | None = None
     late: bool = False
     head: bytes = b""
+    punctual: bool = True
     seed: bytes | None = None
+    called: bool = False
 
 
 def check_dice(entries: Iterable[Entry]) -> Iterator[Checked]:
     """Yield every round of a table that the house dealt, and whether its dice were fair."""
-    committed = ""
+    table, timing, committed, before = "", Timing(), "", 0
     current: _Round | None = None
     for entry in entries:
         match event := decode(entry):
+            case happened.TableEstablished():
+                table, timing = event.table, event.dealt_by_house or timing
             case happened.SeedCommitted():
                 committed = event.commitment
-                if current and not current.head:
-                    current.commitment, current.late = committed, current.opened
+                if current and not current.called:
+                    current.commitment, current.late = committed, current.opened_at is not None
             case RoundStarted():
                 current = _Round(event.round, committed)
                 committed = ""
             case BettingOpened() if current:
-                current.opened = True
+                current.opened_at = entry.at
             case BettingClosed() if current:
                 current.head = entry.hash
+                current.punctual = _is_punctual(table, timing, current, entry, before)
             case happened.SeedRevealed() if current:
                 current.seed = _bytes(event.seed)
-            case happened.SeedLost():
-                yield Checked(event.round, None, "the seed is lost; the round is void")
+            case RoundVoided() if current and current.commitment and not current.called:
+                yield Checked(current.number, None, "void; its seed was never drawn from")
+                current = None
             case ResultCalled() if current and (current.commitment or current.seed is not None):
+                current.called = True
                 yield Checked(current.number, event.dice, _problem(current, event.dice))
             case _:
                 pass
+        before = entry.at
+
+
+def _is_punctual(table: str, timing: Timing, current: _Round, entry: Entry, before: int) -> bool:
+    """Tell whether betting was closed when and as it had to be, which leaves the house no choice.
+
+    The hash of this entry decides the dice: a house that could choose its time or its key could
+    try until it liked them.
+    """
+    due = (current.opened_at or 0) + round(timing.betting_seconds * SECOND)
+    _, said = read_command(table, CloseBetting(by=HOUSE_DEALER))
+    cause = cause_of(HOUSE, closing_key(table, current.number), said)
+    return entry.at == max(due, before) and entry.cause == cause
 
 
 def _problem(current: _Round, dice: Roll) -> str:
@@ -78,6 +109,8 @@ def _problem(current: _Round, dice: Roll) -> str:
         return "the seed is not the one that was committed to"
     if not current.head or drawn(current.seed, current.head) != dice:
         return "the dice do not follow from the seed and the bets"
+    if not current.punctual:
+        return "betting was not closed when and as it had to be"
     return ""
 
 

@@ -1,14 +1,16 @@
 """The floor: every command comes in here, and is answered when what it did is durable.
 
 `handle`: get the streams (kept in memory by `streams`), decide, hand to the writer, wait, answer.
-With several servers on one database each decides on its own copy, and an append that finds the
-stream changed is decided again on what has changed.
+A command goes its way whether or not whoever asked still waits. With several servers on one
+database each decides on its own copy, and an append that finds the stream changed is decided again
+on what has changed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -16,16 +18,17 @@ from threedice.cage.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import (
     Conflicted,
     InvalidInput,
-    KeyReused,
     OperatingFailure,
     Refusal,
+    RulebookError,
     StoreAway,
     ThreediceError,
     UnknownName,
 )
 from threedice.floor import deciding
+from threedice.floor.answers import Answer, Remembered, Waiting, answer_of, need_same
 from threedice.floor.commands import EstablishTable
-from threedice.floor.encoding import decode, encode_command
+from threedice.floor.encoding import decode, read_command
 from threedice.floor.events import WritingReleased
 from threedice.floor.folds import HOUSE_STREAM, cage_stream, table_stream
 from threedice.floor.streams import Streams
@@ -46,28 +49,22 @@ if TYPE_CHECKING:
     from threedice.log.entry import Entry
     from threedice.log.store import Answer as Kept
     from threedice.log.store import Store
+    from threedice.log.writer import Result
     from threedice.rulebook import Game
 
 TRIES = 200
 """How often a command is decided again because others were quicker."""
 
-REMEMBERED = 50_000
+REMEMBERED = 20_000
 """How many of the last commands are answered again without asking the store."""
 
 
-class Answer(NamedTuple):
-    """What an accepted command has made happen, durably."""
-
-    entries: tuple[Entry, ...]
-    events: tuple[AnyStreamEvent, ...]
-
-    def version(self, stream: str) -> int:
-        """Return how far a stream had come by it."""
-        return max(each.version for each in self.entries if each.stream == stream)
-
-
 class Order(NamedTuple):
-    """A command as it is asked: of which table, in whose name, under which key."""
+    """A command as it is asked: of which table, in whose name, under which key.
+
+    `before` is what the house itself has to say at the table in the same append, such as the seed
+    of the dice; `at` is when, where that is not simply now.
+    """
 
     command: AnyFloorCommand
     table: str
@@ -75,6 +72,7 @@ class Order(NamedTuple):
     key: str
     command_hash: bytes
     before: Sequence[AnyStreamEvent] = ()
+    at: int | None = None
 
 
 class Floor:
@@ -91,8 +89,10 @@ class Floor:
     ) -> None:
         self.streams = Streams(store, state=state, now=now, most_waiting=most_waiting)
         self._open_again = open_again
-        self._asked: dict[tuple[str, str], _Waiting] = {}
-        self._answered = _Remembered(REMEMBERED)
+        self._loop = asyncio.get_running_loop()
+        self._asked: dict[tuple[str, str], Waiting] = {}
+        self._answered = Remembered(REMEMBERED)
+        self._tasks: set[asyncio.Task[Answer]] = set()
 
     @property
     def store(self) -> Store:
@@ -102,41 +102,27 @@ class Floor:
     # --- what people ask ------------------------------------------------------------------------
 
     async def handle(
-        self,
-        command: AnyFloorCommand,
-        *,
-        table: str = "",
-        account: str,
-        key: str,
-        before: Sequence[AnyStreamEvent] = (),
+        self, command: AnyFloorCommand, *, table: str = "", account: str, key: str
     ) -> Answer:
         """Decide a command and return what it made happen, once that is durable.
 
-        The same key and command again: the same answer again. `before` is what the house itself
-        has to say at the table in the same append, such as the seed of the dice.
+        The same key and command again: the same answer again.
         """
-        if not account or not key:
-            raise InvalidInput("a command needs the account that asks and a key of its own")
-        command_hash = sha256(encode_command(table, command)).digest()
-        whose = (account, key)
-        if again := self._asked.get(whose):
-            _need_same(again.command_hash, command_hash, key)
-            return await again.heard()
-        if known := self._answered.get(whose):
-            _need_same(known[0], command_hash, key)
-            return known[1]
-        order = Order(command, table, account, key, command_hash, before)
-        self._asked[whose] = waiting = _Waiting(command_hash)
-        try:
-            found = await self._accepted(order)
-        except BaseException as failure:
-            waiting.fail(failure)
-            raise
-        finally:
-            del self._asked[whose]
-        waiting.tell(found)
-        self._answered.remember(whose, (command_hash, found))
-        return found
+        if account == deciding.HOUSE:
+            raise InvalidInput("nobody asks in the name of the house but the house itself")
+        return await self._ask(command, table, account, key)
+
+    async def handle_for_house(
+        self,
+        command: AnyFloorCommand,
+        *,
+        table: str,
+        key: str,
+        before: Sequence[AnyStreamEvent] = (),
+        at: int | None = None,
+    ) -> Answer:
+        """Decide a command of the house's own: its dealer's, or its recovery's."""
+        return await self._ask(command, table, deciding.HOUSE, key, before, at)
 
     async def answer(self, account: str, key: str) -> Answer | None:
         """Return what became of a command, by its key; nothing if it was never accepted."""
@@ -182,13 +168,18 @@ class Floor:
         event = WritingReleased(cause=cause, reason=reason, by=by)
         key = f"release {running.head.version}"
         command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
-        asked = self.streams.propose({HOUSE_STREAM: (event,)}, streams, by, key, command_hash, {})
-        result = await asked.done
-        if isinstance(result, OperatingFailure):
+        written: asyncio.Future[Result] = self._loop.create_future()
+        decided: Decided = {HOUSE_STREAM: (event,)}
+        then = partial(_resolve, written)
+        self.streams.propose(decided, streams, by, key, command_hash, then=then)
+        result = await written
+        if isinstance(result, ThreediceError):
             raise result
 
     async def close(self) -> None:
         """Write what is waiting, and stop; the store stays open."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         await self.streams.close()
 
     async def __aenter__(self) -> Self:
@@ -204,31 +195,112 @@ class Floor:
 
     # --- deciding -------------------------------------------------------------------------------
 
-    async def _accepted(self, order: Order) -> Answer:
+    async def _ask(
+        self,
+        command: AnyFloorCommand,
+        table: str,
+        account: str,
+        key: str,
+        before: Sequence[AnyStreamEvent] = (),
+        at: int | None = None,
+    ) -> Answer:
+        if not account or not key:
+            raise InvalidInput("a command needs the account that asks and a key of its own")
+        command, command_hash = read_command(table, command)
+        whose = (account, key)
+        if waiting := self._asked.get(whose):
+            need_same(waiting.command_hash, command_hash, key)
+            return await waiting.join()
+        if known := self._answered.get(whose):
+            need_same(known[0], command_hash, key)
+            return known[1]
+        self._asked[whose] = waiting = Waiting(command_hash)
+        mine = waiting.join()
+        self._start(Order(command, table, account, key, command_hash, before, at), waiting)
+        return await mine
+
+    def _start(self, order: Order, waiting: Waiting) -> None:
+        """Decide a command at once if that can be; what cannot goes the longer way."""
+        names = deciding.streams_of(order.table, order.command)
+        streams = self.streams.at_hand(names)
+        if streams is None:
+            self._go_on(order, waiting)
+            return
+        try:
+            self._propose(order, streams, partial(self._written, order, waiting))
+        except Refusal:
+            self._go_on(order, waiting)
+        except ThreediceError as failure:
+            self._finish(order, waiting, failure)
+
+    def _propose(
+        self, order: Order, streams: list[Running[Any]], then: Callable[[Asked, Result], None]
+    ) -> None:
+        decided, games = self._decide(order, streams)
+        self.streams.propose(
+            decided,
+            streams,
+            order.account,
+            order.key,
+            order.command_hash,
+            games=games,
+            at=order.at,
+            then=then,
+        )
+
+    def _written(self, order: Order, waiting: Waiting, asked: Asked, result: Result) -> None:
+        """Hear what became of a command that was decided at once."""
+        if isinstance(result, Accepted):
+            self._finish(order, waiting, answer_of(asked))
+        else:
+            self._go_on(order, waiting, result)
+
+    def _go_on(self, order: Order, waiting: Waiting, result: Result | None = None) -> None:
+        """See a command through that could not simply be decided and written."""
+        task = self._loop.create_task(self._accepted(order, result))
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[Answer]) -> None:
+            self._tasks.discard(task)
+            if task.cancelled():
+                self._finish(order, waiting, OperatingFailure("the house is closing"))
+            else:
+                self._finish(order, waiting, task.exception() or task.result())
+
+        task.add_done_callback(done)
+
+    def _finish(self, order: Order, waiting: Waiting, end: Answer | BaseException) -> None:
+        """Tell everybody who waits, and remember what was answered."""
+        whose = (order.account, order.key)
+        self._asked.pop(whose, None)
+        if isinstance(end, Answer):
+            self._answered.remember(whose, (order.command_hash, end))
+        waiting.tell(end)
+
+    async def _accepted(self, order: Order, result: Result | None) -> Answer:
         """Decide and write a command, again and again while others are quicker."""
         names = deciding.streams_of(order.table, order.command)
         away = 0
         for _ in range(TRIES):
-            streams = self.streams.at_hand(names) or await self.streams.ready(names)
-            try:
-                decided, games = self._decide(order, streams)
-            except Refusal:
-                if found := await self._reconsidered(order, streams):
-                    return found
-                if any(each.broken for each in streams):
-                    continue
-                raise
-            asked = self.streams.propose(
-                decided, streams, order.account, order.key, order.command_hash, games
-            )
-            result = await asked.done
-            if isinstance(result, Accepted):
-                return _answer(asked)
             if isinstance(result, Known):
                 return await self._again(result.answer, order.command_hash)
             away += isinstance(result, StoreAway)
             if isinstance(result, ThreediceError) and away != 1:
                 raise result
+            streams = await self.streams.ready(names)
+            written: asyncio.Future[tuple[Asked, Result]] = self._loop.create_future()
+            try:
+                self._propose(order, streams, partial(_resolve_both, written))
+            except Refusal:
+                if found := await self._reconsidered(order, streams):
+                    return found
+                if any(each.broken for each in streams):
+                    result = None
+                    continue
+                raise
+            asked, result = await written
+            if isinstance(result, Accepted):
+                return answer_of(asked)
         raise Conflicted(f"others changed {', '.join(names)} first, {TRIES} times; ask again")
 
     def _decide(
@@ -241,7 +313,7 @@ class Floor:
         if isinstance(command, EstablishTable):
             try:
                 game = self.streams.games.installed(command.game, command.readings)
-            except (UnknownName, InvalidInput) as error:
+            except (UnknownName, InvalidInput, RulebookError) as error:
                 raise deciding.unknown_game(error) from None
             decided = deciding.establish(order.table, game, state, command)
             return decided, {game.hash: game.canonical}
@@ -268,16 +340,13 @@ class Floor:
             self.streams.changed(stream, version)
         return None
 
-    # --- answers given before -------------------------------------------------------------------
-
     async def _again(self, known: Kept, command_hash: bytes) -> Answer:
-        _need_same(known.command_hash, command_hash, known.key)
+        need_same(known.command_hash, command_hash, known.key)
 
         def read() -> list[Entry]:
-            spans = known.spans
             return [
                 entry
-                for each in spans
+                for each in known.spans
                 for entry in self.store.read(
                     each.stream, each.first - 1, each.last - each.first + 1
                 )
@@ -287,60 +356,13 @@ class Floor:
         return Answer(entries, tuple(map(decode, entries)))
 
 
-class _Waiting:
-    """Those who asked the same while it was on its way; mostly there are none."""
-
-    __slots__ = ("_answer", "command_hash")
-
-    def __init__(self, command_hash: bytes) -> None:
-        self.command_hash = command_hash
-        self._answer: asyncio.Future[Answer] | None = None
-
-    async def heard(self) -> Answer:
-        """Return the answer that the first who asked gets."""
-        if self._answer is None:
-            self._answer = asyncio.get_running_loop().create_future()
-        return await asyncio.shield(self._answer)
-
-    def tell(self, answer: Answer) -> None:
-        """Give everybody the answer."""
-        if self._answer and not self._answer.done():
-            self._answer.set_result(answer)
-
-    def fail(self, failure: BaseException) -> None:
-        """Give everybody the same failure."""
-        if self._answer and not self._answer.done():
-            self._answer.set_exception(failure)
-            self._answer.exception()  # they may all have gone
+def _resolve(written: asyncio.Future[Result], _asked: Asked, result: Result) -> None:
+    if not written.done():
+        written.set_result(result)
 
 
-class _Remembered:
-    """The last answers that were given, the oldest forgotten by and by."""
-
-    def __init__(self, most: int) -> None:
-        self._half = most // 2
-        self._newer: dict[tuple[str, str], tuple[bytes, Answer]] = {}
-        self._older: dict[tuple[str, str], tuple[bytes, Answer]] = {}
-
-    def get(self, whose: tuple[str, str]) -> tuple[bytes, Answer] | None:
-        """Return an answer that is remembered."""
-        return self._newer.get(whose) or self._older.get(whose)
-
-    def remember(self, whose: tuple[str, str], answer: tuple[bytes, Answer]) -> None:
-        """Remember an answer."""
-        self._newer[whose] = answer
-        if len(self._newer) > self._half:
-            self._newer, self._older = {}, self._newer
-
-
-def _answer(asked: Asked) -> Answer:
-    """Return what was written of a command."""
-    if len(asked.appends) == 1:
-        return Answer(asked.appends[0].entries, tuple(asked.events[0]))
-    entries = tuple(entry for each in asked.appends for entry in each.entries)
-    return Answer(entries, tuple(event for each in asked.events for event in each))
-
-
-def _need_same(known: bytes, asked: bytes, key: str) -> None:
-    if known != asked:
-        raise KeyReused(f"the key {key!r} stands for another command; use a new one")
+def _resolve_both(
+    written: asyncio.Future[tuple[Asked, Result]], asked: Asked, result: Result
+) -> None:
+    if not written.done():
+        written.set_result((asked, result))

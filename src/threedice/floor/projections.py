@@ -95,7 +95,7 @@ class Projector:
             case happened.RoundVoided():
                 yield self.stream, Said("void", event.round, note=event.cause)
                 for player in dict.fromkeys(player for _, player, _ in event.returned):
-                    yield player, Said("void", event.round, note=event.cause)
+                    yield of(player), Said("void", event.round, note=event.cause)
                 self._forget_round()
             case happened.RoundsReversed():
                 yield from _reversed(self.stream, event)
@@ -104,11 +104,11 @@ class Projector:
 
     def _lost(self, spot: str, player: str, stake: int) -> tuple[str, Said]:
         self._play(spot, stake, stake)
-        return player, Said("lost", self._round, -stake, note=spot)
+        return of(player), Said("lost", self._round, -stake, note=spot)
 
     def _won(self, spot: str, player: str, stake: int, winnings: int) -> tuple[str, Said]:
         self._play(spot, stake, -winnings)
-        return player, Said("won", self._round, winnings, note=spot)
+        return of(player), Said("won", self._round, winnings, note=spot)
 
     def _play(self, spot: str, stake: int, win: int) -> None:
         self._staked[spot] = self._staked.get(spot, 0) + stake
@@ -123,11 +123,16 @@ class Projector:
         return Said("result", event.round, self._win, event.dice, "", turnover, ratio)
 
 
+def of(player: str) -> str:
+    """Return the subject of lines about a player; those about a table have its stream's name."""
+    return f"player/{player}"
+
+
 def _reversed(stream: str, event: happened.RoundsReversed) -> Iterator[tuple[str, Said]]:
     for number in event.rounds:
         yield stream, Said("reversed", number, note=event.cause)
     for player, amount in event.transfers:
-        yield player, Said("reversed", event.rounds[0], amount, note=event.cause)
+        yield of(player), Said("reversed", event.rounds[0], amount, note=event.cause)
 
 
 def _moved(stream: str, event: AnyStreamEvent) -> Iterator[tuple[str, Said]]:
@@ -137,34 +142,36 @@ def _moved(stream: str, event: AnyStreamEvent) -> Iterator[tuple[str, Said]]:
             yield stream, Said("opened", amount=event.float_amount, note=event.game)
         case happened.TableClosed():
             yield stream, Said("closed", amount=event.float_amount, turnover=event.drop)
+            for player, amount in event.carried_away:
+                yield of(player), Said("carried away", amount=-amount)
         case happened.FloatFilled():
             yield stream, Said("fill", amount=event.amount)
         case happened.FloatCredited():
             yield stream, Said("credit", amount=event.amount)
         case happened.BoughtIn():
             yield stream, Said("drop", amount=event.amount, note=event.source)
-            yield event.player, Said("bought in", amount=event.amount, note=event.source)
+            yield of(event.player), Said("bought in", amount=event.amount, note=event.source)
         case happened.CashedOut():
-            yield event.player, Said("cashed out", amount=-event.amount, note=event.to)
+            yield of(event.player), Said("cashed out", amount=-event.amount, note=event.to)
         case happened.DebtRepaid():
-            yield event.player, Said("repaid", amount=-event.amount, note=event.source)
+            yield of(event.player), Said("repaid", amount=-event.amount, note=event.source)
         case happened.BetCorrected():
             yield stream, Said("corrected", event.round, -event.amount, note=event.reason)
-            yield event.player, Said("corrected", event.round, event.amount, note=event.reason)
+            yield of(event.player), Said("corrected", event.round, event.amount, note=event.reason)
         case happened.RulingMade():
             yield stream, Said("ruling", amount=-event.amount, note=event.reason)
-            yield event.player, Said("ruling", amount=event.amount, note=event.reason)
+            yield of(event.player), Said("ruling", amount=event.amount, note=event.reason)
         case Deposited():
-            yield event.player, Said("deposited", amount=event.amount)
+            yield of(event.player), Said("deposited", amount=event.amount)
         case Withdrawn():
-            yield event.player, Said("withdrawn", amount=-event.amount)
+            yield of(event.player), Said("withdrawn", amount=-event.amount)
         case SentToTable():
-            yield event.player, Said("sent to table", amount=-event.amount, note=event.table)
+            yield of(event.player), Said("sent to table", amount=-event.amount, note=event.table)
         case ReceivedFromTable():
-            yield event.player, Said("from table", amount=event.amount, note=event.table)
+            yield of(event.player), Said("from table", amount=event.amount, note=event.table)
         case PlayersNotified():
             for player in event.players:
-                yield player, Said("notice", event.round, note=event.outcome)
+                yield of(player), Said("notice", event.round, note=event.outcome)
         case SeedLost():
             yield stream, Said("seed lost", event.round)
         case _:

@@ -11,7 +11,6 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from threedice.floor.commands import InterruptTable
-from threedice.floor.deciding import HOUSE
 from threedice.floor.folds import table_stream
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ async def interrupt_tables(floor: Floor) -> list[str]:
         if unfinished and tended.dealt_by_house is None:
             (running,) = await floor.streams.ready([table_stream(table)])
             key = f"{table} {running.head.version} interrupted"
-            await floor.handle(InterruptTable(), table=table, account=HOUSE, key=key)
+            await floor.handle_for_house(InterruptTable(), table=table, key=key)
             interrupted.append(table)
     return interrupted
 

@@ -11,7 +11,7 @@ import msgspec
 
 from threedice.dice import ROLLS
 from threedice.floor.folds import table_stream
-from threedice.floor.projections import VIEW, Said
+from threedice.floor.projections import VIEW, Said, of
 from threedice.table.state import box_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def statement(
     store: Store, player: str, since: int | None = None, until: int | None = None
 ) -> list[Told]:
     """Return everything that a player was paid, lost, bought and was told, over a time."""
-    return _told(store.lines(VIEW, subject=player, since=since, until=until))
+    return _told(store.lines(VIEW, subject=of(player), since=since, until=until))
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from threedice.errors import ThreediceError
 from threedice.floor.encoding import decode
 from threedice.floor.events import TableEstablished
 from threedice.floor.folds import Tended
@@ -20,7 +19,7 @@ from threedice.log.store import Accepted, Proposal
 from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from threedice.floor.deciding import Decided
@@ -34,16 +33,19 @@ KEEP_EVERY = 5_000
 
 
 class Asked:
-    """A command on its way to the disk, and the streams it was decided on."""
+    """A command on its way to the disk, the streams it was decided on, and whom to tell."""
 
-    __slots__ = ("appends", "done", "events", "generations", "streams")
+    __slots__ = ("appends", "events", "generations", "streams", "then")
 
-    def __init__(self, done: asyncio.Future[Result]) -> None:
-        self.done = done
+    def __init__(self, then: Callable[[Asked, Result], None]) -> None:
+        self.then = then
         self.streams: list[Running[Any]] = []
         self.generations: list[int] = []
         self.appends: list[Append] = []
         self.events: list[Sequence[AnyStreamEvent]] = []
+
+
+_NO_GAMES: Mapping[str, bytes] = {}
 
 
 class Streams:
@@ -63,7 +65,7 @@ class Streams:
         self.writer: Writer[Asked] = Writer(
             store,
             deliver=self._deliver,
-            publish=self.publish,
+            publish=self._published,
             state=state,
             most=most_waiting,
         )
@@ -148,25 +150,30 @@ class Streams:
         account: str,
         key: str,
         command_hash: bytes,
-        games: dict[str, bytes],
-    ) -> Asked:
-        """Take what was decided into memory and hand it to the writer."""
-        asked = Asked(self._loop.create_future())
-        at, cause = self.now(), cause_of(account, key, command_hash)
-        for running in streams:
-            events = decided[running.name]
-            asked.streams.append(running)
-            asked.generations.append(running.generation)
-            asked.appends.append(running.append(events, at, cause))
-            asked.events.append(events)
-        proposal = Proposal(account, key, command_hash, tuple(asked.appends), games)
+        *,
+        then: Callable[[Asked, Result], None],
+        games: Mapping[str, bytes] = _NO_GAMES,
+        at: int | None = None,
+    ) -> None:
+        """Take what was decided into memory, hand it to the writer, and tell what becomes of it."""
+        asked = Asked(then)
+        moment, cause = self.now() if at is None else at, cause_of(account, key, command_hash)
         try:
+            for running in streams:
+                events = decided[running.name]
+                asked.streams.append(running)
+                asked.generations.append(running.generation)
+                asked.appends.append(running.append(events, moment, cause))
+                asked.events.append(events)
+            proposal = Proposal(account, key, command_hash, tuple(asked.appends), games)
             self.writer.submit(proposal, asked)
-        except ThreediceError:
+        except BaseException:
             for running in streams:
                 running.broken = True  # what was taken into memory will not be written
             raise
-        return asked
+
+    def _published(self, fresh: dict[str, list[Entry]]) -> None:
+        self.publish(fresh)
 
     def _deliver(self, batch: list[tuple[Asked, Result]]) -> None:
         self._loop.call_soon_threadsafe(self._delivered, batch)
@@ -183,8 +190,7 @@ class Streams:
             else:
                 for running, generation in zip(asked.streams, asked.generations, strict=True):
                     running.broken = running.broken or running.generation == generation
-            if not asked.done.done():
-                asked.done.set_result(result)
+            asked.then(asked, result)
 
     def _keep(self, running: Running[Any]) -> None:
         """Keep the state of a stream in the store, while play goes on."""

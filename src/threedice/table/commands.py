@@ -5,18 +5,25 @@ Time, ids and rolls arrive here from outside; `decide` turns a command into even
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from threedice.money import Asked
 from threedice.rulebook.conduct import IrregularityName, Role
 from threedice.table.terms import BoxId, Mode, PlayerId, TableLimits
+
+Name = Annotated[str, msgspec.Meta(max_length=100)]
+Player = Annotated[PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s]*$")]
+"""A player's id: opaque, in one word."""
+
+Words = Annotated[str, msgspec.Meta(max_length=2000)]
 
 
 class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A person in a role."""
 
-    id: str
+    id: Name
     role: Role
 
 
@@ -32,18 +39,18 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True,
 class OpenTable(Command, frozen=True, kw_only=True):
     """Open a table with its float, chips and limits."""
 
-    table: str
-    currency: str
+    table: Name
+    currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
     mode: Mode
-    chips: list[int]
-    float_amount: int
+    chips: list[Asked]
+    float_amount: Asked
     limits: TableLimits
 
 
 class PassCheck(Command, frozen=True, kw_only=True):
     """State that something to be seen to before opening is in order."""
 
-    check: str
+    check: Name
 
 
 class SetLimits(Command, frozen=True, kw_only=True):
@@ -56,13 +63,13 @@ class SetLimits(Command, frozen=True, kw_only=True):
 class FillFloat(Command, frozen=True, kw_only=True):
     """Bring chips from the vault."""
 
-    amount: int
+    amount: Asked
 
 
 class CreditFloat(Command, frozen=True, kw_only=True):
     """Take chips to the vault."""
 
-    amount: int
+    amount: Asked
 
 
 class CloseTable(Command, frozen=True, kw_only=True):
@@ -72,7 +79,7 @@ class CloseTable(Command, frozen=True, kw_only=True):
 class ReleaseTable(Command, frozen=True, kw_only=True):
     """Let play go on after a malfunction has been seen to."""
 
-    reason: str
+    reason: Words
 
 
 # --- chips --------------------------------------------------------------------------------------
@@ -81,8 +88,8 @@ class ReleaseTable(Command, frozen=True, kw_only=True):
 class BuyIn(Command, frozen=True, kw_only=True):
     """Change cash, or money of the player's account, into chips."""
 
-    player: PlayerId
-    amount: int
+    player: Player
+    amount: Asked
     source: Literal["cash", "account"] = "cash"
     age_years: int | None = None
 
@@ -90,39 +97,39 @@ class BuyIn(Command, frozen=True, kw_only=True):
 class CashOut(Command, frozen=True, kw_only=True):
     """Take chips away from the table, or put them into the player's account."""
 
-    player: PlayerId
-    amount: int
+    player: Player
+    amount: Asked
     to: Literal["outside", "account"] = "outside"
 
 
 class ChangeChips(Command, frozen=True, kw_only=True):
     """Change chips of a player over the change block into chips of one denomination."""
 
-    player: PlayerId
-    amount: int
-    into: int
+    player: Player
+    amount: Asked
+    into: Asked
 
 
 class RepayDebt(Command, frozen=True, kw_only=True):
     """Pay what a reversal or a correction left a player owing, in chips or in cash."""
 
-    player: PlayerId
-    amount: int
+    player: Player
+    amount: Asked
     source: Literal["stack", "cash"] = "stack"
 
 
 class TakeColour(Command, frozen=True, kw_only=True):
     """Give a player non-value chips of a colour of his own at a declared value."""
 
-    player: PlayerId
-    colour: str
-    value: int
+    player: Player
+    colour: Name
+    value: Asked
 
 
 class ColourUp(Command, frozen=True, kw_only=True):
     """Change a player's non-value chips back into value chips."""
 
-    player: PlayerId
+    player: Player
 
 
 # --- betting ------------------------------------------------------------------------------------
@@ -131,59 +138,59 @@ class ColourUp(Command, frozen=True, kw_only=True):
 class PlaceBet(Command, frozen=True, kw_only=True):
     """Put chips of a player on a box, oneself or by a pit employee, or as a call bet."""
 
-    player: PlayerId
+    player: Player
     box: BoxId
-    amount: int
-    area: str = ""
+    amount: Asked
+    area: Name = ""
     manner: Literal["self", "behalf", "call"] = "self"
 
 
 class WithdrawBet(Command, frozen=True, kw_only=True):
     """Take chips of a player back from a box."""
 
-    player: PlayerId
+    player: Player
     box: BoxId
-    amount: int
-    area: str = ""
+    amount: Asked
+    area: Name = ""
 
 
 class RejectExcess(Command, frozen=True, kw_only=True):
     """Reject what is over the maximum or the differential in a box."""
 
     box: BoxId
-    area: str = ""
+    area: Name = ""
 
 
 class MoveChips(Command, frozen=True, kw_only=True):
     """Record that chips lie elsewhere now than where they were put."""
 
-    player: PlayerId
+    player: Player
     box: BoxId
     to_box: BoxId
-    amount: int
-    area: str = ""
-    to_area: str = ""
+    amount: Asked
+    area: Name = ""
+    to_area: Name = ""
 
 
 class PutBack(Command, frozen=True, kw_only=True):
     """Put chips back that were moved by accident."""
 
-    player: PlayerId
+    player: Player
     box: BoxId
     to_box: BoxId
-    amount: int
-    area: str = ""
-    to_area: str = ""
+    amount: Asked
+    area: Name = ""
+    to_area: Name = ""
 
 
 class JudgeLine(Command, frozen=True, kw_only=True):
     """Decide about chips that touch a line: they are in the box, or they are no bet."""
 
-    player: PlayerId
+    player: Player
     box: BoxId
-    amount: int
+    amount: Asked
     accepted: bool
-    area: str = ""
+    area: Name = ""
 
 
 # --- the round ----------------------------------------------------------------------------------
@@ -192,7 +199,7 @@ class JudgeLine(Command, frozen=True, kw_only=True):
 class OfferDice(Command, frozen=True, kw_only=True):
     """Offer a player the dice."""
 
-    player: PlayerId
+    player: Player
 
 
 class ChooseDice(Command, frozen=True, kw_only=True):
@@ -212,7 +219,7 @@ class CloseBetting(Command, frozen=True, kw_only=True):
 class Tumble(Command, frozen=True, kw_only=True):
     """Activate the tumbler."""
 
-    times: int
+    times: Annotated[int, msgspec.Meta(ge=-1000, le=1000)]
 
 
 class Throw(Command, frozen=True, kw_only=True):
@@ -260,17 +267,17 @@ class Report(Command, frozen=True, kw_only=True):
     """Report an irregularity, with what is known and a second person where one is needed."""
 
     irregularity: IrregularityName
-    player: PlayerId = ""
+    player: Player = ""
     known: list[int] = []
     rounds: list[int] = []
-    note: str = ""
+    note: Words = ""
     approved_by: Actor | None = None
 
 
 class AbandonRound(Command, frozen=True, kw_only=True):
     """Give up a round whose outcome can no longer be established."""
 
-    reason: str
+    reason: Words
 
 
 class AmendResult(Command, frozen=True, kw_only=True):
@@ -284,18 +291,18 @@ class CorrectBet(Command, frozen=True, kw_only=True):
     """Pay or take what a settled bet should have been paid; below zero it is taken."""
 
     round: int
-    player: PlayerId
-    amount: int
-    reason: str
+    player: Player
+    amount: Asked
+    reason: Words
     approved_by: Actor
 
 
 class MakeRuling(Command, frozen=True, kw_only=True):
     """Decide what the rules do not provide for; below zero the amount is taken."""
 
-    player: PlayerId
-    amount: int
-    reason: str
+    player: Player
+    amount: Asked
+    reason: Words
 
 
 AnyCommand = (

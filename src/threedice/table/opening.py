@@ -23,6 +23,8 @@ def open_table(game: Game, state: TableState, command: asked.OpenTable) -> list[
     if state.open:
         raise refuse("table/already-open")
     need_act(game, command.by, "open-table", STAFF)
+    if state.currency not in ("", command.currency):
+        raise refuse("table/currency", currency=state.currency)
     try:
         check_chips(command.chips)
         check_limits(command.limits, game, command.chips)

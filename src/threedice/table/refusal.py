@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 TEXTS: Final[dict[str, str]] = {
     "table/not-open": "the table is not open",
     "table/already-open": "the table is open already",
+    "table/currency": "this table has debts and rounds in {currency}; it cannot open in another",
     "table/checks-missing": "these checks are still to be made: {checks}",
     "table/unknown-check": "there is no check {check}; there are {checks}",
     "table/locked": "no further {unit} starts until the table is released: {cause}",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from threedice.errors import InvalidInput, UnknownName
+from threedice.money import Asked
 
 if TYPE_CHECKING:
     from threedice.rulebook import Box, Game
@@ -24,8 +25,8 @@ BoxId = str
 class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The least and the most that may be staked."""
 
-    minimum: int
-    maximum: int
+    minimum: Asked
+    maximum: Asked
 
 
 class TableLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,7 +34,7 @@ class TableLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     families: dict[str, Range]
     boxes: dict[BoxId, Range] = {}
-    differential: dict[BoxId, int] = {}
+    differential: dict[BoxId, Asked] = {}
 
     def of(self, box: BoxId) -> Range:
         """Return the limits of a box."""
