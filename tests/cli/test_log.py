@@ -78,7 +78,7 @@ def test_a_house_is_proved(house: Path, run: Run) -> None:
     [
         ("UPDATE entries SET at = 1 WHERE stream = 'table/one' AND version = 7", "one version 7"),
         ("DELETE FROM entries WHERE stream = 'table/one' AND version = 7", "table/one"),
-        ("UPDATE lines SET data = x'7b7d' WHERE subject = 'ann'", "books of table/one"),
+        ("UPDATE lines SET data = x'7b7d' WHERE subject = 'player/ann'", "books of table/one"),
         ("UPDATE snapshots SET data = x'00'", "snapshot of"),
         ("UPDATE answers SET spans = x'5b5d' WHERE account = 'ann'", "ann"),
         ("UPDATE games SET canonical = x'00'", "game"),

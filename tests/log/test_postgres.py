@@ -122,6 +122,16 @@ def test_a_server_knows_whether_it_is_alone(store: PostgresStore, postgres_url: 
     looking.close()
 
 
+def test_of_servers_that_start_together_one_is_the_first(postgres_url: str) -> None:
+    with ThreadPoolExecutor() as pool:
+        stores = list(pool.map(lambda _: PostgresStore(postgres_url, serving=True), range(4)))
+
+    assert sorted(store.first() for store in stores) == [False, False, False, True]
+    assert not PostgresStore(postgres_url).first()
+    for store in stores:
+        store.close()
+
+
 def test_a_lease_is_seen_by_every_server(store: PostgresStore, postgres_url: str) -> None:
     other = PostgresStore(postgres_url)
     assert store.take_lease("driver/1", "a", 60)

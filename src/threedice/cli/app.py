@@ -251,7 +251,7 @@ def verify_log(
 def replay_log(
     table: TableName,
     to: Annotated[
-        int | None, typer.Option(metavar="VERSION", help="Stop after this version.")
+        int | None, typer.Option(metavar="VERSION", min=1, help="Stop after this version.")
     ] = None,
     database: Database = "",
 ) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.cli.log import keys_of, progress, reading
+from threedice.cli.log import checkpoints_of, keys_of, progress, reading
 from threedice.cli.output import print_line
+from threedice.errors import InvalidInput
 from threedice.log import backup as kept
 from threedice.log import keys as signing
-from threedice.log.checkpoints import read_checkpoints
-from threedice.log.opening import default_url, state_directory
+from threedice.log.opening import default_url, exists, state_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,28 +25,40 @@ def make(url: str, file: Path, without_people: bool) -> None:
 
 def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> None:
     """Put a backup into an empty database."""
-    known = read_checkpoints(against) if against else []
+    trusted = keys_of(url, keys)
+    if not trusted:
+        raise InvalidInput("there are no keys to check the backup by; name them with --keys")
     with progress("restored") as advance:
         report = kept.restore(
             file,
             url or default_url(),
-            public_keys=keys_of(url, keys),
-            against=known,
+            public_keys=trusted,
+            against=checkpoints_of(url, against),
             progress=advance,
         )
+    signing.remember(state_directory(url or default_url()), trusted)
     print_line(f"{report.entries} entries in {report.streams} streams restored and verified")
 
 
 def export_keys(url: str, pem: bool) -> None:
     """Print public keys."""
-    keys = signing.open_keys(state_directory(url or default_url()))
+    keys = signing.open_keys(_state_of_house(url))
     if pem:
         print_line(signing.export_pem(keys.public[keys.key_id]).decode().rstrip())
     else:
-        print_line(signing.export_json(keys.public.values()).decode())
+        known = signing.public_keys(_state_of_house(url))
+        print_line(signing.export_json(known.values()).decode())
 
 
 def rotate_keys(url: str) -> None:
     """Sign with a new key from now on."""
-    keys = signing.rotate(state_directory(url or default_url()))
+    keys = signing.rotate(_state_of_house(url))
     print_line(f"checkpoints are signed with key {keys.key_id} from now on")
+
+
+def _state_of_house(url: str) -> Path:
+    """Return the state directory of a house that is there."""
+    url = url or default_url()
+    if not exists(url):
+        raise InvalidInput(f"there is no database at {url}; name one with --database")
+    return state_directory(url)

@@ -19,8 +19,9 @@ from threedice.floor.fairness import check_dice
 from threedice.floor.folds import table_stream
 from threedice.floor.games import Games
 from threedice.floor.prose import tell_stream
+from threedice.log.checkpoints import FILE as CHECKPOINTS
 from threedice.log.checkpoints import read_checkpoints
-from threedice.log.keys import import_json, public_keys
+from threedice.log.keys import import_json, public_keys, trusted
 from threedice.log.opening import default_url, exists, open_store, state_directory
 from threedice.table import BetRef, explain
 from threedice.table.events import BetPlaced, RoundStarted
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from threedice.log.entry import Entry
     from threedice.log.findings import Report
     from threedice.log.keys import PublicKey
-    from threedice.log.store import Store
+    from threedice.log.store import Checkpoint, Store
     from threedice.table.events import AnyEvent
 
 
@@ -47,18 +48,33 @@ def reading(url: str) -> Iterator[Store]:
 
 
 def keys_of(url: str, file: Path | None) -> dict[str, PublicKey]:
-    """Return the keys to trust: those of a file, or those kept with the database."""
+    """Return the keys to trust: those kept with the database, or those of a file.
+
+    With a file, keys kept with the database count where one of the file vouches for them.
+    """
+    beside = public_keys(state_directory(url or default_url()))
     if file is None:
-        return public_keys(state_directory(url or default_url()))
+        return beside
     try:
-        return import_json(file.read_bytes())
+        return trusted(import_json(file.read_bytes()), beside)
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
 
 
+def checkpoints_of(url: str, file: Path | None) -> list[Checkpoint]:
+    """Return the checkpoints of a file, which must hold some, or those kept beside the database."""
+    beside = state_directory(url or default_url()) / CHECKPOINTS
+    if file is None and not beside.exists():
+        return []
+    known = read_checkpoints(file or beside)
+    if file is not None and not known:
+        raise InvalidInput(f"{file} holds no checkpoint; name the checkpoints.jsonl of a house")
+    return known
+
+
 def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
     """Prove a house's log, and all that is kept beside it; return the exit code."""
-    known = read_checkpoints(against) if against else []
+    known = checkpoints_of(url, against)
     with reading(url) as store, progress("verified") as advance:
         report = audit(store, public_keys=keys_of(url, keys), against=known, progress=advance)
     if as_json:
@@ -103,13 +119,14 @@ def replay(url: str, table: str, to: int | None) -> None:
 def export(url: str, table: str, as_csv: bool) -> None:
     """Write the entries of a table out, as they are stored."""
     with reading(url) as store:
+        entries = _entries(store, table)
         if as_csv:
             writer = csv.writer(sys.stdout, lineterminator="\n")
             writer.writerow(["version", "at", "kind", "schema", "data", "cause", "hash"])
-            for entry in _entries(store, table):
+            for entry in entries:
                 writer.writerow(_cells(entry))
             return
-        for entry in _entries(store, table):
+        for entry in entries:
             names = ("version", "at", "kind", "schema", "data", "cause", "hash")
             row = dict(zip(names, _cells(entry), strict=True))
             row["data"] = msgspec.Raw(entry.data)

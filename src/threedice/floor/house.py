@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
-from threedice.errors import OperatingFailure
+from threedice.errors import ThreediceError
 from threedice.floor.bookkeeping import project
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
@@ -39,6 +39,9 @@ CHECKPOINT_SECONDS = 60.0
 BOOKS_SECONDS = 1.0
 """How soon after a round is settled its lines are in the books, and a checkpoint is signed."""
 
+WATCH_SECONDS = 2.0
+"""How soon a server hears that another has found the database failing."""
+
 
 class House:
     """A server of a house; several may serve one PostgreSQL database."""
@@ -54,33 +57,20 @@ class House:
         self.url, self.clock = url, clock or SystemClock()
         self.holder = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.state = state or state_directory(url)
-        self._store = store
+        self._given = store
+        self._first = False
+        self.trouble = ""
         self.dealers: dict[str, Dealer] = {}
         self.interrupted: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._changed: set[str] = set()
         self._news = asyncio.Event()
         self._closing = asyncio.Event()
-        self._listener: Listener | None = None
 
     async def __aenter__(self) -> Self:
-        store = self._store
-        if store is None:
-            store = await asyncio.to_thread(open_store, self.url, serving=True)
-        self.floor = Floor(store, state=self.state, now=self.clock.now, open_again=self._open_again)
-        self.feed = Feed(store)
-        self.floor.streams.written = self._written
-        self.floor.streams.publish = self.feed.publish
-        if self.url.startswith(("postgresql:", "postgres:")):
-            self._listener = Listener(self.url, _Ears(self))
-        self.notary = Notary(store, open_keys(self.state), self.state)
-        if await asyncio.to_thread(store.alone) and not self.floor.suspended:
-            self.interrupted = await interrupt_tables(self.floor)
-        for stream in await asyncio.to_thread(store.streams):
-            await self._see_to(stream)
-            self._changed.add(stream)
-        self._news.set()
-        self._tasks.append(asyncio.create_task(self._keep_books()))
+        async with AsyncExitStack() as exits:
+            await self._open(exits)
+            self._exits = exits.pop_all()
         return self
 
     async def __aexit__(
@@ -89,19 +79,64 @@ class House:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self._exits.aclose()
+
+    async def _open(self, exits: AsyncExitStack) -> None:
+        """Start everything; what was started is stopped again in the opposite order."""
+        store = self._given
+        if store is None:
+            store = await asyncio.to_thread(open_store, self.url, serving=True)
+            self._own = store
+            exits.callback(self._close_store)
+        self.notary = Notary(store, await asyncio.to_thread(open_keys, self.state), self.state)
+        again = self._open_again if self._given is None else None
+        self.floor = Floor(store, state=self.state, now=self.clock.now, open_again=again)
+        exits.push_async_callback(self._close_floor)
+        self.feed = await exits.enter_async_context(Feed(store))
+        self.floor.streams.written = self._written
+        self.floor.streams.publish = self.feed.publish
+        exits.push_async_callback(self._stop)
+        if self.url.startswith(("postgresql:", "postgres:")):
+            listener = Listener(self.url, _Ears(self))
+            exits.push_async_callback(asyncio.to_thread, listener.close)
+            self._tasks.append(asyncio.create_task(self._watch()))
+        self._first = store.first()
+        await self._come_back()
+        for stream in await asyncio.to_thread(store.streams):
+            await self._see_to(stream)
+            self._changed.add(stream)
+        self._news.set()
+        self._tasks.append(asyncio.create_task(self._keep_books()))
+
+    async def _stop(self) -> None:
+        """Have dealers and books come to an end."""
         self._closing.set()
         self._news.set()
         for dealer in self.dealers.values():
             dealer.close()
-        await asyncio.gather(*self._tasks)
-        if self._listener:
-            await asyncio.to_thread(self._listener.close)
-        await self.feed.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _close_store(self) -> None:
+        self._own.close()
+
+    async def _close_floor(self) -> None:
+        """Write what is waiting, and close the books over it."""
         await self.floor.close()
-        with suppress(OperatingFailure):
+        with suppress(ThreediceError):
             await asyncio.to_thread(self._close_books, self._changed)
-        if self._store is None:
-            self.floor.store.close()
+
+    async def _come_back(self) -> None:
+        """Mark what was interrupted, unless another server was there or nothing can be written."""
+        if self._first and not self.floor.suspended:
+            self.interrupted = await interrupt_tables(self.floor)
+            self._first = False
+
+    async def release(self, by: str, reason: str) -> None:
+        """Let the house write again, now that a person has looked at what failed."""
+        await self.floor.release(by, reason)
+        await self._come_back()
+        for dealer in self.dealers.values():
+            dealer.wake.set()
 
     # --- what is written ------------------------------------------------------------------------
 
@@ -145,22 +180,37 @@ class House:
                 for stream in streams:
                     await self._see_to(stream)
                 await asyncio.to_thread(self._close_books, streams)
-            except OperatingFailure:
-                self._changed |= streams  # the next time; the log has everything
-            with suppress(TimeoutError):
-                async with asyncio.timeout(BOOKS_SECONDS):
-                    await self._closing.wait()
+                self.trouble = ""
+            except ThreediceError as trouble:
+                self.trouble = str(trouble)  # shown; the log has everything, and it is tried again
+                self._changed |= streams
+            await self._pause(BOOKS_SECONDS)
 
     def _close_books(self, streams: set[str]) -> None:
-        """Add the lines that are missing, and sign the heads."""
+        """Add the lines that are missing, and sign the heads with the key in use."""
         if not streams or self.floor.suspended:
             return
         for stream in sorted(streams):
             project(self.floor.store, stream, self.floor.streams.games.pinned)
+        self.notary.use(open_keys(self.state))
         self.notary.make(self.clock.now())
 
+    async def _watch(self) -> None:
+        """Stop writing when another server has found the database failing."""
+        while not self._closing.is_set():
+            with suppress(ThreediceError):
+                cause = await asyncio.to_thread(self.floor.store.suspended)
+                if cause and not self.floor.suspended:
+                    self.floor.streams.writer.hold(cause)
+            await self._pause(WATCH_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+
     def _open_again(self) -> Store:
-        store = open_store(self.url, serving=True)
+        store = self._own = open_store(self.url, serving=True)
         self.notary = Notary(store, open_keys(self.state), self.state)
         self.feed.use(store)
         return store

@@ -26,8 +26,8 @@ class Running(Generic[State]):
     """One stream that commands are decided on."""
 
     __slots__ = (
-        "at", "broken", "durable", "durable_head", "fold", "generation", "head", "kept_version",
-        "mending", "name", "state",
+        "at", "behind", "broken", "durable", "durable_head", "fold", "generation", "head",
+        "kept_version", "mending", "name", "state",
     )  # fmt: skip
 
     def __init__(self, name: str, fold: Fold[State], durable: State, head: Head, at: int) -> None:
@@ -36,7 +36,7 @@ class Running(Generic[State]):
         self.at = at
         self.generation = 0
         self.kept_version = head.version
-        self.broken = False
+        self.broken = self.behind = False
         self.mending: Any = None
         self.start_over()
 
@@ -59,9 +59,16 @@ class Running(Generic[State]):
         return Append(self.name, expected, entries)
 
     def written(self, append: Append, events: Sequence[AnyStreamEvent]) -> None:
-        """Take what was decided as durable, unless it has been read from the store meanwhile."""
+        """Take what was decided as durable, unless it has been read from the store meanwhile.
+
+        Where it follows upon something that was written and nobody heard of (the database was away
+        when it should have answered), all of it has to be read.
+        """
         last = append.entries[-1]
         if last.version <= self.durable_head.version:
+            return
+        if append.expected != self.durable_head:
+            self.broken = self.behind = True
             return
         for entry, event in zip(append.entries, events, strict=True):
             self.fold.evolve(self.durable, event, entry.at, entry.version)

@@ -126,8 +126,12 @@ class Streams:
 
     async def _mended(self, running: Running[Any]) -> None:
         try:
-            after = running.durable_head.version
-            running.catch_up(await asyncio.to_thread(self._news, running.name, after))
+            while True:
+                running.behind = False
+                after = running.durable_head.version
+                running.catch_up(await asyncio.to_thread(self._news, running.name, after))
+                if not running.behind:
+                    break
             running.start_over()
         finally:
             running.mending = None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-FOLDER, PRIVATE = "keys", "signing.pem"
+FOLDER, PRIVATE, KNOWN = "keys", "signing.pem", "known-keys.json"
 
 
 class PublicKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,9 +76,16 @@ def open_keys(state: Path) -> Keys:
 
 
 def public_keys(state: Path) -> dict[str, PublicKey]:
-    """Return the public keys in a state directory, making none."""
-    folder = state / FOLDER
-    return dict(_read_records(folder)) if folder.is_dir() else {}
+    """Return the public keys in a state directory, making none: its own, and those remembered."""
+    folder, known = state / FOLDER, state / KNOWN
+    own = dict(_read_records(folder)) if folder.is_dir() else {}
+    return (import_json(known.read_bytes()) if known.exists() else {}) | own
+
+
+def remember(state: Path, keys: Mapping[str, PublicKey]) -> None:
+    """Keep the public keys of the house that a database was restored from."""
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (state / KNOWN).write_bytes(export_json(keys.values()))
 
 
 def rotate(state: Path) -> Keys:

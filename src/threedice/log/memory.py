@@ -156,6 +156,16 @@ class MemoryStore:
         found.sort(key=lambda line: (line.at, line.stream, line.version, line.place))
         return found if most is None else found[max(0, len(found) - most) :]
 
+    def every_line(self) -> list[Line]:
+        """Return the lines of all views."""
+        with self._lock:
+            return [line for lines in self._lines.values() for line in lines]
+
+    def every_view(self) -> list[tuple[str, str, int]]:
+        """Return how far each view has come in each stream."""
+        with self._lock:
+            return [(view, stream, upto) for (view, stream), upto in self._views.items()]
+
     def forget_folds(self) -> None:
         """Delete all snapshots, lines and how far views have come, to be made again."""
         with self._lock:
@@ -193,6 +203,10 @@ class MemoryStore:
         with self._lock:
             if self._leases.get(name, ("", 0.0))[0] == holder:
                 del self._leases[name]
+
+    def first(self) -> bool:
+        """Tell that there is no other server."""
+        return True
 
     def alone(self) -> bool:
         """Tell whether no other server has this store open: nobody else can reach it."""

@@ -38,8 +38,14 @@ def open_store(url: str, *, serving: bool = False) -> Store:
 
 
 def exists(url: str) -> bool:
-    """Tell whether there is a database to open; of one on a server, that server tells."""
-    return url == MEMORY or _is_postgres(url) or _path(url).exists()
+    """Tell whether there is a database to open; of one on a server, that server tells.
+
+    A file of no bytes is none: whatever it held, it does not any more.
+    """
+    if url == MEMORY or _is_postgres(url):
+        return True
+    path = _path(url)
+    return path.exists() and (path.is_dir() or path.stat().st_size > 0)
 
 
 def default_url() -> str:

@@ -39,8 +39,8 @@ PAUSE_SECONDS: Final = 0.05
 IDLE_MOST: Final = 8
 """How many connections are kept for those who read."""
 
-SERVING, PREPARING = "31, 6661", "31, 6662"
-"""The advisory locks of those who serve, and of the one who makes the tables."""
+SERVING, PREPARING, STARTING = "31, 6661", "31, 6662", "31, 6663"
+"""The advisory locks of those who serve, of who makes the tables, and of who begins to serve."""
 
 
 class PostgresStore(SqlStore):
@@ -56,7 +56,10 @@ class PostgresStore(SqlStore):
         self._turn = RLock()
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
+        self._first = False
         try:
+            if serving:
+                self._begin()
             self._writing(self._prepare)
         except BaseException:
             self.close()
@@ -80,6 +83,10 @@ class PostgresStore(SqlStore):
             return bool(alone)
 
         return self._writing(ask)
+
+    def first(self) -> bool:
+        """Tell whether no other server was serving this database when this one began to."""
+        return self._first
 
     def close(self) -> None:
         """Let go of the database."""
@@ -181,6 +188,21 @@ class PostgresStore(SqlStore):
                 if monotonic() >= until:
                     raise StoreAway(f"{self._name} is not there: {_line(error)}") from error
             sleep(PAUSE_SECONDS)
+
+    def _begin(self) -> None:
+        """Begin to serve, one server after the other, so that one of them is the first."""
+        connection = self._writer = self._connect()
+        connection.allow(self._seconds)
+        try:
+            connection.execute(f"SELECT pg_advisory_lock({STARTING})")
+            ((first,),) = connection.execute(f"SELECT pg_try_advisory_lock({SERVING})").fetchall()
+            connection.execute(f"SELECT pg_advisory_lock_shared({SERVING})")
+            if first:
+                connection.execute(f"SELECT pg_advisory_unlock({SERVING})")
+            connection.execute(f"SELECT pg_advisory_unlock({STARTING})")
+        except psycopg.Error as error:
+            raise StoreAway(f"{self._name} does not answer: {_line(error)}") from error
+        self._first = bool(first)
 
     def _borrow(self) -> Connection:
         try:

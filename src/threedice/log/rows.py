@@ -112,6 +112,22 @@ class MemoryRows:
                 rows = iter(sorted(self._store.games().items()))
             case "checkpoints":
                 rows = map(msgspec.structs.astuple, self._store.checkpoints())
+            case "snapshots":
+                rows = (
+                    (
+                        each.stream,
+                        each.name,
+                        each.form,
+                        each.head.version,
+                        each.head.hash,
+                        each.data,
+                    )
+                    for each in self._store.snapshots()
+                )
+            case "lines":
+                rows = map(msgspec.structs.astuple, self._store.every_line())
+            case "views":
+                rows = iter(self._store.every_view())
             case name:
                 raise InvalidInput(f"a store in memory does not give its {name} away")
         while chunk := list(islice(rows, CHUNK)):

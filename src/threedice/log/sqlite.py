@@ -127,6 +127,10 @@ class SqliteStore(SqlStore):
         self._checkpoint()
         return erased
 
+    def first(self) -> bool:
+        """Tell whether this one serves: there is no other."""
+        return self._serving is not None
+
     def alone(self) -> bool:
         """Tell whether no other process serves this file."""
         return self._serving is not None or not served.is_held(self.path)

@@ -195,6 +195,9 @@ class Store(Protocol):
     def drop_lease(self, name: str, holder: str) -> None:
         """Give a lease up."""
 
+    def first(self) -> bool:
+        """Tell whether no other server was serving this store when this one began to."""
+
     def alone(self) -> bool:
         """Tell whether no other server has this store open."""
 

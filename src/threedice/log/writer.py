@@ -111,6 +111,11 @@ class Writer(Generic[Token]):
         self._put(proposal, now)
         return now.result()
 
+    def hold(self, cause: str) -> None:
+        """Write nothing more because another server has found the database failing."""
+        with self._lock:
+            self.halted = self.halted or cause
+
     def release(self, store: Store | None = None) -> None:
         """Write again after a halt, now that a person has looked; to another store if given."""
         store = store or self._store

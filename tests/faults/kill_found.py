@@ -1,0 +1,165 @@
+"""What is found in a house after a kill, held against what it had told before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.faults.kill_load import TABLE
+from tests.faults.kill_words import spans_of
+from tests.floor.setting import DEALER, SUPERVISOR, People
+from threedice.errors import Refusal
+from threedice.floor import Floor
+from threedice.floor.auditing import audit
+from threedice.floor.commands import ResolveInterruption
+from threedice.floor.encoding import decode
+from threedice.floor.folds import fold_of, table_stream
+from threedice.floor.recovery import interrupt_tables
+from threedice.log.checkpoints import FILE, Notary, read_checkpoints
+from threedice.log.keys import open_keys
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from random import Random
+
+    from tests.faults.kill_houses import House
+    from tests.faults.kill_words import Heard, Whose
+    from threedice.floor.folds import Tended
+    from threedice.log.store import Answer, Span, Store
+
+AGAIN = 12
+"""How many acknowledged commands are asked again after a kill."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What became of commands; what is not right stands in `problems`, in words."""
+
+    told: int = 0
+    lost: int = 0
+    untold: int = 0
+    absent: int = 0
+    again: int = 0
+    interrupted: bool = False
+    problems: list[str] = field(default_factory=list)
+
+
+def compare(store: Store, house: House, heard: Heard) -> Found:
+    """Hold a store against what was told: that is stored, and beside it whole commands only."""
+    answers = {(each.account, each.key): each for each in store.answers()}
+    found = Found(told=len(heard.told))
+    for whose, spans in heard.told.items():
+        if whose not in answers or answers[whose].spans != spans:
+            found.lost += 1
+            found.problems.append(f"{whose} was told {spans}, stored is {answers.get(whose)}")
+    found.untold = sum(whose in answers for whose in heard.in_flight)
+    found.absent = len(heard.in_flight) - found.untold
+    expected = house.answered | heard.told.keys() | heard.in_flight.keys()
+    found.problems += [
+        f"{whose} is stored, and was never asked" for whose in answers.keys() - expected
+    ]
+    found.problems += _not_whole(store, answers)
+    found.problems += audited(store, house.state)
+    return found
+
+
+def _not_whole(store: Store, answers: dict[Whose, Answer]) -> list[str]:
+    """Return where the answers do not tell of every entry exactly once."""
+    versions: dict[str, list[int]] = {stream: [] for stream in store.streams()}
+    for answer in answers.values():
+        for span in answer.spans:
+            versions.setdefault(span.stream, []).extend(range(span.first, span.last + 1))
+    return [
+        f"{stream}: its answers tell of {sorted(told)[-3:]} last, its head is {store.head(stream)}"
+        for stream, told in versions.items()
+        if sorted(told) != [entry.version for entry in store.scan(stream)]
+    ]
+
+
+def audited(store: Store, state: Path) -> list[str]:
+    """Return what the audit of a house finds, by its keys and its own file of checkpoints."""
+    keys, witnesses = open_keys(state).public, read_checkpoints(state / FILE)
+    return [str(each) for each in audit(store, public_keys=keys, against=witnesses).findings]
+
+
+async def differing(floor: Floor, store: Store) -> list[str]:
+    """Return which streams are not, in memory, what their entries lead to."""
+    live = await floor.streams.ready(store.streams())
+    return [
+        f"{each.name}: in memory it is not what its entries lead to"
+        for each in live
+        if each.durable != replayed(store, each.name)
+    ]
+
+
+def replayed(store: Store, stream: str) -> Any:
+    """Return what the entries of a stream lead to, from the first on and without a snapshot."""
+    fold = fold_of(stream)
+    state = fold.kind()
+    for entry in store.scan(stream):
+        fold.evolve(state, decode(entry), entry.at, entry.version)
+    return state
+
+
+# --- coming back --------------------------------------------------------------------------------
+
+
+async def come_back(store: Store, house: House, heard: Heard, found: Found, random: Random) -> None:
+    """Serve a house again after a kill: nobody is told otherwise than before, and play goes on."""
+    before: Tended = replayed(store, table_stream(TABLE))
+    async with Floor(store, state=house.state) as floor:
+        if floor.suspended:
+            found.problems.append(f"a kill has suspended the house: {floor.suspended}")
+            return
+        found.problems += await differing(floor, store)
+        found.interrupted = before.table.round is not None
+        marked = await interrupt_tables(floor)
+        if marked != ([TABLE] if found.interrupted else []):
+            found.problems.append(f"a round was {before.table.round}, interrupted was {marked}")
+        await _ask_again(floor, heard, found, random)
+        await _go_on(floor, found)
+        found.problems += await differing(floor, store)
+    Notary(store, open_keys(house.state), house.state).make(floor.streams.now())
+    if read_checkpoints(house.state / FILE) != store.checkpoints():
+        found.problems.append("the file of checkpoints has not come to where the store is")
+    found.problems += audited(store, house.state)
+
+
+async def _ask_again(floor: Floor, heard: Heard, found: Found, random: Random) -> None:
+    told = random.sample(sorted(heard.told), min(AGAIN, len(heard.told)))
+    heads = floor.store.heads()
+    for whose in told:
+        if await _asked(floor, heard, whose) != heard.told[whose]:
+            found.problems.append(f"{whose} is told otherwise when asked again")
+    if floor.store.heads() != heads:
+        found.problems.append("asking again has appended something")
+    for whose in heard.in_flight:
+        kept = floor.store.answer(*whose)
+        said = await _asked(floor, heard, whose)
+        if kept and said != kept.spans:
+            found.problems.append(f"{whose} is stored and yet told {said}")
+        if await _asked(floor, heard, whose) != said:
+            found.problems.append(f"{whose} is told {said}, and then otherwise")
+    found.again += len(told) + len(heard.in_flight)
+
+
+async def _asked(floor: Floor, heard: Heard, whose: Whose) -> tuple[Span, ...] | None:
+    """Ask a command by its old key; a refusal is a definite answer too."""
+    account, key = whose
+    try:
+        return spans_of(
+            await floor.handle(heard.asked[whose], table=TABLE, account=account, key=key)
+        )
+    except Refusal:
+        return None
+
+
+async def _go_on(floor: Floor, found: Found) -> None:
+    """Have the people of the table say that no dice are known, and play on."""
+    people, tended = People(floor, TABLE), await floor.tended(TABLE)
+    if found.interrupted:
+        if tended.interrupted != tended.table.current.number:
+            found.problems.append(f"the table is not interrupted but {tended.interrupted}")
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+    if tended.table.round is None:
+        await people.play("open betting", "p00 bets 5 on big", "dice 6 5 4")
