@@ -34,11 +34,12 @@ class HandClock:
 
     def __init__(self) -> None:
         self.time = 1_800_000_000_000_000
+        self.ahead = 0.0
         self._waiting: list[tuple[int, asyncio.Event]] = []
 
     def now(self) -> int:
         self.time += 1
-        return self.time
+        return self.time + int(self.ahead * 1e6)
 
     def steady(self) -> float:
         return self.time / 1e6
