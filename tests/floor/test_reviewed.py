@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
+    from threedice.log.entry import Entry
 
 pytestmark = pytest.mark.anyio
 MANAGER = Actor(id="manager", role="shift-manager")
@@ -132,11 +134,17 @@ async def test_whoever_follows_a_table_hears_of_a_bet_without_a_poll(tmp_path: P
     async with House(f"sqlite:///{tmp_path}/house.sqlite") as house:
         people = People(house.floor)
         await people.open()
-        published: list[str] = []
+        heard = Event()
         publish = house.floor.streams.publish
-        house.floor.streams.publish = lambda fresh: (published.extend(fresh), publish(fresh))[1]
+
+        def listen(fresh: dict[str, list[Entry]]) -> None:
+            publish(fresh)
+            if "BettingOpened" in [entry.kind for entry in fresh.get("table/1", ())]:
+                heard.set()
+
+        house.floor.streams.publish = listen
         await people.play("open betting")
-        assert published == ["table/1"]
+        assert await asyncio.to_thread(heard.wait, 60)
 
 
 # --- dealt by the house -------------------------------------------------------------------------
