@@ -1,8 +1,8 @@
-"""Dice that nobody can know before the close, the house included, and anybody can check after.
+"""Dice that depend on every bet and on a seed that is older than all of them.
 
 The house commits to a seed by its hash before betting opens. When betting has closed, the dice are
-drawn from the seed together with the head of the table's chain at that moment, which depends on
-every bet. Then the seed is revealed. See docs/adr/0013.
+drawn from the seed together with the head of the table's chain at that moment. Then the seed is
+revealed, and anybody can check. What that proves, and what not, is in docs/adr/0013.
 """
 
 from __future__ import annotations
