@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from threedice.cage import events as happened
-from threedice.cage.events import AnyCageEvent
 from threedice.ledger import Posting, cage_postings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threedice.cage.events import AnyCageEvent
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 
-class CageEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+class CageEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True, gc=False
+):
     """Something that has happened to an account."""
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from threedice.cli.users_app import users
+
 app = typer.Typer(
     help="Casino table games with three dice: rulebooks, exact odds, settlement.",
     no_args_is_help=True,
@@ -32,6 +34,7 @@ def _group(name: str, says: str, *, alone: bool = False) -> typer.Typer:
 rulebooks = _group("rulebooks", "List, show, check and compare rulebooks.", alone=True)
 log = _group("log", "Prove, tell, export and rebuild the log of a house.")
 house = _group("house", "Check the file that describes a house.")
+app.add_typer(users, name="users")
 keys = _group("keys", "Export or replace the key that signs a house's checkpoints.")
 
 GameName = Annotated[

@@ -98,6 +98,8 @@ def decide_at_table(
     stream = table_stream(table)
     if game is None:
         raise _refuse("floor/no-table", table=table)
+    if isinstance(command, asked.PlaceBet) and not tended.interrupted:  # by far the commonest
+        return {stream: decide_table(game, tended.table, command)}
     if isinstance(command, _OF_THE_FLOOR):
         return {stream: _on_the_floor(game, tended, command, who)}
     if tended.interrupted:

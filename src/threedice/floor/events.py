@@ -24,7 +24,9 @@ class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     showing_seconds: Seconds = 6.0
 
 
-class FloorEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+class FloorEvent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True, gc=False
+):
     """Something that has happened on the floor."""
 
 

@@ -308,7 +308,7 @@ class Floor:
     ) -> tuple[Decided, dict[str, bytes]]:
         """Return what a command makes happen, and the game that it pins for the first time."""
         command, state = order.command, streams[0].state
-        if isinstance(command, OpenAccount | Deposit | Withdraw):
+        if isinstance(command, _OF_ACCOUNTS):
             return deciding.decide_for_account(state, command), {}
         if isinstance(command, EstablishTable):
             try:
@@ -318,8 +318,9 @@ class Floor:
             decided = deciding.establish(order.table, game, state, command)
             return decided, {game.hash: game.canonical}
         account = streams[1].state if len(streams) > 1 else None
+        pinned = self.streams.games.get(state.game_hash) or self.game(state)
         decided = deciding.decide_at_table(
-            order.table, self.game(state), state, command, account, order.account
+            order.table, pinned, state, command, account, order.account
         )
         if order.before:
             name = streams[0].name
@@ -354,6 +355,9 @@ class Floor:
 
         entries = tuple(await asyncio.to_thread(read))
         return Answer(entries, tuple(map(decode, entries)))
+
+
+_OF_ACCOUNTS = (OpenAccount, Deposit, Withdraw)
 
 
 def _resolve(written: asyncio.Future[Result], _asked: Asked, result: Result) -> None:

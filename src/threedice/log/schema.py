@@ -137,6 +137,10 @@ people = _table("people", Column("player", NAME, primary_key=True), Column("data
 meta = _table("meta", Column("name", NAME, primary_key=True), Column("value", NAME))
 
 
+OTHERS = "people_"
+"""How the names of tables begin that are in the same database and not the log's."""
+
+
 def prepare(
     execute: Execute,
     found: Iterable[str],
@@ -147,7 +151,7 @@ def prepare(
     migrations: Mapping[int, Migration] = MIGRATIONS,
 ) -> None:
     """Make the tables, or bring those found to this version, within a transaction already begun."""
-    tables = set(found)
+    tables = {name for name in found if not name.startswith(OTHERS)}
     if not tables:
         for statement in creation(dialect):
             execute(statement)

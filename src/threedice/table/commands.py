@@ -20,14 +20,16 @@ Player = Annotated[PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s]*$")]
 Words = Annotated[str, msgspec.Meta(max_length=2000)]
 
 
-class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A person in a role."""
 
     id: Name
     role: Role
 
 
-class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+class Command(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True, gc=False
+):
     """Something asked of a table by somebody."""
 
     by: Actor

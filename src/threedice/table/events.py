@@ -27,8 +27,10 @@ Transfer = tuple[PlayerId, int]
 """Money to a player, or from him where below zero."""
 
 
-class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
-    """Something that has happened."""
+class Event(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True, gc=False
+):
+    """Something that has happened; it cannot hold itself, so no collector need look at it."""
 
 
 class TableOpened(Event, frozen=True, kw_only=True):

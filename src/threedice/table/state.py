@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from threedice.errors import InvariantBroken
 from threedice.rulebook.conduct import StepName
 from threedice.table.events import Spot
@@ -24,9 +26,11 @@ class Seat:
     colour_value: int = 0
 
 
-@dataclass(slots=True)
-class Placement:
-    """Chips put on a spot at one time; later ones have higher numbers."""
+class Placement(msgspec.Struct, gc=False):
+    """Chips put on a spot at one time; later ones have higher numbers.
+
+    There may be hundreds of thousands, which the garbage collector need not look at.
+    """
 
     number: int
     amount: int

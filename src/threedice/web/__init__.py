@@ -1,1 +1,1 @@
-"""The web: the floor behind HTTP and sockets."""
+"""The house as it is described: one file, checked strictly before anything is opened."""
