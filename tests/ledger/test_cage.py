@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from threedice.cage import events as happened
 from threedice.ledger import Posting, cage_postings
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from threedice.cage.events import AnyCageEvent
