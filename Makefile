@@ -44,6 +44,7 @@ soak: .venv/ready
 
 faults: .venv/ready
 	$(BIN)/python -m tests.faults.power_cuts --count $${THREEDICE_CUTS:-100000}
+	$(BIN)/python -m tests.faults.io_faults
 	$(BIN)/python -m tests.faults.killing --kills $${THREEDICE_KILLS:-1000} --postmaster $${THREEDICE_POSTMASTER:-100}
 
 mutants: .venv/ready

@@ -26,6 +26,7 @@ from tests.log.postgres_server import running
 
 from threedice import load
 from threedice.floor import Floor
+from threedice.floor.collecting import collecting_seldom
 from threedice.floor.commands import EstablishTable
 from threedice.log.opening import open_store
 from threedice.table import commands as asked
@@ -238,7 +239,8 @@ def serve(url: str, tables: int, bets: int, name: str, ready: Any, go: Any, told
         finally:
             store.close()
 
-    asyncio.run(run())
+    with collecting_seldom():
+        asyncio.run(run())
 
 
 def two_servers(url: str, tables: int, bets: int) -> float:
@@ -281,7 +283,8 @@ def main() -> None:
         for number, (kind, tables) in enumerate(kinds):
             path = Path(folder) / f"{number}.sqlite"
             url = f"sqlite:///{path}" if kind == "sqlite" else server.fresh()
-            with closing(open_store(url, serving=True)) as store:
+            # as a house in service does
+            with closing(open_store(url, serving=True)) as store, collecting_seldom():
                 rate, p99, batch, written = asyncio.run(measured(store, tables))
             size = max(round(batch), 1)
             if kind == "sqlite":

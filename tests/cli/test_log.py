@@ -235,3 +235,83 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path: Path, run: Run) -> N
     assert result.code == 2
     assert "name one with --database" in result.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b'{"number":1'])
+def test_a_file_without_checkpoints_is_no_witness(content: bytes, house: Path, run: Run) -> None:
+    (house / "witness").write_bytes(content)
+
+    result = run(
+        "log", "verify", "--against", str(house / "witness"),
+        "--database", f"sqlite:///{house}/house.sqlite",
+    )  # fmt: skip
+
+    assert result.code == 2
+    assert "holds no checkpoint" in result.err
+
+
+def test_checkpoints_beside_the_database_are_used_without_asking(house: Path, run: Run) -> None:
+    change(house, "DELETE FROM entries WHERE stream = 'table/one' AND version > 30")
+    change(house, "DELETE FROM checkpoints")
+
+    result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 1
+    assert "checkpoint" in result.out
+
+
+def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(house: Path, run: Run) -> None:
+    (house / "house.sqlite").write_bytes(b"")
+
+    result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 2
+    assert (house / "house.sqlite").read_bytes() == b""
+
+
+def test_whoever_trusts_the_first_key_trusts_those_it_vouches_for(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    (house / "first.json").write_text(run("keys", "export", *database).out)
+    run("keys", "rotate", *database)
+
+    async def sign() -> None:
+        async with House(f"sqlite:///{house}/house.sqlite") as again:
+            await People(again.floor, "three").open()
+
+    asyncio.run(sign())
+
+    assert run("log", "verify", "--keys", str(house / "first.json"), *database).code == 0
+    (house / "foreign.json").write_text("[]")
+    assert run("log", "verify", "--keys", str(house / "foreign.json"), *database).code == 1
+
+
+def test_a_restored_house_goes_on_and_stays_proved(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+    run("restore", str(house / "copy"), "--keys", str(house / "keys.json"), *elsewhere)
+
+    async def play_on() -> None:
+        async with House(f"sqlite:///{house}/again.sqlite") as again:
+            await People(again.floor, "three").open()
+
+    asyncio.run(play_on())
+
+    assert run("log", "verify", *elsewhere).code == 0
+    (house / "both.json").write_text(run("keys", "export", *elsewhere).out)
+    run("backup", str(house / "second"), *elsewhere)
+    third = ("--database", f"sqlite:///{house}/third.sqlite")
+    assert (
+        run("restore", str(house / "second"), "--keys", str(house / "both.json"), *third).code == 0
+    )
+
+
+@pytest.mark.parametrize("words", [["keys", "export"], ["keys", "rotate"]])
+def test_no_key_is_made_for_a_house_that_is_not_there(
+    words: list[str], tmp_path: Path, run: Run
+) -> None:
+    result = run(*words, "--database", f"sqlite:///{tmp_path}/typo.sqlite")
+
+    assert result.code == 2
+    assert list(tmp_path.iterdir()) == []

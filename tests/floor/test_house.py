@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from threedice.errors import Refusal, StoreUnfit
 from threedice.floor import Floor
 from threedice.floor import streams as streams_module
 from threedice.floor.auditing import audit
+from threedice.floor.collecting import SELDOM
 from threedice.floor.house import House
 from threedice.floor.reports import results
 from threedice.floor.running import load
@@ -139,6 +141,13 @@ async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
                 await asyncio.sleep(0.01)
         tended = await watch.until("1", lambda t: t.seeds_lost == 1)
         assert tended.table.seats["ann"].stack == 1000
+
+
+async def test_a_house_in_service_collects_garbage_seldom_and_tidies_up(tmp_path: Path) -> None:
+    before = gc.get_threshold()
+    async with House("memory:", store=MemoryStore(), state=tmp_path):
+        assert gc.get_threshold() == SELDOM
+    assert gc.get_threshold() == before
 
 
 async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from threedice.errors import ThreediceError
 from threedice.floor.bookkeeping import project
+from threedice.floor.collecting import collecting_seldom
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
 from threedice.floor.floor import Floor
@@ -83,6 +84,7 @@ class House:
 
     async def _open(self, exits: AsyncExitStack) -> None:
         """Start everything; what was started is stopped again in the opposite order."""
+        exits.enter_context(collecting_seldom())
         store = self._given
         if store is None:
             store = await asyncio.to_thread(open_store, self.url, serving=True)
