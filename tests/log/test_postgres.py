@@ -127,8 +127,9 @@ def test_of_servers_that_start_together_one_is_the_first(postgres_url: str) -> N
         stores = list(pool.map(lambda _: PostgresStore(postgres_url, serving=True), range(4)))
 
     assert sorted(store.first() for store in stores) == [False, False, False, True]
-    assert not PostgresStore(postgres_url).first()
-    for store in stores:
+    looking = PostgresStore(postgres_url)
+    assert not looking.first()
+    for store in (looking, *stores):
         store.close()
 
 

@@ -158,7 +158,7 @@ class Asker:
         return asked.OpenTable(
             by=self.actor("supervisor"),
             table="t",
-            currency="SGD" if self.random.random() < 0.8 or not self.state.currency else "NZD",
+            currency="SGD" if self.random.random() < 0.5 or not self.state.currency else "NZD",
             mode=self.mode,
             chips=CHIPS,
             float_amount=200_000,

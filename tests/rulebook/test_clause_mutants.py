@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
-from inspect import signature
+from inspect import iscoroutine, signature
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -199,7 +200,9 @@ def calls(name: str, test: Callable[..., object], mutant: Mutant) -> Iterator[Ch
 
 def goes_red(check: Check) -> bool:
     try:
-        check[1]()
+        found = check[1]()
+        if iscoroutine(found):
+            asyncio.run(found)
     except (Exception, pytest.fail.Exception):
         return True
     return False

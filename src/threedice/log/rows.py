@@ -55,8 +55,8 @@ class Rows(Protocol):
         """Yield the rows of a table by its primary key, all or those of some streams."""
 
 
-PROVED = ("streams", "entries", "answers", "games", "checkpoints")
-"""The tables that everything else follows from."""
+PROVED = ("streams", "entries", "answers", "games", "checkpoints", "people")
+"""The tables that nothing else could make again."""
 
 
 @contextmanager
