@@ -49,6 +49,8 @@ def cage_postings(event: AnyCageEvent) -> list[Posting]:
 
 def _postings(event: AnyEvent) -> Iterator[Posting]:
     match event:
+        case happened.BetPlaced():  # by far the commonest, so it is looked for first
+            yield Posting(stack(event.player), "layout", event.amount)
         case happened.TableOpened():
             yield Posting("vault", "float", event.float_amount)
         case happened.FloatFilled():
@@ -75,8 +77,6 @@ def _postings(event: AnyEvent) -> Iterator[Posting]:
             chips, cash = (stack(event.player), "float"), ("outside", "cash")
             yield Posting(*(chips if event.source == "stack" else cash), event.amount)
             yield Posting("vault", owing(event.player), event.amount)
-        case happened.BetPlaced():
-            yield Posting(stack(event.player), "layout", event.amount)
         case happened.BetWithdrawn() | happened.BetRejected():
             yield Posting("layout", stack(event.player), event.amount)
         case happened.LineJudged(accepted=False):
