@@ -1,10 +1,10 @@
 """Mutation testing: change one thing in the code, and see whether a test goes red.
 
-    python -m tests.mutation.mutants [--part 2/5] [--seconds 600] [--only TEXT] [FILE...]
+    python -m tests.mutation.mutants [--part 2/5] [--seconds 600] [--only TEXT] [--write] [FILE...]
 
 Every mutant is a process of its own that imports the package afresh, since much of `rulebook` runs
 while it is imported and its games are cached: a tool that switches mutants on in modules already
-imported (mutmut) would not see them.
+imported (mutmut) would not see them. A survivor that `survivors.md` does not explain is a failure.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import resource
 import signal
 import sys
 import time
+from collections import Counter
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -25,6 +26,7 @@ import hypothesis
 import pytest
 
 from tests.mutation.mutating import mutants
+from tests.mutation.survivors import LIST, Survivor, Tally, differences, with_counts
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
@@ -35,10 +37,11 @@ AT_THE_TABLE = (
     "table/test_settling table/test_rejections table ledger cases playthroughs properties"
 )
 OF_THE_RULES = (
-    "rulebook/test_boxes rulebook/test_loading_wagers rulebook/test_loading_pay_tables "
-    "rulebook/test_triple_dice rulebook/test_new_zealand rulebook/test_singapore "
-    "rulebook/test_hash rulebook/test_loading_layouts rulebook/test_loading "
-    "rulebook/test_loading_conduct maths/test_guards rulebook/test_against_oracle"
+    "rulebook/test_boxes rulebook/test_mutants_words rulebook/test_loading_wagers "
+    "rulebook/test_loading_pay_tables rulebook/test_triple_dice rulebook/test_new_zealand "
+    "rulebook/test_singapore rulebook/test_hash rulebook/test_loading_layouts "
+    "rulebook/test_loading rulebook/test_loading_conduct maths/test_guards "
+    "rulebook/test_against_oracle"
 )
 FILES = {
     "table/settling.py": AT_THE_TABLE,
@@ -67,15 +70,20 @@ class Mutated(SourceFileLoader):
         return compile(self.tree, self.path, "exec")
 
 
-def outcome(file: str, tree: ast.Module, seconds: int) -> str:
-    """Run the tests of a file against a mutant of it, in a process of its own."""
+def outcome(file: str, tree: ast.Module, seconds: int) -> tuple[str, float]:
+    """Run the tests of a file against a mutant in a process of its own; what came of it, and when.
+
+    Seconds are of the processor, so that a busy machine lets no mutant pass for one that hangs.
+    """
     pid = os.fork()
     if pid:
-        _, status = os.waitpid(pid, 0)
+        _, status, used = os.wait4(pid, 0)
+        spent = used.ru_utime + used.ru_stime
         if os.WIFSIGNALED(status):
-            return "timeout"
-        return {0: "survived", 1: "killed", 2: "killed"}.get(os.WEXITSTATUS(status), "error")
-    signal.alarm(seconds)
+            return "timeout" if os.WTERMSIG(status) == signal.SIGXCPU else "error", spent
+        ends = {0: "survived", 1: "killed", 2: "killed", 3: "killed"}
+        return ends.get(os.WEXITSTATUS(status), "error"), spent
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(1, 2)
@@ -99,28 +107,53 @@ def main() -> None:
     parser.add_argument("--part", default="1/1", help="every nth mutant only, as 2/5")
     parser.add_argument("--seconds", type=int, default=24 * 3600, help="stop after these")
     parser.add_argument("--only", default="", help="only mutants with this in their description")
+    parser.add_argument("--write", action="store_true", help="write the counts into the list")
     asked = parser.parse_args()
     os.chdir(ROOT)
     os.environ["THREEDICE_STEPS"] = "3000"
-    part, parts = map(int, asked.part.split("/"))
-    end, failed = time.monotonic() + asked.seconds, 0
+    end = time.monotonic() + asked.seconds
+    found: Counter[Survivor] = Counter()
+    tallies: dict[str, Tally] = {}
     for file in asked.files:
-        path, started = ROOT / "src/threedice" / file, time.monotonic()
-        if outcome(file, ast.parse(path.read_text(encoding="utf-8")), 600) != "survived":
-            sys.exit(f"{file}: its tests do not pass as it is")
-        most = int(2 * (time.monotonic() - started)) + 5
-        counts = dict.fromkeys(("killed", "timeout", "survived", "error", "left"), 0)
-        for i, (tree, change) in enumerate(mutants(path)):
-            if i % parts == part - 1 and asked.only in change:
-                found = outcome(file, tree, most) if time.monotonic() < end else "left"
-                counts[found] += 1
-                if found in ("survived", "timeout", "error"):
-                    print(f"  {found}: {change}", flush=True)  # noqa: T201
-        dead = counts["killed"] + counts["timeout"]
-        tried = sum(counts.values()) - counts["left"]
-        failed += dead * 100 < tried * 95
-        print(f"{file}: {dead} of {tried} killed ({100 * dead / (tried or 1):.1f} %), {counts}")  # noqa: T201
-    sys.exit(failed)
+        tallies[file], left = _try(file, asked, end, found)
+        say(f"{file}: {tallies[file]}" + (f", {left} left" if left else ""))
+    text = LIST.read_text(encoding="utf-8")
+    whole = asked.part == "1/1" and not asked.only and time.monotonic() < end
+    wrong = differences(found, text, asked.files if whole else [])
+    say("\n".join(wrong) or "every survivor is on the list")
+    if asked.write and whole and set(asked.files) == set(FILES):
+        LIST.write_text(with_counts(text, tallies), encoding="utf-8")
+    sys.exit(bool(wrong) or not all(tally.enough for tally in tallies.values()))
+
+
+def _try(
+    file: str, asked: argparse.Namespace, end: float, survivors: Counter[Survivor]
+) -> tuple[Tally, int]:
+    """Try the mutants of a file while there is time; how they fared, and how many are left."""
+    source = (ROOT / "src/threedice" / file).read_text(encoding="utf-8")
+    result, spent = outcome(file, ast.parse(source), 600)
+    if result != "survived":
+        sys.exit(f"{file}: its tests do not pass as it is")
+    (part, parts), most = map(int, asked.part.split("/")), int(2 * spent) + 5
+    killed = tried = left = 0
+    for i, (tree, number, change) in enumerate(mutants(source)):
+        line = source.splitlines()[number - 1].strip()
+        if i % parts != part - 1 or asked.only not in f"{line}: {change}":
+            continue
+        if time.monotonic() > end:
+            left += 1
+            continue
+        result, _ = outcome(file, tree, most)
+        tried, killed = tried + 1, killed + (result in ("killed", "timeout"))
+        if result != "killed":
+            say(f"  {result}: {file}:{number}: {line}: {change}")
+        if result not in ("killed", "timeout"):
+            survivors[Survivor(file, line, change)] += 1
+    return Tally(killed, tried), left
+
+
+def say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

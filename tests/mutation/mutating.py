@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE),
@@ -74,9 +73,9 @@ def _values(node: ast.AST) -> Iterator[ast.AST]:
             yield node.operand
 
 
-def mutants(path: Path) -> Iterator[tuple[ast.Module, str]]:
-    """Yield a file's mutants: the whole tree with one change, and the change in words."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def mutants(source: str) -> Iterator[tuple[ast.Module, int, str]]:
+    """Yield a file's mutants: the whole tree with one change, its line, the change in words."""
+    tree = ast.parse(source)
     for parent, field, i, node in list(places(tree)):
         for other in mutated(node, field):
             line = getattr(node, "lineno", getattr(parent, "lineno", 0))
@@ -84,7 +83,7 @@ def mutants(path: Path) -> Iterator[tuple[ast.Module, str]]:
             was = ast.unparse(whole)
             put(parent, field, i, other)
             now = ast.unparse(whole if whole is parent else other)
-            yield copy.deepcopy(tree), f"{path.name}:{line}: {was}  ->  {now}"
+            yield copy.deepcopy(tree), line, f"{was} -> {now}"
             put(parent, field, i, node)
 
 

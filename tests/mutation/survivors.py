@@ -1,0 +1,70 @@
+"""The list of mutants that no test can kill, each with the reason why it changes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+LIST = Path(__file__).with_name("survivors.md")
+_ENTRY = re.compile(r"^- `(?P<line>[^`]+)`, `(?P<change>[^`]+)`: (?P<reason>.+)$")
+_HEADING = re.compile(r"^## (?P<file>[\w/]+\.py)")
+
+
+class Survivor(NamedTuple):
+    """A mutant by the line it changes, in words, so that it is known again when lines move."""
+
+    file: str
+    line: str
+    change: str
+
+
+class Tally(NamedTuple):
+    """How the mutants of a file fared."""
+
+    killed: int
+    tried: int
+
+    def __str__(self) -> str:
+        percent = 100 * self.killed / (self.tried or 1)
+        return f"{self.killed} of {self.tried} killed ({percent:.1f} %)"
+
+    @property
+    def enough(self) -> bool:
+        """Whether at least 95 % were killed."""
+        return self.killed * 100 >= self.tried * 95
+
+
+def listed(text: str) -> Counter[Survivor]:
+    """Return the survivors for which the list gives a reason, as often as it gives one."""
+    found: Counter[Survivor] = Counter()
+    file = ""
+    for line in text.splitlines():
+        if heading := _HEADING.match(line):
+            file = heading["file"]
+        elif entry := _ENTRY.match(line):
+            found[Survivor(file, entry["line"], entry["change"])] += 1
+    return found
+
+
+def differences(found: Counter[Survivor], text: str, files: list[str]) -> list[str]:
+    """Return the survivors that the list lacks, and those of whole files that it has too many."""
+    explained = listed(text)
+    killed = (each for each in (explained - found).elements() if each.file in files)
+    return [
+        *(f"not on the list: {_words(each)}" for each in (found - explained).elements()),
+        *(f"on the list, but killed: {_words(each)}" for each in killed),
+    ]
+
+
+def _words(survivor: Survivor) -> str:
+    return f"{survivor.file}: `{survivor.line}`, `{survivor.change}`"
+
+
+def with_counts(text: str, tallies: dict[str, Tally]) -> str:
+    """Return the list with new counts in its headings, the reasons as they are."""
+    for file, tally in tallies.items():
+        text = re.sub(rf"(?m)^## {re.escape(file)}.*$", f"## {file}: {tally}", text)
+    total = Tally(*map(sum, zip(*tallies.values(), strict=True)))
+    return re.sub(r"(?m)^All files: .*$", f"All files: {total}.", text)
