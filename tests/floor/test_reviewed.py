@@ -14,7 +14,14 @@ from tests.floor.test_books import ROUND, keep
 from tests.floor.test_dealer import begun, is_open
 from tests.floor.test_suspension import Failing
 from threedice.cage.commands import Deposit, OpenAccount, Withdraw
-from threedice.errors import InvalidInput, KeyReused, Refusal, StoreFailed, Tampered
+from threedice.errors import (
+    InvalidInput,
+    InvariantBroken,
+    KeyReused,
+    Refusal,
+    StoreFailed,
+    Tampered,
+)
 from threedice.floor import Floor
 from threedice.floor.auditing import audit
 from threedice.floor.commands import EstablishTable, ResolveInterruption
@@ -300,6 +307,25 @@ async def test_a_start_that_fails_leaves_nothing_running(tmp_path: Path) -> None
         with pytest.raises(Tampered):
             async with house:
                 house.notary.make(1)
+
+
+async def test_a_table_whose_past_was_changed_stands_still_and_the_others_play(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path}/house.sqlite"
+    async with House(url) as house:
+        for table in ("1", "2"):
+            await People(house.floor, table).open()
+    store = SqliteStore(tmp_path / "house.sqlite")
+    store._change(lambda run: run("UPDATE entries SET at = 1 WHERE stream = 'table/1'", ()))
+    store._change(lambda run: run("DELETE FROM snapshots", ()))
+    store.close()
+
+    async with House(url) as house:
+        assert list(house.damaged) == ["table/1"]
+        await People(house.floor, "2").play("open betting")
+        with pytest.raises(InvariantBroken):
+            await People(house.floor, "1").play("open betting")
 
 
 @pytest.mark.parametrize("known", [[9, 9, 9, 9], [6, 6, 6]])

@@ -12,7 +12,7 @@ import secrets
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
-from threedice.errors import ThreediceError
+from threedice.errors import InvariantBroken, Tampered, ThreediceError
 from threedice.floor.bookkeeping import project
 from threedice.floor.collecting import collecting_seldom
 from threedice.floor.dealer import Clock, Dealer, SystemClock
@@ -61,6 +61,7 @@ class House:
         self._given = store
         self._first = False
         self.trouble = ""
+        self.damaged: dict[str, str] = {}
         self.dealers: dict[str, Dealer] = {}
         self.interrupted: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -105,8 +106,12 @@ class House:
         self._first = store.first()
         await self._come_back()
         for stream in await asyncio.to_thread(store.streams):
-            await self._see_to(stream)
-            self._changed.add(stream)
+            try:
+                await self._see_to(stream)
+            except (Tampered, InvariantBroken) as damage:
+                self.damaged[stream] = str(damage)  # this one stands still, the others play
+            else:
+                self._changed.add(stream)
         self._news.set()
         self._tasks.append(asyncio.create_task(self._keep_books()))
 

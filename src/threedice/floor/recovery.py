@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from threedice.errors import InvariantBroken, Tampered
 from threedice.floor.commands import InterruptTable
 from threedice.floor.folds import table_stream
 
@@ -21,7 +22,10 @@ async def interrupt_tables(floor: Floor) -> list[str]:
     """Mark every table of people's that was in the middle of a round; return which."""
     interrupted = []
     for table in await tables_of(floor):
-        tended = await floor.tended(table)
+        try:
+            tended = await floor.tended(table)
+        except (Tampered, InvariantBroken):
+            continue  # it cannot be played at all; whoever starts it is told
         unfinished = tended.table.round is not None and not tended.interrupted
         if unfinished and tended.dealt_by_house is None:
             (running,) = await floor.streams.ready([table_stream(table)])
