@@ -2,8 +2,8 @@
 
 Run it with `python benchmarks/log.py`. 256 callers bet at once through `floor.handle`; the
 reference is one thread that commits the very same rows (entries, answers, heads, with their
-indexes) in batches of the same size with the bare driver, by whichever of its ways is quickest.
-Ratios of one run count, not the times.
+indexes) to a database with the same past, in batches of the same size, with the bare driver. The
+two take turns, slice by slice; ratios of one run count, not the times.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import multiprocessing
 import sqlite3
 import sys
 import tempfile
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, contextmanager
 from pathlib import Path
+from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
+import uvloop
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
 
@@ -26,23 +29,24 @@ from tests.log.postgres_server import running
 
 from threedice import load
 from threedice.floor import Floor
-from threedice.floor.collecting import collecting_seldom
 from threedice.floor.commands import EstablishTable
+from threedice.floor.interpreter import set_for_service
 from threedice.log.opening import open_store
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
 from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from threedice.floor.commands import AnyFloorCommand
-    from threedice.log.entry import Entry
+    from threedice.log.entry import Entry, Head
     from threedice.log.store import Store
 
 GAME = "sg-rws-tai-sai-v6/a"
 CALLERS = 256
-BETS = 40_000
+BETS = 10_240
+SLICES = 9
 DEALER = Actor(id="dealer", role="dealer")
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 
@@ -92,29 +96,58 @@ async def bet(floor: Floor, tables: int, bets: int, name: str) -> tuple[float, l
     return perf_counter() - started, latencies
 
 
-async def measured(
-    store: Store, tables: int, bets: int = BETS
-) -> tuple[float, float, float, list[Entry]]:
-    """Return bets a second, the 99th percentile, the mean batch, and what was written."""
+class Slice(NamedTuple):
+    """Some bets and what the bare driver made of the same rows right after."""
+
+    rate: float
+    raw: float
+    p99: float
+    batch: float
+
+
+async def measured(store: Store, tables: int, raw: Raw) -> list[Slice]:
+    """Return slice after slice: a machine's own ups and downs then meet both alike."""
+    slices = []
     async with Floor(store) as floor:
-        await set_up(floor, tables)
-        heads = store.heads()
-        before = floor.streams.writer.counts()
-        seconds, latencies = await bet(floor, tables, bets, "b")
-        after = floor.streams.writer.counts()
-    batch = (after.accepted - before.accepted) / (after.batches - before.batches)
-    written = [
-        entry for stream, head in heads.items() for entry in store.scan(stream, head.version)
+        counts = floor.streams.writer.counts
+        await bet(floor, tables, CALLERS * tables, "warm")
+        raw(_since(store, {}), 1000)
+        for number in range(SLICES):
+            heads, before = store.heads(), counts()
+            seconds, latencies = await bet(floor, tables, BETS, f"b{number}")
+            after = counts()
+            batch = (after.accepted - before.accepted) / (after.batches - before.batches)
+            latencies.sort()
+            slices.append(
+                Slice(
+                    len(latencies) / seconds,
+                    raw(_since(store, heads), max(round(batch), 1)),
+                    latencies[len(latencies) * 99 // 100],
+                    batch,
+                )
+            )
+    return slices
+
+
+def _since(store: Store, heads: Mapping[str, Head]) -> list[Entry]:
+    return [
+        entry
+        for stream in store.streams()
+        for entry in store.scan(stream, heads[stream].version if heads else 0)
     ]
-    latencies.sort()
-    return len(latencies) / seconds, latencies[len(latencies) * 99 // 100], batch, written
 
 
 # --- the reference ------------------------------------------------------------------------------
 
+Raw = Callable[["Sequence[Entry]", int], float]
+"""Writes entries in batches of a size with a bare driver; returns how many a second."""
+
 ENTRIES = "INSERT INTO entries (stream, version, at, kind, schema, data, cause, hash) VALUES "
 ANSWERS = "INSERT INTO answers (account, key, command_hash, spans) VALUES "
-HEADS = "UPDATE streams SET version = {0}, hash = {0} WHERE stream = {0}"
+HEADS = (
+    "INSERT INTO streams (version, hash, stream) VALUES ({0}, {0}, {0}) ON CONFLICT (stream)"
+    " DO UPDATE SET version = excluded.version, hash = excluded.hash"
+)
 
 
 def batches(
@@ -129,7 +162,7 @@ def batches(
         answers = [
             (
                 f"p{i % CALLERS}",
-                f"raw {start + i}",
+                e.hash.hex()[:12],
                 e.hash,
                 b'[["%b",%d,%d]]' % (e.stream.encode(), e.version, e.version),
             )
@@ -139,57 +172,43 @@ def batches(
         yield rows, answers, list(heads.values())
 
 
-def raw_sqlite(path: Path, entries: Sequence[Entry], size: int) -> float:
-    """Write entries with the bare driver; return how many a second."""
+@contextmanager
+def raw_sqlite(path: Path) -> Iterator[Raw]:
+    """Give the standard driver on a database of its own."""
     open_store(f"sqlite:///{path}").close()
     places = "(" + ", ".join("?" * 8) + ")"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = FULL")
-        _seed(
-            lambda stream: connection.execute(
-                "INSERT INTO streams VALUES (?, 0, ?)", (stream, bytes(32))
-            ),
-            entries,
-        )
-        started = perf_counter()
-        for rows, answers, heads in batches(entries, size):
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(ENTRIES + places, rows)
-            connection.executemany(ANSWERS + "(?, ?, ?, ?)", answers)
-            connection.executemany(HEADS.format("?"), heads)
-            connection.execute("COMMIT")
-        return len(entries) / (perf_counter() - started)
 
-
-def raw_postgres(url: str, entries: Sequence[Entry], size: int) -> float:
-    """Write entries with the bare driver, by the quicker of two ways; return how many a second."""
-    open_store(url).close()
-    best = 0.0
-    with psycopg.connect(url) as connection:
-        connection.execute("SET synchronous_commit = on")
-        _seed(
-            lambda stream: connection.execute(
-                "INSERT INTO streams VALUES (%s, 0, %s)", (stream, bytes(32))
-            ),
-            entries,
-        )
-        connection.commit()
-        for write in (_many, _unnested):
-            connection.execute("TRUNCATE entries, answers")
-            connection.commit()
+        def write(entries: Sequence[Entry], size: int) -> float:
             started = perf_counter()
             for rows, answers, heads in batches(entries, size):
-                write(connection, rows, answers)
+                connection.execute("BEGIN IMMEDIATE")
+                connection.executemany(ENTRIES + places, rows)
+                connection.executemany(ANSWERS + "(?, ?, ?, ?)", answers)
+                connection.executemany(HEADS.format("?"), heads)
+                connection.execute("COMMIT")
+            return len(entries) / (perf_counter() - started)
+
+        yield write
+
+
+@contextmanager
+def raw_postgres(url: str) -> Iterator[Raw]:
+    """Give psycopg on a database of its own; rows go as arrays, the quickest of its ways."""
+    open_store(url).close()
+    with psycopg.connect(url) as connection:
+        connection.execute("SET synchronous_commit = on")
+
+        def write(entries: Sequence[Entry], size: int) -> float:
+            started = perf_counter()
+            for rows, answers, heads in batches(entries, size):
+                _unnested(connection, rows, answers)
                 connection.cursor().executemany(HEADS.format("%s"), heads)
                 connection.commit()
-            best = max(best, len(entries) / (perf_counter() - started))
-    return best
+            return len(entries) / (perf_counter() - started)
 
-
-def _many(connection: Any, rows: list[Any], answers: list[Any]) -> None:
-    cursor = connection.cursor()
-    cursor.executemany(ENTRIES + "(%s, %s, %s, %s, %s, %s, %s, %s)", rows)
-    cursor.executemany(ANSWERS + "(%s, %s, %s, %s)", answers)
+        yield write
 
 
 def _unnested(connection: Any, rows: list[Any], answers: list[Any]) -> None:
@@ -216,11 +235,6 @@ def _unnested(connection: Any, rows: list[Any], answers: list[Any]) -> None:
     )
 
 
-def _seed(make: Callable[[str], object], entries: Sequence[Entry]) -> None:
-    for stream in dict.fromkeys(entry.stream for entry in entries):
-        make(stream)
-
-
 # --- several servers ----------------------------------------------------------------------------
 
 
@@ -239,8 +253,8 @@ def serve(url: str, tables: int, bets: int, name: str, ready: Any, go: Any, told
         finally:
             store.close()
 
-    with collecting_seldom():
-        asyncio.run(run())
+    with set_for_service():
+        uvloop.run(run())
 
 
 def two_servers(url: str, tables: int, bets: int) -> float:
@@ -251,7 +265,7 @@ def two_servers(url: str, tables: int, bets: int) -> float:
         async with Floor(store) as floor:
             await set_up(floor, tables)
 
-    asyncio.run(prepare())
+    uvloop.run(prepare())
     store.close()
     context = multiprocessing.get_context("spawn")
     ready, go, told = context.Semaphore(0), context.Event(), context.Queue()
@@ -272,30 +286,43 @@ def two_servers(url: str, tables: int, bets: int) -> float:
     return done / seconds
 
 
-COLUMNS = "{:<10} {:>6} {:>8} {:>7} {:>6} {:>8} {:>6}"
+COLUMNS = "{:<10} {:>6} {:>8} {:>7} {:>6} {:>8} {:>6} {:>12}"
 
 
 def main() -> None:
     """Print a table of what was measured."""
-    print(COLUMNS.format("store", "tables", "bets/s", "p99 ms", "batch", "raw/s", "ratio"))
+    print(
+        COLUMNS.format("store", "tables", "bets/s", "p99 ms", "batch", "raw/s", "ratio", "from, to")
+    )
     with tempfile.TemporaryDirectory() as folder, running() as server:
-        kinds = [(kind, tables) for kind in ("sqlite", "postgres") for tables in (1, 100)]
-        for number, (kind, tables) in enumerate(kinds):
-            path = Path(folder) / f"{number}.sqlite"
-            url = f"sqlite:///{path}" if kind == "sqlite" else server.fresh()
-            # as a house in service does
-            with closing(open_store(url, serving=True)) as store, collecting_seldom():
-                rate, p99, batch, written = asyncio.run(measured(store, tables))
-            size = max(round(batch), 1)
-            if kind == "sqlite":
-                raw = raw_sqlite(Path(folder) / f"raw-{number}.sqlite", written, size)
-            else:
-                raw = raw_postgres(server.fresh(), written, size)
-            figures = (f"{rate:.0f}", f"{p99 * 1000:.1f}", f"{batch:.0f}", f"{raw:.0f}")
-            print(COLUMNS.format(kind, tables, *figures, f"{rate / raw:.2f}"))
+        for number, tables in enumerate((1, 100)):
+            file = Path(folder) / f"{number}.sqlite"
+            with raw_sqlite(file.with_suffix(".raw")) as raw:
+                show("sqlite", tables, f"sqlite:///{file}", raw)
+        for tables in (1, 100):
+            with raw_postgres(server.fresh()) as raw:
+                show("postgres", tables, server.fresh(), raw)
         for tables, bets in ((1, 2_560), (100, 20_480)):
             together = two_servers(server.fresh(), tables, bets)
             print(f"postgres, two servers, {tables} tables: {together:.0f} bets/s together")
+
+
+def show(kind: str, tables: int, url: str, raw: Raw) -> None:
+    """Measure one store and print its line: medians, and the least and greatest ratio."""
+
+    async def run(store: Store) -> list[Slice]:
+        async with Floor(store) as floor:
+            await set_up(floor, tables)
+        return await measured(store, tables, raw)
+
+    # as a house in service does
+    with closing(open_store(url, serving=True)) as store, set_for_service():
+        slices = uvloop.run(run(store))
+    rate, bare, p99, batch = (median(each) for each in zip(*slices, strict=True))
+    ratios = sorted(each.rate / each.raw for each in slices)
+    figures = (f"{rate:.0f}", f"{p99 * 1000:.1f}", f"{batch:.0f}", f"{bare:.0f}")
+    spread = f"{ratios[0]:.2f}, {ratios[-1]:.2f}"
+    print(COLUMNS.format(kind, tables, *figures, f"{median(ratios):.2f}", spread))
 
 
 if __name__ == "__main__":

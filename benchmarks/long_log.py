@@ -23,7 +23,6 @@ from threedice.floor.auditing import audit
 from threedice.floor.bookkeeping import project
 from threedice.floor.encoding import encode
 from threedice.floor.games import Games
-from threedice.floor.running import kept
 from threedice.floor.running import load as load_stream
 from threedice.log.checkpoints import Notary
 from threedice.log.entry import EMPTY, cause_of, extend
@@ -106,7 +105,7 @@ def main() -> None:
         with closing(SqliteStore(Path(folder) / "house.sqlite")) as store:
             started = perf_counter()
             write(store, entries - 4_000)
-            store.save_snapshot(kept(load_stream(store, STREAM)))
+            store.save_snapshot(load_stream(store, STREAM).kept())
             size = (Path(folder) / "house.sqlite").stat().st_size / 1e6
             seconds = perf_counter() - started
             print(f"{entries - 4_000} entries written in {seconds:.1f} s, {size:.0f} MB")

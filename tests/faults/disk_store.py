@@ -41,6 +41,9 @@ class Connection:
     def execute(self, sql: str, params: Sequence[Any] = (), /) -> Iterable[tuple[Any, ...]]:
         return self._connection.execute(sql, params)
 
+    def executemany(self, sql: str, rows: Sequence[tuple[Any, ...]], /) -> None:
+        self._connection.executemany(sql, rows)
+
     def close(self) -> None:
         with suppress(apsw.Error):
             self._connection.close()

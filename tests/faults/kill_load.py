@@ -17,7 +17,6 @@ from threedice.cases.script import Scene
 from threedice.errors import Refusal, StoreAway
 from threedice.floor.bookkeeping import project
 from threedice.floor.folds import cage_stream, table_stream
-from threedice.floor.running import kept
 from threedice.table import commands as asked
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ class Load:
     async def _close_books(self) -> None:
         store, names = self.floor.store, [table_stream(TABLE), *map(cage_stream, CUSTOMERS[:2])]
         for running in await self.floor.streams.ready(names):
-            snapshot = kept(running)
+            snapshot = running.kept()
             await asyncio.to_thread(store.save_snapshot, snapshot)
             await asyncio.to_thread(project, store, running.name, self.floor.streams.games.pinned)
         await asyncio.to_thread(self._notary.make, self.floor.streams.now())

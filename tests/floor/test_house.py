@@ -11,10 +11,10 @@ import pytest
 from tests.floor.setting import QUICK, HandClock, People, Watch
 from threedice.errors import Refusal, StoreUnfit
 from threedice.floor import Floor
-from threedice.floor import streams as streams_module
+from threedice.floor import running as running_module
 from threedice.floor.auditing import audit
-from threedice.floor.collecting import SELDOM
 from threedice.floor.house import House
+from threedice.floor.interpreter import COLLECT_AFTER
 from threedice.floor.reports import results
 from threedice.floor.running import load
 from threedice.log.keys import public_keys
@@ -146,14 +146,14 @@ async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
 async def test_a_house_in_service_collects_garbage_seldom_and_tidies_up(tmp_path: Path) -> None:
     before = gc.get_threshold()
     async with House("memory:", store=MemoryStore(), state=tmp_path):
-        assert gc.get_threshold() == SELDOM
+        assert gc.get_threshold() == COLLECT_AFTER
     assert gc.get_threshold() == before
 
 
 async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streams_module, "KEEP_EVERY", 20)
+    monkeypatch.setattr(running_module, "KEEP_EVERY", 20)
     store = MemoryStore()
     async with Floor(store) as floor:
         people = People(floor)

@@ -143,6 +143,7 @@ async def test_whoever_follows_a_table_hears_of_a_bet_without_a_poll(tmp_path: P
         await people.open()
         heard = Event()
         publish = house.floor.streams.publish
+        assert publish is not None
 
         def listen(fresh: dict[str, list[Entry]]) -> None:
             publish(fresh)

@@ -38,6 +38,10 @@ class Meddled:
             return told
         return self.inner.execute(told or sql, params)
 
+    def executemany(self, sql: str, rows: Sequence[tuple[Any, ...]], /) -> None:
+        for row in rows:
+            self.execute(sql, row)
+
     def close(self) -> None:
         self.inner.close()
 
@@ -106,7 +110,7 @@ def test_commits_of_the_log_wait_for_the_disk(path: Path) -> None:
 def test_a_failure_at_any_statement_of_a_write_leaves_nothing_and_ends_writing(
     path: Path,
 ) -> None:
-    statements = ("BEGIN", "\nSELECT", "INSERT INTO entries", "INSERT INTO streams")
+    statements = ("BEGIN", "SELECT stream", "INSERT INTO entries", "INSERT INTO streams")
     for at, start in enumerate((*statements, "INSERT INTO answers", "COMMIT")):
         armed = Event()
 

@@ -77,8 +77,8 @@ class Callers:
     def __init__(self) -> None:
         self.batches = SimpleQueue[list[tuple[int, "Result"]]]()
 
-    def deliver(self, batch: list[tuple[int, Result]]) -> None:
-        self.batches.put(batch)
+    def deliver(self, tokens: Sequence[int], results: Sequence[Result]) -> None:
+        self.batches.put(list(zip(tokens, results, strict=True)))
 
     def next_batch(self) -> list[tuple[int, Result]]:
         return self.batches.get(timeout=PATIENCE)
@@ -122,7 +122,7 @@ def test_nothing_is_acknowledged_before_it_is_written_or_published_before_acknow
             said.append("written")
             return outcomes
 
-    def deliver(_: list[tuple[int, Result]]) -> None:
+    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
         said.append("acknowledged")
 
     def publish(_: dict[str, list[Entry]]) -> None:
@@ -242,7 +242,7 @@ def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written()
 def test_a_halt_is_noted_before_anybody_hears_of_it(tmp_path: Path) -> None:
     store, noted = FailingStore(StoreFailed("EIO")), SimpleQueue[tuple[bool, str]]()
 
-    def deliver(_: list[tuple[int, Result]]) -> None:
+    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
         noted.put(((tmp_path / "healthy").exists(), store.suspended()))
 
     with Writer(store, deliver=deliver, state=tmp_path) as writer:
@@ -407,7 +407,7 @@ def test_a_store_that_loses_an_outcome_halts_the_writer() -> None:
 def test_a_delivery_that_fails_stops_this_process_but_not_the_next(tmp_path: Path) -> None:
     store, failed = GatedStore(), Event()
 
-    def deliver(_: list[tuple[int, Result]]) -> None:
+    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
         failed.set()
         raise RuntimeError("the event loop is closed")
 
@@ -444,8 +444,8 @@ def test_closing_writes_what_is_waiting_and_takes_nothing_more() -> None:
 def test_everybody_who_submits_is_answered_once_and_truly() -> None:
     store, answers = MemoryStore(), SimpleQueue[tuple[tuple[int, int], "Result"]]()
 
-    def deliver(batch: list[tuple[tuple[int, int], Result]]) -> None:
-        for each in batch:
+    def deliver(tokens: Sequence[tuple[int, int]], results: Sequence[Result]) -> None:
+        for each in zip(tokens, results, strict=True):
             answers.put(each)
 
     with Writer(store, deliver=deliver, largest_batch=7) as writer:

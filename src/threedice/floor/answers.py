@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from threedice.errors import KeyReused
 
 if TYPE_CHECKING:
+    import asyncio
+
     from threedice.floor.events import AnyStreamEvent
     from threedice.floor.streams import Asked
     from threedice.log.entry import Entry
@@ -35,15 +36,15 @@ def answer_of(asked: Asked) -> Answer:
 class Waiting:
     """Those who wait for one command; each may go away without taking the answer along."""
 
-    __slots__ = ("_futures", "command_hash")
+    __slots__ = ("_futures", "_loop", "command_hash")
 
-    def __init__(self, command_hash: bytes) -> None:
-        self.command_hash = command_hash
+    def __init__(self, command_hash: bytes, loop: asyncio.AbstractEventLoop) -> None:
+        self.command_hash, self._loop = command_hash, loop
         self._futures: list[asyncio.Future[Answer]] = []
 
     def join(self) -> asyncio.Future[Answer]:
         """Return the answer to come, for one who waits."""
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Answer] = self._loop.create_future()
         self._futures.append(future)
         return future
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from threedice.floor.encoding import decode
 from threedice.floor.games import Games
 from threedice.floor.projections import VIEW, Projector
-from threedice.floor.running import kept, load
+from threedice.floor.running import load
 from threedice.log.store import Line
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def rebuild(store: Store, progress: Callable[[int, int], None] | None = None) ->
     store.forget_folds()
     for done, stream in enumerate(streams, 1):
         project(store, stream, games.pinned)
-        store.save_snapshot(kept(load(store, stream)))
+        store.save_snapshot(load(store, stream).kept())
         if progress:
             progress(done, len(streams))
     return len(streams)

@@ -64,8 +64,8 @@ DEALT: Final = (
 _OF_DICE: Final = ("void-round", "continue-if-conclusive", "throw-again")
 """What follows from irregularities of dice that lie on a table; those of the house do not."""
 
-Decided = dict[str, tuple["AnyStreamEvent", ...]]
-"""Events by stream."""
+Decided = list[tuple["AnyStreamEvent", ...]]
+"""The events of each stream, in the order of `streams_of`."""
 
 
 def streams_of(table: str, command: AnyFloorCommand) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def decide_for_account(account: Account, command: AnyAccountCommand) -> Decided:
     """Return what a command makes happen to an account."""
     if command.player == HOUSE:
         raise InvalidInput("the house has no account with itself")
-    return {cage_stream(command.player): decide_account(account, command)}
+    return [decide_account(account, command)]
 
 
 def decide_at_table(
@@ -95,13 +95,12 @@ def decide_at_table(
 
     `who` is the account that asks: the house deals at automatic tables, and people at others.
     """
-    stream = table_stream(table)
     if game is None:
         raise _refuse("floor/no-table", table=table)
     if isinstance(command, asked.PlaceBet) and not tended.interrupted:  # by far the commonest
-        return {stream: decide_table(game, tended.table, command)}
+        return [decide_table(game, tended.table, command)]
     if isinstance(command, _OF_THE_FLOOR):
-        return {stream: _on_the_floor(game, tended, command, who)}
+        return [_on_the_floor(game, tended, command, who)]
     if tended.interrupted:
         clause = _clause(game)
         raise _refuse("floor/interrupted", *clause, round=tended.interrupted)
@@ -109,9 +108,9 @@ def decide_at_table(
         _need_left_to_people(game, tended, command)
     if isinstance(command, asked.OpenTable) and command.table != table:
         raise _refuse("floor/other-table", table=table, other=command.table)
-    decided: Decided = {stream: decide_table(game, tended.table, command)}
+    decided: Decided = [decide_table(game, tended.table, command)]
     if account is not None:
-        decided[cage_stream(command.player)] = _transferred(table, tended, command, account, who)
+        decided.append(_transferred(table, tended, command, account, who))
     return decided
 
 
@@ -177,7 +176,7 @@ def establish(table: str, game: Game, tended: Tended, command: EstablishTable) -
         dealt_by_house=command.dealt_by_house,
         by=command.by.id,
     )
-    return {table_stream(table): (event,)}
+    return [(event,)]
 
 
 def unknown_game(error: UnknownName | InvalidInput | RulebookError) -> Refusal:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
 
 from threedice.cage.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import (
@@ -27,22 +30,20 @@ from threedice.errors import (
 )
 from threedice.floor import deciding
 from threedice.floor.answers import Answer, Remembered, Waiting, answer_of, need_same
-from threedice.floor.commands import EstablishTable
+from threedice.floor.commands import AnyFloorCommand, EstablishTable
 from threedice.floor.encoding import decode, read_command
-from threedice.floor.events import WritingReleased
+from threedice.floor.events import AnyStreamEvent, WritingReleased
 from threedice.floor.folds import HOUSE_STREAM, cage_stream, table_stream
 from threedice.floor.streams import Streams
 from threedice.log.store import Accepted, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
     from threedice.cage import Account
-    from threedice.floor.commands import AnyFloorCommand
     from threedice.floor.deciding import Decided
-    from threedice.floor.events import AnyStreamEvent
     from threedice.floor.folds import Tended
     from threedice.floor.running import Running
     from threedice.floor.streams import Asked
@@ -55,11 +56,11 @@ if TYPE_CHECKING:
 TRIES = 200
 """How often a command is decided again because others were quicker."""
 
-REMEMBERED = 20_000
+REMEMBERED = 2_000
 """How many of the last commands are answered again without asking the store."""
 
 
-class Order(NamedTuple):
+class Order(msgspec.Struct, frozen=True, gc=False):
     """A command as it is asked: of which table, in whose name, under which key.
 
     `before` is what the house itself has to say at the table in the same append, such as the seed
@@ -169,9 +170,8 @@ class Floor:
         key = f"release {running.head.version}"
         command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
         written: asyncio.Future[Result] = self._loop.create_future()
-        decided: Decided = {HOUSE_STREAM: (event,)}
         then = partial(_resolve, written)
-        self.streams.propose(decided, streams, by, key, command_hash, then=then)
+        self.streams.propose([(event,)], streams, by, key, command_hash, then=then)
         result = await written
         if isinstance(result, ThreediceError):
             raise result
@@ -195,7 +195,7 @@ class Floor:
 
     # --- deciding -------------------------------------------------------------------------------
 
-    async def _ask(
+    def _ask(
         self,
         command: AnyFloorCommand,
         table: str,
@@ -203,21 +203,24 @@ class Floor:
         key: str,
         before: Sequence[AnyStreamEvent] = (),
         at: int | None = None,
-    ) -> Answer:
+    ) -> asyncio.Future[Answer]:
+        """Have a command decided, unless it is already; returns the answer to come."""
         if not account or not key:
             raise InvalidInput("a command needs the account that asks and a key of its own")
         command, command_hash = read_command(table, command)
         whose = (account, key)
         if waiting := self._asked.get(whose):
             need_same(waiting.command_hash, command_hash, key)
-            return await waiting.join()
+            return waiting.join()
         if known := self._answered.get(whose):
             need_same(known[0], command_hash, key)
-            return known[1]
-        self._asked[whose] = waiting = Waiting(command_hash)
+            answered = self._loop.create_future()
+            answered.set_result(known[1])
+            return answered
+        self._asked[whose] = waiting = Waiting(command_hash, self._loop)
         mine = waiting.join()
         self._start(Order(command, table, account, key, command_hash, before, at), waiting)
-        return await mine
+        return mine
 
     def _start(self, order: Order, waiting: Waiting) -> None:
         """Decide a command at once if that can be; what cannot goes the longer way."""
@@ -323,8 +326,7 @@ class Floor:
             order.table, pinned, state, command, account, order.account
         )
         if order.before:
-            name = streams[0].name
-            decided[name] = (*order.before, *decided[name])
+            decided[0] = (*order.before, *decided[0])
         return decided, {}
 
     async def _reconsidered(self, order: Order, streams: list[Running[Any]]) -> Answer | None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Self
 
 from threedice.errors import InvariantBroken, Tampered, ThreediceError
 from threedice.floor.bookkeeping import project
-from threedice.floor.collecting import collecting_seldom
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
 from threedice.floor.floor import Floor
+from threedice.floor.interpreter import set_for_service
 from threedice.floor.recovery import interrupt_tables
 from threedice.log.checkpoints import Notary
 from threedice.log.feed import Feed
@@ -85,7 +85,7 @@ class House:
 
     async def _open(self, exits: AsyncExitStack) -> None:
         """Start everything; what was started is stopped again in the opposite order."""
-        exits.enter_context(collecting_seldom())
+        exits.enter_context(set_for_service())
         store = self._given
         if store is None:
             store = await asyncio.to_thread(open_store, self.url, serving=True)

@@ -22,28 +22,60 @@ if TYPE_CHECKING:
     from threedice.log.store import Store
 
 
+SNAPSHOT: Final = "state"
+"""The name under which the state of a stream is kept in the store."""
+
+KEEP_EVERY: Final = 5_000
+BYTES_AN_ENTRY: Final = 200
+"""After how many entries the state of a stream is kept anew, or one for so many bytes of it."""
+
+
 class Running(Generic[State]):
-    """One stream that commands are decided on."""
+    """One stream that commands are decided on.
+
+    What is durable is folded only when somebody asks for it: until then it is what was frozen last,
+    and the events since.
+    """
 
     __slots__ = (
-        "at", "behind", "broken", "durable", "durable_head", "fold", "generation", "head",
-        "kept_version", "mending", "name", "state",
+        "_durable", "_frozen", "_keep_at", "_mark", "_since", "at", "behind", "broken",
+        "durable_head", "fold", "generation", "head", "kept_version", "mending", "name", "state",
     )  # fmt: skip
 
-    def __init__(self, name: str, fold: Fold[State], durable: State, head: Head, at: int) -> None:
+    def __init__(
+        self, name: str, fold: Fold[State], durable: State, head: Head, at: int, kept_version: int
+    ) -> None:
         self.name, self.fold = name, fold
-        self.durable, self.durable_head = durable, head
+        self.durable_head = head
+        self._durable: State | None = durable
+        self._frozen = b""
+        self._since: list[tuple[Sequence[AnyStreamEvent], int, int]] = []
+        self._mark: tuple[Head, bytes] | None = None
         self.at = at
         self.generation = 0
-        self.kept_version = head.version
+        self.kept_version = kept_version
+        self._keep_at = kept_version + KEEP_EVERY
         self.broken = self.behind = False
         self.mending: Any = None
         self.start_over()
+
+    @property
+    def durable(self) -> State:
+        """The state as far as it is durable."""
+        if self._durable is None:
+            self._durable = self.fold.thaw(self._frozen)
+        evolve, state = self.fold.evolve, self._durable
+        for events, at, version in self._since:
+            for place, event in enumerate(events, version - len(events) + 1):
+                evolve(state, event, at, place)
+        self._since.clear()
+        return state
 
     def start_over(self) -> None:
         """Decide from what is durable again."""
         self.state = self.fold.thaw(self.fold.freeze(self.durable))
         self.head = self.durable_head
+        self._mark = None
         self.generation += 1
         self.broken = False
 
@@ -56,32 +88,51 @@ class Running(Generic[State]):
         for event in events:
             version += 1
             evolve(state, event, at, version)
+        if version >= self._keep_at and self._mark is None:
+            self._mark = (self.head, self.fold.freeze(state))
         return Append(self.name, expected, entries)
 
-    def written(self, append: Append, events: Sequence[AnyStreamEvent]) -> None:
+    def written(self, append: Append, events: Sequence[AnyStreamEvent]) -> Snapshot | None:
         """Take what was decided as durable, unless it has been read from the store meanwhile.
 
         Where it follows upon something that was written and nobody heard of (the database was away
-        when it should have answered), all of it has to be read.
+        when it should have answered), all of it has to be read. Returns the state to be kept, when
+        it is time for it.
         """
         last = append.entries[-1]
         if last.version <= self.durable_head.version:
-            return
+            return None
         if append.expected != self.durable_head:
             self.broken = self.behind = True
-            return
-        for entry, event in zip(append.entries, events, strict=True):
-            self.fold.evolve(self.durable, event, entry.at, entry.version)
+            return None
+        self._since.append((events, last.at, last.version))
         self.durable_head = Head(last.version, last.hash)
+        if self._mark is None or self._mark[0] != self.durable_head:
+            return None
+        _, self._frozen = self._mark
+        self._mark, self._durable = None, None
+        self._since.clear()
+        return self._kept(self._frozen)
 
     def catch_up(self, entries: Iterable[Entry]) -> None:
         """Take entries that others have written as durable; each must follow upon our head."""
+        durable = self.durable
         for entry in entries:
             if entry.version > self.durable_head.version:
                 follow(self.durable_head, entry)
-                self.fold.evolve(self.durable, decode(entry), entry.at, entry.version)
+                self.fold.evolve(durable, decode(entry), entry.at, entry.version)
                 self.durable_head = Head(entry.version, entry.hash)
                 self.at = max(self.at, entry.at)
+
+    def kept(self) -> Snapshot:
+        """Return what is durable as a snapshot."""
+        return self._kept(self.fold.freeze(self.durable))
+
+    def _kept(self, data: bytes) -> Snapshot:
+        self.kept_version = version = self.durable_head.version
+        # the larger a state, the more entries pass before all of it is kept again
+        self._keep_at = version + max(KEEP_EVERY, len(data) // BYTES_AN_ENTRY)
+        return Snapshot(self.name, SNAPSHOT, self.fold.form, self.durable_head, data)
 
 
 def follow(head: Head, entry: Entry) -> None:
@@ -94,10 +145,6 @@ def follow(head: Head, entry: Entry) -> None:
         raise InvariantBroken(f"{entry.stream}: version {entry.version} breaks the chain")
 
 
-SNAPSHOT: Final = "state"
-"""The name under which the state of a stream is kept in the store."""
-
-
 def load(store: Store, name: str) -> Running[Any]:
     """Return a stream as the store has it: from its snapshot on, where there is a good one."""
     fold = fold_of(name)
@@ -107,9 +154,7 @@ def load(store: Store, name: str) -> Running[Any]:
         follow(head, entry)
         fold.evolve(state, decode(entry), entry.at, entry.version)
         head, at = Head(entry.version, entry.hash), entry.at
-    running = Running(name, fold, state, head, at)
-    running.kept_version = kept_version
-    return running
+    return Running(name, fold, state, head, at, kept_version)
 
 
 def _kept(store: Store, name: str, fold: Fold[State]) -> tuple[State, Head, int] | None:
@@ -121,11 +166,3 @@ def _kept(store: Store, name: str, fold: Fold[State]) -> tuple[State, Head, int]
     if not last or last[0].hash != snapshot.head.hash:
         return None
     return fold.thaw(snapshot.data), snapshot.head, last[0].at
-
-
-def kept(running: Running[Any]) -> Snapshot:
-    """Return what is durable of a stream as a snapshot."""
-    fold = running.fold
-    running.kept_version = running.durable_head.version
-    data = fold.freeze(running.durable)
-    return Snapshot(running.name, SNAPSHOT, fold.form, running.durable_head, data)

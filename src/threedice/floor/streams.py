@@ -7,42 +7,38 @@ by other threads, writing it by the writer's.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from threedice.floor.encoding import decode
-from threedice.floor.events import TableEstablished
+from threedice.floor.events import AnyStreamEvent, TableEstablished
 from threedice.floor.folds import Tended
 from threedice.floor.games import Games
-from threedice.floor.running import Running, kept, load
+from threedice.floor.running import Running, load
 from threedice.log.entry import cause_of
-from threedice.log.store import Accepted, Proposal
-from threedice.log.writer import Writer
+from threedice.log.store import Accepted, Append, Proposal
+from threedice.log.writer import Result, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from threedice.floor.deciding import Decided
-    from threedice.floor.events import AnyStreamEvent
     from threedice.log.entry import Entry
-    from threedice.log.store import Append, Store
-    from threedice.log.writer import Publication, Result
-
-KEEP_EVERY = 5_000
-"""After how many entries the state of a stream is kept anew."""
+    from threedice.log.store import Snapshot, Store
+    from threedice.log.writer import Publication
 
 
-class Asked:
+class Asked(msgspec.Struct, frozen=True, gc=False):
     """A command on its way to the disk, the streams it was decided on, and whom to tell."""
 
-    __slots__ = ("appends", "events", "generations", "streams", "then")
-
-    def __init__(self, then: Callable[[Asked, Result], None]) -> None:
-        self.then = then
-        self.streams: list[Running[Any]] = []
-        self.generations: list[int] = []
-        self.appends: list[Append] = []
-        self.events: list[Sequence[AnyStreamEvent]] = []
+    then: Callable[[Asked, Result], None]
+    streams: list[Running[Any]]
+    generations: list[int]
+    events: Sequence[Sequence[AnyStreamEvent]]
+    appends: tuple[Append, ...]
 
 
 _NO_GAMES: Mapping[str, bytes] = {}
@@ -57,7 +53,7 @@ class Streams:
         self.store, self.now = store, now
         self.games = Games(store)
         self.written: Callable[[Asked], None] = _nothing
-        self.publish: Publication = _nothing
+        self.publish: Publication | None = None
         self._loop = asyncio.get_running_loop()
         self._running: dict[str, Running[Any]] = {}
         self._loading: dict[str, asyncio.Task[Running[Any]]] = {}
@@ -65,7 +61,6 @@ class Streams:
         self.writer: Writer[Asked] = Writer(
             store,
             deliver=self._deliver,
-            publish=self._published,
             state=state,
             most=most_waiting,
         )
@@ -160,45 +155,45 @@ class Streams:
         at: int | None = None,
     ) -> None:
         """Take what was decided into memory, hand it to the writer, and tell what becomes of it."""
-        asked = Asked(then)
         moment, cause = self.now() if at is None else at, cause_of(account, key, command_hash)
         try:
-            for running in streams:
-                events = decided[running.name]
-                asked.streams.append(running)
-                asked.generations.append(running.generation)
-                asked.appends.append(running.append(events, moment, cause))
-                asked.events.append(events)
-            proposal = Proposal(account, key, command_hash, tuple(asked.appends), games)
-            self.writer.submit(proposal, asked)
+            generations = [running.generation for running in streams]
+            appends = tuple(
+                [
+                    running.append(events, moment, cause)
+                    for running, events in zip(streams, decided, strict=True)
+                ]
+            )
+            proposal = Proposal(account, key, command_hash, appends, games)
+            self.writer.submit(proposal, Asked(then, streams, generations, decided, appends))
         except BaseException:
             for running in streams:
                 running.broken = True  # what was taken into memory will not be written
             raise
 
-    def _published(self, fresh: dict[str, list[Entry]]) -> None:
-        self.publish(fresh)
+    def _deliver(self, batch: Sequence[Asked], results: Sequence[Result]) -> None:
+        self._loop.call_soon_threadsafe(self._delivered, batch, results)
 
-    def _deliver(self, batch: list[tuple[Asked, Result]]) -> None:
-        self._loop.call_soon_threadsafe(self._delivered, batch)
-
-    def _delivered(self, batch: list[tuple[Asked, Result]]) -> None:
+    def _delivered(self, batch: Sequence[Asked], results: Sequence[Result]) -> None:
         """Take a batch's results: what is durable now, and what has to be decided again."""
-        for asked, result in batch:
+        fresh: dict[str, list[Entry]] = {}
+        for asked, result in zip(batch, results, strict=True):
             if isinstance(result, Accepted):
                 for i, running in enumerate(asked.streams):
-                    running.written(asked.appends[i], asked.events[i])
-                    if running.durable_head.version - running.kept_version >= KEEP_EVERY:
-                        self._keep(running)
+                    if snapshot := running.written(asked.appends[i], asked.events[i]):
+                        self._keep(snapshot)
                 self.written(asked)
+                for append in asked.appends if self.publish else ():
+                    fresh.setdefault(append.stream, []).extend(append.entries)
             else:
                 for running, generation in zip(asked.streams, asked.generations, strict=True):
                     running.broken = running.broken or running.generation == generation
             asked.then(asked, result)
+        if self.publish and fresh:
+            self.publish(fresh)
 
-    def _keep(self, running: Running[Any]) -> None:
+    def _keep(self, snapshot: Snapshot) -> None:
         """Keep the state of a stream in the store, while play goes on."""
-        snapshot = kept(running)
 
         async def save() -> None:
             await asyncio.to_thread(self.store.save_snapshot, snapshot)
@@ -221,7 +216,7 @@ class Streams:
             await asyncio.gather(*self._keeping)
         for running in self._running.values() if not self.writer.halted else ():
             if running.durable_head.version > running.kept_version:
-                await asyncio.to_thread(self.store.save_snapshot, kept(running))
+                await asyncio.to_thread(self.store.save_snapshot, running.kept())
 
 
 def _nothing(_: object) -> None:

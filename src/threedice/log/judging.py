@@ -64,14 +64,28 @@ def answer_to(proposal: Proposal) -> Answer:
 
 def check_proposal(proposal: Proposal) -> None:
     """Refuse a proposal that no store could keep, whatever has been written before it."""
+    appends = proposal.appends
+    names = f"{proposal.account}{proposal.key}{appends[0].stream if appends else ''}"
+    if len(names) > LONGEST_NAME or not names.isascii() or "\0" in names or len(appends) > 1:
+        _check_names(proposal)
+    for append in appends:
+        version, stream = append.expected.version, append.stream
+        for entry in append.entries:
+            version += 1
+            if entry.version != version or entry.stream != stream:
+                raise InvariantBroken(
+                    f"{stream}: entry {entry.version} of {entry.stream} cannot follow "
+                    f"version {version - 1}"
+                )
+    if len(appends) > 1 and len({append.stream for append in appends}) != len(appends):
+        raise InvariantBroken(f"{proposal.key}: a proposal appends to a stream once")
+
+
+def _check_names(proposal: Proposal) -> None:
     check_name("account", proposal.account)
     check_name("key", proposal.key)
     for append in proposal.appends:
         check_name("stream", append.stream)
-        _check_append(append)
-    appends = proposal.appends
-    if len(appends) > 1 and len({append.stream for append in appends}) != len(appends):
-        raise InvariantBroken(f"{proposal.key}: a proposal appends to a stream once")
 
 
 def check_name(what: str, name: str) -> None:
@@ -102,17 +116,6 @@ def _lost(proposal: Proposal, heads: dict[str, Head]) -> Conflict | None:
         if head != append.expected:
             return Conflict(append.stream, head)
     return None
-
-
-def _check_append(append: Append) -> None:
-    version = append.expected.version
-    for entry in append.entries:
-        version += 1
-        if entry.version != version or entry.stream != append.stream:
-            raise InvariantBroken(
-                f"{append.stream}: entry {entry.version} of {entry.stream} cannot follow "
-                f"version {version - 1}"
-            )
 
 
 def _encodes(name: str) -> bool:

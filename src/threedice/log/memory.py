@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class MemoryStore:
     """Keeps everything while the program runs, and nothing after it."""
 
+    scribe: None = None
+
     def __init__(self) -> None:
         self._lock = RLock()
         self._entries: dict[str, list[Entry]] = {}

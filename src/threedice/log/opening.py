@@ -25,16 +25,19 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def open_store(url: str, *, serving: bool = False) -> Store:
-    """Open the store that a URL means, making its tables where there are none."""
+    """Open the store that a URL means, making its tables where there are none.
+
+    One that serves has a process of its own that writes (see `scribe`).
+    """
     if url == MEMORY:
         return MemoryStore()
     if _is_postgres(url):
         _parts(url)
-        return PostgresStore(url, serving=serving)
+        return PostgresStore(url, serving=serving, scribe=serving)
     path = _path(url)
     if path == _path(default_url()):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SqliteStore(path, serving=serving)
+    return SqliteStore(path, serving=serving, scribe=serving)
 
 
 def exists(url: str) -> bool:

@@ -27,8 +27,10 @@ from threedice.log.appending import append_batch
 from threedice.log.deadline import Connection, connect
 from threedice.log.judging import check_proposal
 from threedice.log.schema import prepare
+from threedice.log.scribe import Place, Scribe
 from threedice.log.sql import Result, Row, Run, SqlStore
 from threedice.log.trouble import Tries, Trouble, trouble
+from threedice.log.turn import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +50,14 @@ class PostgresStore(SqlStore):
 
     CLOCK: ClassVar[str] = "extract(epoch FROM clock_timestamp())::double precision"
 
-    def __init__(self, url: str, *, deadline_seconds: float = 5.0, serving: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        deadline_seconds: float = 5.0,
+        serving: bool = False,
+        scribe: bool = False,
+    ) -> None:
         self.url, self._seconds, self._serving = url, deadline_seconds, serving
         self._name = _described(url)
         self._failed = ""
@@ -57,10 +66,14 @@ class PostgresStore(SqlStore):
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
         self._first = False
+        self.scribe: Scribe | None = None
         try:
             if serving:
                 self._begin()
             self._writing(self._prepare)
+            if scribe:
+                place = Place("postgres", url, deadline_seconds)
+                self.scribe = Scribe(place, failed=self._note_failure, turn=Turn())
         except BaseException:
             self.close()
             raise
@@ -92,6 +105,8 @@ class PostgresStore(SqlStore):
         """Let go of the database."""
         with self._turn:
             self._closed = True
+            if self.scribe is not None:
+                self.scribe.close()
             if self._writer is not None:
                 with suppress(psycopg.Error):  # the server itself would notice only a little later
                     self._writer.allow(self._seconds)
@@ -171,10 +186,13 @@ class PostgresStore(SqlStore):
             raise StoreAway(f"{self._name} does not answer in time: {_line(error)}") from error
         if meaning is Trouble.AGAIN and not isinstance(error, psycopg.errors.UniqueViolation):
             raise Conflicted(f"{self._name} is written by others again and again") from error
-        self._failed = self._failed or (
+        self._note_failure(
             f"{self._name} could not do its work ({_line(error)}); look at it, then start again"
         )
         raise StoreFailed(self._failed) from error
+
+    def _note_failure(self, cause: str) -> None:
+        self._failed = self._failed or cause
 
     # connections
 

@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import msgspec
@@ -25,12 +24,14 @@ from threedice.errors import (
     ThreediceError,
 )
 from threedice.log import serving as served
-from threedice.log.batch import ANSWER, ENTRY, accepted, decode_spans, insert
+from threedice.log.batch import ANSWER, ENTRY, accepted, decode_spans
 from threedice.log.entry import Entry, Head
-from threedice.log.judging import check_proposal, judge
+from threedice.log.judging import ACCEPTED, check_proposal, judge
 from threedice.log.schema import prepare
+from threedice.log.scribe import Place, Scribe
 from threedice.log.sql import Result, Row, Run, SqlStore
 from threedice.log.store import Answer, Outcome, Proposal
+from threedice.log.turn import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,10 +44,13 @@ FOLD_EVERY, TRANSACTION = 2_000, 4
 """How much is written before it is moved into the file itself: proposals, and so many for each
 transaction."""
 
+CACHE_KIBIBYTES: Final = 32 * 1024
+"""How much of the file a connection may keep: the ends of all streams, and where keys go."""
+
 FULL, NORMAL = 2, 1
 """Whether a commit waits for the disk, or leaves that to the next that does."""
 
-BUSY, LOCKED, CORRUPT, NOT_A_DATABASE = 5, 6, 11, 26
+BUSY, LOCKED, CORRUPT, CONSTRAINT, NOT_A_DATABASE = 5, 6, 11, 19, 26
 """The result codes of SQLite that are not simply failures."""
 
 
@@ -55,6 +59,9 @@ class Connection(Protocol):
 
     def execute(self, sql: str, params: Sequence[Any] = ..., /) -> Iterable[Row]:
         """Run a statement and return its rows."""
+
+    def executemany(self, sql: str, rows: Sequence[Row], /) -> object:
+        """Run a statement for every row of parameters."""
 
     def close(self) -> None:
         """Let go of the file."""
@@ -84,6 +91,7 @@ class SqliteStore(SqlStore):
         *,
         connect: Connect = connect_file,
         serving: bool = False,
+        scribe: bool = False,
         shared: bool = False,
         fold_every: int = FOLD_EVERY,
     ) -> None:
@@ -91,16 +99,25 @@ class SqliteStore(SqlStore):
         self._connect, self._shared = connect, shared
         self._fold_every, self._unfolded = fold_every, 0
         self._failed = ""
-        self._turn = RLock()  # of whoever writes; SQLite itself would have them wait and try again
+        self._turn = Turn()  # of whoever writes; SQLite itself would have them wait and try again
         self._closed = False
         self._writers: list[Connection] = []
         self._readers: list[Connection] = []
+        self.scribe: Scribe | None = None
         self._serving = served.hold(self.path) if serving else None
         try:
             self._writers.append(self._open(FULL))
             if not shared:
                 self._writers.append(self._open(NORMAL))
             self._prepare()
+            if scribe:
+                # it holds the lock too: nobody serves the file before its last batch is written
+                self.scribe = Scribe(
+                    Place("sqlite", str(self.path)),
+                    failed=self._note_failure,
+                    turn=self._turn,
+                    keep_open=() if self._serving is None else (self._serving,),
+                )
         except BaseException:
             self.close()
             raise
@@ -110,7 +127,12 @@ class SqliteStore(SqlStore):
         for proposal in proposals:
             check_proposal(proposal)
         self._unfolded += len(proposals)
-        return self._change(lambda run: _write(run, proposals))
+        try:
+            return self._change(lambda run: _write_new(run, self._many, proposals))
+        except _KeyKnown:
+            return self._change(
+                lambda run: _write(run, self._many, proposals, _answers(run, proposals))
+            )
 
     def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
         """Return entries of a stream in order, from the version after the one given."""
@@ -139,6 +161,8 @@ class SqliteStore(SqlStore):
         """Let go of the file."""
         with self._turn:
             self._closed = True
+            if self.scribe is not None:
+                self.scribe.close()
             for connections in (self._readers, self._writers):
                 while connections:
                     connections.pop().close()
@@ -147,6 +171,9 @@ class SqliteStore(SqlStore):
                 self._serving = None
 
     # how statements are run
+
+    def _many(self, sql: str, rows: Sequence[Row]) -> None:
+        self._writers[0].executemany(sql, rows)
 
     def _change(
         self, work: Callable[[Run], Result], *, lasting: bool = True, always: bool = False
@@ -210,11 +237,14 @@ class SqliteStore(SqlStore):
     def _failure(self, done: str, error: Exception) -> StoreAway | StoreFailed:
         if _code(error) in (BUSY, LOCKED):
             return StoreAway(f"{self.path} is held by another process; try again: {error}")
-        # After a failed fsync a file may not be what is read from it: nothing is trusted any more.
-        self._failed = self._failed or (
+        self._note_failure(
             f"{self.path} could not be {done} ({error}); look at the disk, then start again"
         )
         return StoreFailed(self._failed)
+
+    def _note_failure(self, cause: str) -> None:
+        # After a failed fsync a file may not be what is read from it: nothing is trusted any more.
+        self._failed = self._failed or cause
 
     # how the file is opened
 
@@ -289,53 +319,70 @@ def _transaction(connection: Connection, work: Callable[[Run], Result]) -> Resul
     return result
 
 
-# One statement and one row, whatever the batch: each row stepped to is a turn of the threads.
-_LOOK_UP: Final = """
-SELECT (SELECT json_group_array(json_array(stream, version, hex(hash)))
-        FROM streams WHERE stream IN (SELECT value FROM json_each(?))),
-       (SELECT json_group_array(json_array(account, answers.key, hex(command_hash), hex(spans)))
-        FROM json_each(?) AS used CROSS JOIN answers
-        ON account = json_extract(used.value, '$[0]')
-        AND answers.key = json_extract(used.value, '$[1]'))
-"""
-_decode_heads = msgspec.json.Decoder(list[tuple[str, int, str]]).decode
-_decode_answers = msgspec.json.Decoder(list[tuple[str, str, str, str]]).decode
+_FIND_HEADS: Final = (
+    "SELECT stream, version, hash FROM streams WHERE stream IN (SELECT value FROM json_each(?))"
+)
+_FIND_ANSWERS: Final = (
+    "SELECT account, answers.key, command_hash, spans FROM json_each(?) AS used CROSS JOIN answers"
+    " ON account = json_extract(used.value, '$[0]')"
+    " AND answers.key = json_extract(used.value, '$[1]')"
+)
+_ADD_ENTRIES: Final = f"INSERT INTO entries ({ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_ANSWERS: Final = f"INSERT INTO answers ({ANSWER}) VALUES (?, ?, ?, ?)"
+_ADD_GAMES: Final = "INSERT INTO games (hash, canonical) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_SET_HEADS: Final = (
+    "INSERT INTO streams (stream, version, hash) VALUES (?, ?, ?)"
+    " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, hash = excluded.hash"
+)
+Many = Callable[[str, Sequence[Row]], None]
+"""Runs a statement for every row of parameters, in the transaction at hand."""
+
 _encode = msgspec.json.Encoder().encode
 
 
-def _write(run: Run, proposals: Sequence[Proposal]) -> list[Outcome]:
-    streams = {append.stream for proposal in proposals for append in proposal.appends}
-    used = [(proposal.account, proposal.key) for proposal in proposals]
-    ((found_heads, found_answers),) = run(
-        _LOOK_UP, (_encode(streams).decode(), _encode(used).decode())
-    )
-    heads, answers = _heads(found_heads), _answers(found_answers)
-    outcomes = judge(proposals, heads, answers)
-    batch = accepted(proposals, outcomes, heads, answers)
-    moved = [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
-    newer = "ON CONFLICT (stream) DO UPDATE SET version = excluded.version, hash = excluded.hash"
-    for sql, params in (
-        *insert("entries", ENTRY, [msgspec.structs.astuple(entry) for entry in batch.entries]),
-        *insert("streams", "stream, version, hash", moved, newer),
-        *insert("answers", ANSWER, batch.answers),
-        *insert("games", "hash, canonical", [*batch.games.items()], "ON CONFLICT DO NOTHING"),
-    ):
-        run(sql, params)
+class _KeyKnown(ThreediceError):
+    """Some key of a batch may have been used before."""
+
+
+def _write_new(run: Run, many: Many, proposals: Sequence[Proposal]) -> list[Outcome]:
+    """Write a batch of new keys, as nearly all are, without looking for each of them first."""
+    try:
+        outcomes = _write(run, many, proposals, {})
+    except Exception as error:
+        if _code(error) == CONSTRAINT:
+            raise _KeyKnown from error
+        raise
+    if any(outcome is not ACCEPTED for outcome in outcomes):
+        raise _KeyKnown  # what conflicts may be here already
     return outcomes
 
 
-def _heads(found: str) -> dict[str, Head]:
-    fromhex = bytes.fromhex
-    return {
-        stream: Head(version, fromhex(hash_)) for stream, version, hash_ in _decode_heads(found)
-    }
+def _write(
+    run: Run, many: Many, proposals: Sequence[Proposal], answers: dict[tuple[str, str], Answer]
+) -> list[Outcome]:
+    """Write a batch, given the answers that there are to its keys."""
+    heads = _heads(run, proposals)
+    outcomes = judge(proposals, heads, answers)
+    batch = accepted(proposals, outcomes, heads, answers)
+    many(_ADD_ENTRIES, [msgspec.structs.astuple(entry) for entry in batch.entries])
+    many(_SET_HEADS, [(stream, head.version, head.hash) for stream, head in batch.heads.items()])
+    many(_ADD_ANSWERS, batch.answers)
+    if batch.games:
+        many(_ADD_GAMES, [*batch.games.items()])
+    return outcomes
 
 
-def _answers(found: str) -> dict[tuple[str, str], Answer]:
-    fromhex = bytes.fromhex
+def _heads(run: Run, proposals: Sequence[Proposal]) -> dict[str, Head]:
+    streams = {append.stream for proposal in proposals for append in proposal.appends}
+    found = run(_FIND_HEADS, (_encode(streams).decode(),))
+    return {stream: Head(version, digest) for stream, version, digest in found}
+
+
+def _answers(run: Run, proposals: Sequence[Proposal]) -> dict[tuple[str, str], Answer]:
+    used = [(proposal.account, proposal.key) for proposal in proposals]
     return {
-        (account, key): Answer(account, key, fromhex(said), decode_spans(fromhex(spans)))
-        for account, key, said, spans in _decode_answers(found)
+        (account, key): Answer(account, key, said, decode_spans(spans))
+        for account, key, said, spans in run(_FIND_ANSWERS, (_encode(used).decode(),))
     }
 
 
@@ -349,6 +396,7 @@ def _set_up(connection: Connection, synchronous: int) -> None:
         raise StoreUnfit(f"SQLite {'.'.join(map(str, OLDEST))} or later is needed")
     ask(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
     ask("PRAGMA trusted_schema = OFF")
+    ask(f"PRAGMA cache_size = {-CACHE_KIBIBYTES}")
     ask(f"PRAGMA secure_delete = {int(synchronous == FULL)}")  # personal data; folds hold none
     if (mode := ask("PRAGMA journal_mode = WAL")) != "wal":
         raise StoreUnfit(f"its journal is {mode!r}, not a write-ahead log; use a local file system")

@@ -7,11 +7,14 @@ A batch of proposals is written in one transaction, and each is accepted or not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from threedice.log.entry import Entry, Head
+
+if TYPE_CHECKING:
+    from threedice.log.scribe import Scribe
 
 # --- what is proposed ---------------------------------------------------------------------------
 
@@ -112,6 +115,10 @@ class Line(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 class Store(Protocol):
     """A place for the log. All methods may be called from any thread; `write` by one at a time."""
+
+    @property
+    def scribe(self) -> Scribe | None:
+        """The process that writes for a store in service, where it has one."""
 
     # the log itself
     def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:

@@ -1,4 +1,4 @@
-"""The writer: one thread through which everything is written, with group commit.
+"""The writer: one thread or one task through which everything is written, with group commit.
 
 Whatever was submitted while the last transaction committed goes into the next one. A batch is
 acknowledged when it is durable and published when it is acknowledged, never the other way round.
@@ -6,12 +6,13 @@ acknowledged when it is durable and published when it is acknowledged, never the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Condition, Lock, Thread
-from typing import TYPE_CHECKING, Generic, Self, TypeAlias, TypeVar
+from threading import Condition, Event, Lock, Thread
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 from threedice.errors import (
     Conflicted,
@@ -29,7 +30,6 @@ from threedice.log.judging import check_proposal
 from threedice.log.store import Accepted, Conflict, Known, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -40,8 +40,8 @@ Token = TypeVar("Token")
 
 Result: TypeAlias = Outcome | OperatingFailure | InvalidInput
 
-Delivery: TypeAlias = Callable[[list[tuple[Token, Result]]], None]
-"""Takes the results of a whole batch at once, in the writer's thread."""
+Delivery: TypeAlias = Callable[[Sequence[Token], Sequence[Result]], None]
+"""Takes the tokens of a whole batch and what became of each, in the writer's thread."""
 
 Publication: TypeAlias = Callable[[dict[str, list[Entry]]], None]
 """Takes what a batch has appended to each stream, in the writer's thread."""
@@ -60,8 +60,33 @@ class Counts:
     waiting: int
 
 
+FEW = 32
+"""As many proposals as are not worth a batch of less."""
+
+
 class _Now(Future[Outcome]):
     """The token of somebody who waits in `write_now`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch(Generic[Token]):
+    """Proposals that wait or are being written, as they are handed on, and their tokens."""
+
+    proposals: list[Proposal]
+    words: list[Any]
+    tokens: list[Token | _Now]
+
+    def taken(self, most: int) -> _Batch[Token]:
+        """Return the first of them, which wait no more."""
+        first: _Batch[Token] = _Batch(self.proposals[:most], self.words[:most], self.tokens[:most])
+        del self.proposals[:most], self.words[:most], self.tokens[:most]
+        return first
+
+    def put_first(self, batch: _Batch[Token]) -> None:
+        """Have others wait before them."""
+        self.proposals[:0] = batch.proposals
+        self.words[:0] = batch.words
+        self.tokens[:0] = batch.tokens
 
 
 class Writer(Generic[Token]):
@@ -84,20 +109,26 @@ class Writer(Generic[Token]):
         most: int = 10_000,
         largest_batch: int = 1024,
     ) -> None:
-        self._store, self._state = store, state
+        self._state = state
+        self._use(store)
         self._deliver, self._publish = deliver, publish
         self._most, self._largest_batch = most, largest_batch
-        self._waiting: list[tuple[Proposal, Token | _Now]] = []
+        self._waiting: _Batch[Token] = _Batch([], [], [])
         self._lock = Lock()
         self._work = Condition(self._lock)
+        self._news = asyncio.Event()
         self._idle = self._closed = False
-        self._batches = self._largest = self._away = 0
+        self._batches = self._largest = self._away = self._singly = 0
         self._outcomes: dict[type[Outcome], int] = {Accepted: 0, Conflict: 0, Known: 0}
         self.halted = self._halted_before()
         if not self.halted:
             self._clear_note()
-        self._thread = Thread(target=self._run, name="threedice-writer")
-        self._thread.start()
+        self._ended = Event()
+        if self._scribe is None:
+            Thread(target=self._run, name="threedice-writer").start()
+        else:
+            self._loop = asyncio.get_running_loop()
+            self._task = self._loop.create_task(self._dictate())
 
     # --- what others ask of it ------------------------------------------------------------------
 
@@ -122,7 +153,8 @@ class Writer(Generic[Token]):
         store.release()
         self._clear_note()
         with self._lock:
-            self._store, self.halted = store, ""
+            self._use(store)
+            self.halted = ""
 
     def counts(self) -> Counts:
         """Return what has been done so far."""
@@ -133,15 +165,15 @@ class Writer(Generic[Token]):
             conflicts=self._outcomes[Conflict],
             known=self._outcomes[Known],
             away=self._away,
-            waiting=len(self._waiting),
+            waiting=len(self._waiting.tokens),
         )
 
     def close(self) -> None:
         """Write what is waiting, and stop."""
         with self._lock:
             self._closed = True
-            self._work.notify()
-        self._thread.join()
+            self._wake()
+        self._ended.wait()
 
     def __enter__(self) -> Self:
         return self
@@ -156,89 +188,150 @@ class Writer(Generic[Token]):
 
     def _put(self, proposal: Proposal, token: Token | _Now) -> None:
         check_proposal(proposal)  # here, where it harms nobody else in its batch
+        # and here it is put into words, by a thread that has it at hand anyway
+        words = self._scribe.words(proposal) if self._scribe else proposal
         with self._lock:
             if self.halted:
                 raise StoreFailed(self.halted)
             if self._closed:
                 raise OperatingFailure("the writer is closed; ask a server that is running")
-            if len(self._waiting) >= self._most:
+            waiting = self._waiting
+            if len(waiting.tokens) >= self._most:
                 raise QueueFull(f"{self._most} commands are waiting to be written; ask again later")
-            self._waiting.append((proposal, token))
+            waiting.proposals.append(proposal)
+            waiting.words.append(words)
+            waiting.tokens.append(token)
             if self._idle:
-                self._idle = False
-                self._work.notify()
+                self._wake()
 
     # --- what its thread does -------------------------------------------------------------------
 
     def _run(self) -> None:
         while batch := self._next_batch():
-            self._write(batch)
+            end: list[Outcome] | Exception
+            try:
+                end = self._store.write(batch.words)
+            except Exception as failure:
+                end = failure
+            self._finish(batch, end)
+        self._ended.set()
 
-    def _write(self, batch: list[tuple[Proposal, Token | _Now]]) -> None:
-        proposals = [proposal for proposal, _ in batch]
-        tokens = [token for _, token in batch]
-        try:
-            outcomes = self._written(proposals)
-        except (StoreAway, Conflicted) as failure:
-            self._away += len(batch)
-            self._hand_on(proposals, [(token, _own(failure)) for token in tokens])
-        except InvalidInput as failure:  # nothing is written: let it be its own caller's trouble
-            if len(batch) == 1:
-                self._hand_on(proposals, [(tokens[0], failure)])
-            else:
-                for each in batch:
-                    self._write([each])
-        except Exception as failure:
-            self._halt(failure, tokens)
-        else:
-            self._hand_on(proposals, list(zip(tokens, outcomes, strict=True)))
-
-    def _next_batch(self) -> list[tuple[Proposal, Token | _Now]]:
+    def _next_batch(self) -> _Batch[Token] | None:
         """Return what is to be written next, waiting for it; nothing once closed and drained."""
         with self._lock:
-            while not self._waiting and not self._closed:
+            while not self._waiting.tokens and not self._closed:
                 self._idle = True
                 self._work.wait()
-            self._idle = False
-            batch = self._waiting[: self._largest_batch]
-            del self._waiting[: self._largest_batch]
-            return batch
+            return self._taken()
 
-    def _written(self, proposals: list[Proposal]) -> list[Outcome]:
-        outcomes = self._store.write(proposals)
-        if len(outcomes) != len(proposals):
-            raise InvariantBroken(f"{len(outcomes)} outcomes of {len(proposals)} proposals")
+    def _wake(self) -> None:
+        """Have the next batch seen to, if nobody does."""
+        if not self._idle:
+            return
+        self._idle = False
+        if self._scribe is None:
+            self._work.notify()
+        else:
+            self._loop.call_soon_threadsafe(self._news.set)
+
+    # --- or a task, where another process writes ------------------------------------------------
+
+    async def _dictate(self) -> None:
+        try:
+            while True:
+                with self._lock:
+                    batch = self._taken()
+                    self._idle = batch is None
+                    self._news.clear()
+                if batch is not None:
+                    await self._dictated(batch)
+                elif self._closed:
+                    return
+                else:
+                    await self._news.wait()
+        finally:
+            self._ended.set()
+
+    async def _dictated(self, batch: _Batch[Token]) -> None:
+        end: list[Outcome] | Exception
+        if self._scribe is None:
+            end = InvariantBroken("a store that had a scribe was replaced by one that has none")
+        else:
+            try:
+                end = await self._scribe.write(batch.words)
+            except Exception as failure:
+                end = failure
+        self._finish(batch, end)
+
+    # --- and what either of them does with a batch ----------------------------------------------
+
+    def _taken(self) -> _Batch[Token] | None:
+        """Return what is to be written next, if anything is; what was unfit together, singly."""
+        if not self._waiting.tokens:
+            return None
+        most = self._largest_batch
+        if self._singly:
+            most, self._singly = 1, self._singly - 1
+        elif self._scribe:
+            # Leaving half of them for the next batch has some decided while others are written:
+            # whoever is answered asks again meanwhile.
+            most = min(most, max(FEW, len(self._waiting.tokens) // 2))
+        return self._waiting.taken(most)
+
+    def _finish(self, batch: _Batch[Token], end: list[Outcome] | Exception) -> None:
+        """See to it that everybody hears what became of a batch."""
+        if isinstance(end, list) and len(end) != len(batch.tokens):
+            end = InvariantBroken(f"{len(end)} outcomes of {len(batch.tokens)} proposals")
+        match end:
+            case list():
+                self._count(end)
+                self._hand_on(batch, end)
+            case StoreAway() | Conflicted():
+                self._away += len(batch.tokens)
+                self._hand_on(batch, [_own(end) for _ in batch.tokens])
+            case InvalidInput() if len(batch.tokens) == 1:
+                self._hand_on(batch, [end])
+            case InvalidInput():  # nothing is written: let it be its own caller's trouble
+                with self._lock:
+                    self._waiting.put_first(batch)
+                    self._singly = len(batch.tokens)
+            case _:
+                self._halt(end, batch.tokens)
+
+    def _count(self, outcomes: list[Outcome]) -> None:
         self._batches += 1
-        self._largest = max(self._largest, len(proposals))
+        self._largest = max(self._largest, len(outcomes))
         for outcome in outcomes:
             self._outcomes[type(outcome)] += 1
-        return outcomes
 
-    def _hand_on(
-        self, proposals: list[Proposal], results: list[tuple[Token | _Now, Result]]
-    ) -> None:
+    def _hand_on(self, batch: _Batch[Token], results: Sequence[Result]) -> None:
         """Acknowledge, then publish; a house that cannot be told what is written must stop.
 
         That halt is not noted: the store is well, and the next process may write.
         """
         try:
-            self._acknowledge(results)
-            if self._publish and (fresh := _appended(proposals, results)):
+            self._acknowledge(batch.tokens, results)
+            if self._publish and (fresh := _appended(batch.proposals, results)):
                 self._publish(fresh)
         except Exception as defect:
             self._stop("what was written could not be handed on", defect, [])
 
-    def _acknowledge(self, results: list[tuple[Token | _Now, Result]]) -> None:
-        delivered: list[tuple[Token, Result]] = []
-        for token, result in results:
+    def _acknowledge(self, tokens: list[Token | _Now], results: Sequence[Result]) -> None:
+        mine: list[Token] = []
+        others: list[Result] = []
+        for token, result in zip(tokens, results, strict=True):
             if not isinstance(token, _Now):
-                delivered.append((token, result))
+                mine.append(token)
+                others.append(result)
             elif isinstance(result, Exception):
                 token.set_exception(result)
             else:
                 token.set_result(result)
-        if delivered and self._deliver:
-            self._deliver(delivered)
+        if mine and self._deliver:
+            self._deliver(mine, others)
+
+    def _use(self, store: Store) -> None:
+        self._store, self._scribe = store, store.scribe
 
     # --- halts ----------------------------------------------------------------------------------
 
@@ -261,12 +354,11 @@ class Writer(Generic[Token]):
     def _stop(self, cause: str, failure: Exception, tokens: list[Token | _Now]) -> None:
         with self._lock:
             self.halted = _told(cause, failure)
-            tokens += [token for _, token in self._waiting]
-            self._waiting.clear()
+            tokens += self._waiting.taken(len(self._waiting.tokens)).tokens
         failed = StoreFailed(self.halted)
         failed.__cause__ = failure
         with suppress(Exception):  # where even this cannot be delivered, nothing can
-            self._acknowledge([(token, _own(failed)) for token in tokens])
+            self._acknowledge(tokens, [_own(failed) for _ in tokens])
 
     def _clear_note(self) -> None:
         if self._state is None:
@@ -277,12 +369,10 @@ class Writer(Generic[Token]):
             raise StoreUnfit(f"{self._state}: {error.strerror}; it must be writable") from error
 
 
-def _appended(
-    proposals: Sequence[Proposal], results: Sequence[tuple[object, Result]]
-) -> dict[str, list[Entry]]:
+def _appended(proposals: Sequence[Proposal], results: Sequence[Result]) -> dict[str, list[Entry]]:
     """Return what a batch has appended to each stream, in order."""
     fresh: dict[str, list[Entry]] = {}
-    for proposal, (_, result) in zip(proposals, results, strict=True):
+    for proposal, result in zip(proposals, results, strict=True):
         if isinstance(result, Accepted):
             for append in proposal.appends:
                 fresh.setdefault(append.stream, []).extend(append.entries)

@@ -19,7 +19,7 @@ from threedice.table.voiding import fate_of_bets, reverse_rounds, undone, void_r
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
-    from threedice.rulebook.conduct import Irregularity
+    from threedice.rulebook.conduct import Irregularity, Role
     from threedice.table import commands as asked
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableState
@@ -212,7 +212,8 @@ def make_ruling(game: Game, state: TableState, command: asked.MakeRuling) -> lis
     """Decide what the rules do not provide for."""
     need_open(state)
     rule = game.facts.irregularities.get("not-provided-for")
-    need_role(command.by, rule.by if rule else ("shift-manager",), rule.clause if rule else ())
+    by: list[Role] = rule.by if rule else ["shift-manager"]
+    need_role(command.by, by, rule.clause if rule else ())
     if not _known_player(state, command.player):
         raise refuse("player/unknown", player=command.player)
     owing = _need_transfer(state, command.player, command.amount, command.reason)

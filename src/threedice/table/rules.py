@@ -9,7 +9,7 @@ from threedice.rulebook.conduct import cited
 from threedice.table.refusal import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from threedice.rulebook import Box, Game
     from threedice.rulebook.conduct import ActName, Citation, Role, Step, StepName
@@ -22,15 +22,14 @@ SUPERVISORS: tuple[Role, ...] = ("supervisor", "pit-manager", "shift-manager")
 
 
 def need_role(
-    actor: Actor, allowed: Iterable[Role], clause: Citation | tuple[str, ...] = ()
+    actor: Actor, allowed: Collection[Role], clause: Citation | tuple[str, ...] = ()
 ) -> None:
     """Refuse an actor in a role that may not do this."""
-    roles = list(allowed)
-    if actor.role not in roles:
-        raise refuse("role/not-allowed", clause, role=actor.role, allowed=", ".join(roles))
+    if actor.role not in allowed:
+        raise refuse("role/not-allowed", clause, role=actor.role, allowed=", ".join(allowed))
 
 
-def need_act(game: Game, actor: Actor, act: ActName, others: Iterable[Role] = ()) -> None:
+def need_act(game: Game, actor: Actor, act: ActName, others: Collection[Role] = ()) -> None:
     """Refuse an actor whom the rulebook does not let do this; `others` may where it is silent."""
     rule, bet = game.facts.people.acts.get(act), game.facts.people.acts.get("bet")
     if rule:

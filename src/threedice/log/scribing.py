@@ -1,0 +1,92 @@
+"""The process of a scribe: takes batches from its store, writes them, and says what became of them.
+
+See `scribe`, which starts it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import closing, suppress
+from socket import socket
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from threedice.log.postgres import PostgresStore
+from threedice.log.scribe import LENGTH, ROOM, Failed, Place, Written, encode, framed, missing
+from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Conflict, Known, Proposal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from threedice.log.store import Outcome
+
+    Write: TypeAlias = Callable[[Sequence[Proposal]], list[Outcome]]
+
+_decode_place = msgspec.msgpack.Decoder(Place).decode
+_decode_batch = msgspec.msgpack.Decoder(list[Proposal]).decode
+
+
+def main() -> None:
+    """Be the scribe of whoever started this process."""
+    # Whoever stops a house by a signal to all its processes means the house: it finishes first.
+    for ignored in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ignored, signal.SIG_IGN)
+    with suppress(OSError), socket(fileno=os.dup(sys.stdin.fileno())) as line:
+        # a broken line: whoever asked has died, and what is written is written
+        if said := _heard(line):
+            _serve(_decode_place(said), line)
+
+
+def _serve(place: Place, line: socket) -> None:
+    """Say when the database is open, then answer batch after batch, until none comes any more."""
+    try:
+        store = _opened(place)
+    except Exception as error:
+        line.sendall(framed(encode(Failed(type(error).__name__, str(error)))))
+        return
+    with closing(store):
+        line.sendall(framed(encode(Written())))
+        while said := _heard(line):
+            line.sendall(framed(encode(written(store.write, _decode_batch(said)))))
+
+
+def _heard(line: socket) -> bytes:
+    """Return the next message, or nothing when there will be none."""
+    said = b""
+    while missing(said):
+        more = line.recv(ROOM)
+        if not more:
+            return b""
+        said += more
+    return said[LENGTH.size :]
+
+
+def _opened(place: Place) -> SqliteStore | PostgresStore:
+    if place.kind == "sqlite":
+        return SqliteStore(place.name)
+    return PostgresStore(place.name, deadline_seconds=place.seconds)
+
+
+def written(write: Write, proposals: list[Proposal]) -> Written | Failed:
+    """Write a batch and return what became of it."""
+    try:
+        outcomes = write(proposals)
+    except Exception as error:
+        return Failed(type(error).__name__, str(error))
+    conflicts = {
+        at: (outcome.stream, outcome.head)
+        for at, outcome in enumerate(outcomes)
+        if isinstance(outcome, Conflict)
+    }
+    known = {
+        at: outcome.answer for at, outcome in enumerate(outcomes) if isinstance(outcome, Known)
+    }
+    return Written(conflicts, known)
+
+
+if __name__ == "__main__":
+    main()
