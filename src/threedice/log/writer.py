@@ -118,7 +118,7 @@ class Writer(Generic[Token]):
         self._work = Condition(self._lock)
         self._news = asyncio.Event()
         self._idle = self._closed = False
-        self._batches = self._largest = self._away = self._singly = 0
+        self._batches = self._largest = self._away = self._singly = self._answered = 0
         self._outcomes: dict[type[Outcome], int] = {Accepted: 0, Conflict: 0, Known: 0}
         self.halted = self._halted_before()
         if not self.halted:
@@ -268,15 +268,18 @@ class Writer(Generic[Token]):
     def _taken(self) -> _Batch[Token] | None:
         """Return what is to be written next, if anything is; what was unfit together, singly."""
         if not self._waiting.tokens:
+            self._answered = 0
             return None
         most = self._largest_batch
         if self._singly:
             most, self._singly = 1, self._singly - 1
         elif self._scribe:
-            # Leaving half of them for the next batch has some decided while others are written:
-            # whoever is answered asks again meanwhile.
-            most = min(most, max(FEW, len(self._waiting.tokens) // 2))
-        return self._waiting.taken(most)
+            # Half of those who ask are written while the other half, just answered, asks again.
+            half = (self._answered + len(self._waiting.tokens) + 1) // 2
+            most = min(most, max(FEW, half))
+        batch = self._waiting.taken(most)
+        self._answered = len(batch.tokens)
+        return batch
 
     def _finish(self, batch: _Batch[Token], end: list[Outcome] | Exception) -> None:
         """See to it that everybody hears what became of a batch."""
