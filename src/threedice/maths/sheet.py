@@ -7,7 +7,8 @@ from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING
 
-from threedice.maths.figures import Figures, Profile, profile, profile_figures
+from threedice.maths.figures import Figures, Profile, percent, profile, profile_figures
+from threedice.maths.notebook import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,20 @@ class Sheet:
         for each in self.boxes:
             families.setdefault(each.box.family, []).append(each)
         yield from ((boxes[0].box.name, boxes) for boxes in families.values())
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                each.box.id,
+                " / ".join(str(line.odds) for line in each.box.lines),
+                str(each.figures.hit),
+                str(each.figures.edge),
+                percent(each.figures.edge),
+            )
+            for each in self.boxes
+        ]
+        title = f"{self.game.title} ({self.game.id})"
+        return html_table(title, rows, ("box", "pays", "hit", "house edge", ""))
 
 
 def odds_sheet(game: Game) -> Sheet:

@@ -1,0 +1,81 @@
+"""The law of one round: every net result with how often it comes, on the coarsest lattice it fits.
+
+`mix` or `crowd` -> `law` -> `powers`, which raise it to the number of rounds. Dividing out what all
+results and all counts have in common keeps the integers of a hundred rounds small.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import TYPE_CHECKING
+
+from threedice.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from threedice.maths.mix import Mix
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A net result of (lowest + k step) / unit comes `ways` of `of` times, for each (k, ways)."""
+
+    lowest: int
+    step: int
+    unit: int
+    ways: tuple[tuple[int, int], ...]
+    of: int
+
+    @property
+    def degree(self) -> int:
+        """How many steps the best result lies above the worst."""
+        return self.ways[-1][0]
+
+    @property
+    def mean(self) -> Fraction:
+        """The expected net result of a round."""
+        first = sum(k * ways for k, ways in self.ways)
+        return (self.lowest + self.step * Fraction(first, self.of)) / self.unit
+
+    @property
+    def variance(self) -> Fraction:
+        """The variance of the net result of a round."""
+        first = sum(k * ways for k, ways in self.ways)
+        second = sum(k * k * ways for k, ways in self.ways)
+        spread = Fraction(second * self.of - first * first, self.of**2)
+        return spread * self.step**2 / self.unit**2
+
+    def results(self) -> Iterator[tuple[Fraction, Fraction]]:
+        """Yield every net result, worst first, with its probability."""
+        for k, ways in self.ways:
+            yield Fraction(self.lowest + k * self.step, self.unit), Fraction(ways, self.of)
+
+
+def law(results: Mapping[int, int], unit: int = 1) -> Law:
+    """Return the law of nets counted in 1/unit, given how often each of them comes.
+
+    >>> law({-50: 111, 50: 105})
+    Law(lowest=-50, step=100, unit=1, ways=((0, 37), (1, 35)), of=72)
+    """
+    if not results or min(results.values()) < 1:
+        raise InvalidInput("a law needs results, each of which comes at least once")
+    lowest = min(results)
+    step = gcd(*(net - lowest for net in results)) or 1
+    common = gcd(*results.values())
+    ways = tuple((((net - lowest) // step), n // common) for net, n in sorted(results.items()))
+    return Law(lowest, step, unit, ways, sum(n for _, n in ways))
+
+
+def law_of(mix: Mix) -> Law:
+    """Return the law of the players' net of one round with these stakes."""
+    return law(Counter(mix.nets), mix.game.unit)
+
+
+def against(players: Law) -> Law:
+    """Return the house's law, which is the players' with every sign turned."""
+    nets = {-(players.lowest + k * players.step): ways for k, ways in players.ways}
+    return law(nets, players.unit)

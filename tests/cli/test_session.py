@@ -1,0 +1,192 @@
+"""`threedice session`: the reference, the forms, the fall-back, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import signal
+import sys
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from threedice.cli import counting
+from threedice.cli.app import app
+from threedice.cli.sessions_app import register
+from threedice.maths.session_odds import Reckoning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+register(app)
+GAME = "sg-rws-tai-sai-v6/a"
+MONEY = ("--bankroll", "1000", "--base", "10", "--maximum", "500")
+REFERENCE = ("--plan", "martingale", "--box", "big", *MONEY, "--rounds", "200")
+SHORT = ("--plan", "martingale", "--box", "big", *MONEY, "--rounds", "20")
+
+
+def test_the_reference_to_all_printed_digits(run: Run) -> None:
+    out = run("session", GAME, *REFERENCE).out
+
+    assert "risk of ruin                     0.469143625154827" in out
+    assert "mean final bankroll                    855.0484019" in out
+    assert "nothing is simulated" in out
+
+
+def test_json_is_exact(run: Run) -> None:
+    told = run("session", GAME, *REFERENCE, "--json").json
+
+    assert told["method"] == "exact"
+    assert told["error"] == 0
+    assert Fraction(told["ruin"]["exact"]).denominator > 10**100
+    assert told["ruin"]["value"] == pytest.approx(0.469143625154827, abs=1e-15)
+    assert sum(Fraction(each["exact"]) for each in told["final"]) == 1
+    assert sum(Fraction(each["exact"]) for each in told["endings"].values()) == 1
+    assert len(told["by_round"]["ruined"]) == 201
+    assert told["fan"]["rounds"][0] == {"round": 0, "bankroll": [1000] * 7}
+
+
+def test_csv_has_a_line_for_every_round(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("session", GAME, *REFERENCE, "--csv").out)))
+
+    assert len(rows) == 201
+    assert sum(float(row["ruined"]) for row in rows) == pytest.approx(0.469143625154827)
+    assert rows[200]["bankroll_50"] == "690"
+
+
+def test_a_page_is_written(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    assert run("session", GAME, *SHORT, "--html", str(file)).code == 0
+    assert "Martingale on big" in file.read_text(encoding="utf-8")
+
+
+def test_floats_on_request_tell_their_bound(run: Run) -> None:
+    told = run("session", GAME, *REFERENCE, "--method", "float64", "--json").json
+
+    assert told["method"] == "float64"
+    assert 0 < told["error"] < 1e-10
+    assert told["ruin"]["value"] == pytest.approx(0.469143625154827, abs=1e-12)
+
+
+def test_several_boxes_divide_each_stake(run: Run) -> None:
+    told = run(
+        "session", GAME, "--plan", "flat", "--box", "big=2", "--box", "total:10=1",
+        "--bankroll", "90", "--base", "9", "--rounds", "5", "--json",
+    ).json  # fmt: skip
+
+    assert told["on"] == {"big": 2, "total:10": 1}
+    assert told["minimum"] == 3
+
+
+def test_a_labouchere_takes_its_line(run: Run) -> None:
+    words = ("--plan", "labouchere", "--box", "big", *MONEY, "--rounds", "6", "--line", "1,1")
+
+    assert run("session", GAME, *words, "--json").json["line"] == [1, 1]
+    assert "line 1,1" in run("session", GAME, *words).out
+
+
+def test_nobody_ruined_says_never(run: Run) -> None:
+    words = ("--plan", "flat", "--box", "big", *MONEY, "--rounds", "5")
+
+    assert re.search("rounds to ruin, of the ruined +never", run("session", GAME, *words).out)
+    assert run("session", GAME, *words, "--json").json["mean_rounds_to_ruin"] is None
+
+
+def test_what_is_too_large_is_simulated_and_says_how_surely(run: Run) -> None:
+    few = ("--states", "50")
+    result = run("session", GAME, *SHORT, *few, "--sessions", "20000", "--json")
+    exact = run("session", GAME, *SHORT, *few, "--method", "exact")
+
+    assert "martingale comes to more than 50 states" in result.err
+    assert "simulating 20,000 sessions instead" in result.err
+    told = result.json
+    assert (told["method"], told["sessions"]) == ("simulated", 20000)
+    low, high = told["intervals_95"]["mean_final"]
+    assert low < told["mean_final"]["value"] < high
+    assert sum(each["value"] for each in told["endings"].values()) == pytest.approx(1)
+    assert exact.code == 2
+    assert "play fewer rounds" in exact.err
+
+
+def test_simulation_on_request_agrees_with_the_exact_answer(run: Run, tmp_path: Path) -> None:
+    words = (*SHORT, "--method", "simulate", "--sessions", "50000", "--seed", "5")
+    told = run("session", GAME, *words, "--json").json
+    truth = run("session", GAME, *SHORT, "--json").json
+
+    low, high = told["intervals_95"]["ruin"]
+    assert low - 0.01 < truth["ruin"]["value"] < high + 0.01
+    assert told["mean_rounds"]["value"] == pytest.approx(truth["mean_rounds"]["value"], rel=0.02)
+    assert "50,000 sessions were simulated" in run("session", GAME, *words).out
+    file = tmp_path / "page.html"
+    assert run("session", GAME, *words, "--html", str(file)).code == 0
+
+
+def test_without_simulation_it_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "threedice.sim", None)
+    result = run("session", GAME, *SHORT, "--method", "simulate")
+
+    assert result.code == 2
+    assert "threedice[sim]" in result.err
+
+
+def test_stopping_shows_the_rounds_that_are_done(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    advance = Reckoning.advance
+
+    def stopping(self: Reckoning) -> None:
+        if self.rounds == 11:
+            signal.raise_signal(signal.SIGINT)
+        advance(self)
+
+    monkeypatch.setattr(Reckoning, "advance", stopping)
+    result = run("session", GAME, *SHORT, "--json")
+    file = tmp_path / "page.html"
+    run("session", GAME, *SHORT, "--html", str(file))
+
+    assert "stopped: these are the first 12 of 20 rounds" in result.err
+    assert result.json["rounds_done"] == 12
+    assert "the first 12 of 20 rounds" in file.read_text(encoding="utf-8")
+
+
+def test_more_memory_than_there_is_is_refused(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = tmp_path / "meminfo"
+    told.write_text("MemAvailable: 1 kB\n")
+    monkeypatch.setattr(counting, "_MEMORY", told)
+
+    assert "use --method simulate" in run("session", GAME, *SHORT).err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--plan", "martingal", "--box", "big", *MONEY, "--rounds", "5"), "did you mean marting"),
+        (("--plan", "flat", "--box", "bag", *MONEY, "--rounds", "5"), "did you mean big"),
+        ((*SHORT, "--minimum", "20"), "is under the minimum 20"),
+        ((*SHORT, "--stop-loss", "2000"), "a stop-loss of 2000"),
+        ((*SHORT, "--line", "1,2"), "--line is for the labouchere"),
+        ((*SHORT, "--method", "guess"), "'guess' is no method"),
+        (
+            ("--plan", "labouchere", "--box", "big", *MONEY, "--rounds", "5", "--line", "1,x"),
+            "'1,x' is no line",
+        ),
+        (
+            ("--plan", "flat", "--box", "big=2", "--box", "total:10=1", *MONEY, "--rounds", "5"),
+            "give a multiple of 3",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_clear_line(run: Run, words: tuple[str, ...], says: str) -> None:
+    result = run("session", GAME, *words)
+
+    assert (result.code, result.out) == (2, "")
+    assert says in result.err
+    assert result.err.count("\n") == 1

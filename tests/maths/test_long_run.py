@@ -1,0 +1,147 @@
+"""What is too large to count: the Fourier transform keeps within its bound of the exact answer."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from threedice import InvalidInput, Mix, load
+from threedice.maths import Infeasible, chance_above, law_of, long_run, over_rounds
+from threedice.maths.approximation import Approximation, approximate
+from threedice.maths.laws import Law, law
+from threedice.maths.longrun import bytes_needed, method_for, work
+from threedice.maths.rounds import Distribution
+from threedice.maths.tilted import Tilted, tail
+
+GAME = load("sg-rws-tai-sai-v6/a")
+LAWS = {
+    "even money": law_of(Mix(GAME, {"big": 50})),
+    "two boxes": law_of(Mix(GAME, {"big": 50, "total:10": 20})),
+    "tiers": law_of(Mix(GAME, {"single:1": 10})),
+    "long shot": law_of(Mix(GAME, {"triple:1": 5, "big": 10})),
+}
+QUANTILES = [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2), Fraction(999, 1000)]
+
+
+@pytest.mark.parametrize("one", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("rounds", [1, 2, 7, 64, 300])
+def test_every_probability_is_within_the_stated_error(one: Law, rounds: int) -> None:
+    exact, found = over_rounds(one, rounds), approximate(one, rounds)
+    places = range(0, len(exact.counts), max(1, len(exact.counts) // 50))
+
+    assert 0 < found.error < 1e-9
+    assert (found.mean, found.variance, found.sd) == (exact.mean, exact.variance, exact.sd)
+    for net in [*(exact.net(each) for each in places), exact.net(0) - 1, exact.net(-1) + 10**6]:
+        assert abs(Fraction(found.at_least(net)) - exact.at_least(net)) <= found.error
+        assert abs(Fraction(found.at_most(net)) - exact.at_most(net)) <= found.error
+    for mine, theirs in zip(
+        (found.ahead, found.level, found.behind),
+        (exact.ahead, exact.level, exact.behind),
+        strict=True,
+    ):
+        assert abs(Fraction(mine) - theirs) <= 2 * found.error
+
+
+@pytest.mark.parametrize("one", LAWS.values(), ids=LAWS)
+def test_quantiles_and_results_agree(one: Law) -> None:
+    exact, found = over_rounds(one, 100), approximate(one, 100)
+    shares = dict(exact.results())
+
+    assert [found.quantile(each) for each in QUANTILES] == list(map(exact.quantile, QUANTILES))
+    assert found.worst == exact.worst
+    assert found.quantile(Fraction(1)) >= found.quantile(Fraction(999, 1000))
+    for net, share in found.results():
+        assert abs(share - shares.get(net, 0)) <= found.error
+    assert found.plain() == [(float(net), share) for net, share in found.results()]
+    assert exact.plain() == [(float(net), float(share)) for net, share in exact.results()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(LAWS)), st.integers(1, 200), st.fractions(0, 1))
+def test_a_tail_keeps_its_digits_however_small_it_is(name: str, rounds: int, at: Fraction) -> None:
+    exact = over_rounds(LAWS[name], rounds)
+    net = exact.net(round(at * (len(exact.counts) - 1)))
+    truth = exact.at_least(net)
+    found, error = tail(LAWS[name], rounds, net)
+
+    assert abs(Fraction(found) - truth) <= error
+    assert error <= 1e-7 * truth + 1e-300
+
+
+def test_tails_beyond_the_extremes_are_certain() -> None:
+    one = LAWS["even money"]
+
+    assert tail(one, 10, -500) == (1.0, 0.0)
+    assert tail(one, 10, 501) == (0.0, 0.0)
+
+
+def test_the_bound_would_notice_a_wrong_law() -> None:
+    one, other = LAWS["even money"], law({-50: 1, 50: 1})
+    exact, wrong = over_rounds(one, 50), approximate(other, 50)
+
+    assert abs(Fraction(wrong.ahead) - exact.ahead) > wrong.error
+
+
+@pytest.mark.parametrize("rounds", [300, 1000])
+def test_every_share_of_a_window_is_within_its_own_bound(rounds: int) -> None:
+    one = LAWS["two boxes"]
+    exact, window = over_rounds(one, rounds), Tilted(one).powered(rounds)
+    places = range(window.first, min(window.first + len(window.shares), len(exact.counts)))
+    misses = [
+        abs(Fraction(float(window.shares[place - window.first])) - Fraction(count, exact.total))
+        for place, count in ((each, exact.counts[each]) for each in places)
+    ]
+
+    assert max(misses) <= window.single < 1e-9
+    assert sum(misses) <= window.summed < 1e-8
+    assert max(misses) > window.single / 10_000, "a bound this loose bounds nothing"
+
+
+def test_without_tilt_the_window_is_that_of_the_middle() -> None:
+    window = Tilted(LAWS["tiers"]).powered(5000)
+
+    assert len(window.shares) < 5000 * LAWS["tiers"].degree / 8
+    assert float(window.shares.sum()) == pytest.approx(1, abs=window.summed)
+
+
+def test_counting_is_the_way_until_it_is_too_much() -> None:
+    small, large = LAWS["even money"], LAWS["long shot"]
+
+    assert isinstance(long_run(small, 100), Distribution)
+    assert isinstance(long_run(small, 100, "float64"), Approximation)
+    assert isinstance(long_run(large, 20_000), Approximation)
+    assert isinstance(long_run(large, 5, "exact"), Distribution)
+    assert work(small, 100) < work(small, 200) < work(large, 200)
+    counts = over_rounds(small, 1000).counts
+    assert bytes_needed(small, 1000) >= sum(map(sys.getsizeof, counts))
+    assert method_for(small, 10**6) == "float64"
+
+
+@pytest.mark.parametrize("rounds", [50, 30_000])
+def test_more_than_an_amount_is_not_the_amount_itself(rounds: int) -> None:
+    one = LAWS["long shot"]
+    middle = long_run(one, rounds, "float64").quantile(Fraction(2, 3))
+    found, error = chance_above(one, rounds, middle)
+    at, _ = tail(one, rounds, middle)
+
+    assert (error == 0) == isinstance(found, Fraction) == (rounds == 50)
+    assert found < at
+    assert float(found) == pytest.approx(
+        1 - long_run(one, rounds, "float64").at_most(middle), abs=1e-8
+    )
+
+
+def test_a_window_that_is_too_long_is_refused_with_its_size() -> None:
+    with pytest.raises(Infeasible, match="stake in larger steps") as refused:
+        approximate(law({-1: 1, 0: 1, 10**9: 1}), 10**6)
+    assert refused.value.size > 2**26
+
+
+def test_without_numpy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(InvalidInput, match=r"very many rounds need numpy.*threedice\[sim\]"):
+        approximate(LAWS["tiers"], 10)

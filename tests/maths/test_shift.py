@@ -1,0 +1,100 @@
+"""The house's win over periods, and the maximum that keeps a loss unlikely."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from threedice import InvalidInput, load
+from threedice.maths import Crowd, FixedLayout, Habit, Limits, over_rounds, period, safe_maximum
+from threedice.maths.shift import chance_of_losing
+
+GAME = load("sg-rws-tai-sai-v6/a")
+LAYOUT = FixedLayout(GAME, {"big": 500, "small": 200, "total:10": 50})
+CROWD = Crowd(
+    GAME,
+    3,
+    (Habit("big", 100, 3), Habit("small", 25, 3), Habit("single:1", 50, 2)),
+    Limits(25),
+)
+
+
+def test_an_hour_is_its_rounds() -> None:
+    hour = period(LAYOUT, "hour", 60)
+    whole = over_rounds(LAYOUT.house_law(), 60)
+
+    assert (hour.win.mean, hour.losing) == (whole.mean, whole.behind)
+    assert hour.turnover == 60 * 750
+    assert hour.mean_hold == LAYOUT.mix().figures.edge
+    assert hour.hold(Fraction(1, 100)) == whole.quantile(Fraction(1, 100)) / 45_000
+
+
+def test_the_worst_roll_of_a_period_is_the_least_of_its_rolls() -> None:
+    law = LAYOUT.house_law()
+    for rounds in (1, 3, 40):
+        some = period(LAYOUT, "some", rounds)
+        for share in (Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)):
+            worst = some.worst_roll(share)
+            at_most = sum(chance for net, chance in law.results() if net <= worst)
+            below = sum(chance for net, chance in law.results() if net < worst)
+            assert 1 - (1 - at_most) ** rounds >= share > 1 - (1 - below) ** rounds
+        best = max(net for net, _ in law.results())
+        assert some.worst_roll(Fraction(1)) == best
+
+
+def test_losing_more_than_an_amount_leaves_the_amount_out() -> None:
+    law = LAYOUT.house_law()
+    whole = over_rounds(law, 20)
+    amount = int(-whole.quantile(Fraction(1, 10)))
+    found, error = chance_of_losing(law, 20, amount)
+
+    assert error == 0
+    assert found == whole.at_most(-amount - Fraction(1, GAME.unit))
+    assert found < whole.at_most(-amount)
+
+
+@pytest.mark.parametrize("layout", [LAYOUT, CROWD])
+@pytest.mark.parametrize("amount", [400, 2000])
+def test_the_safe_maximum_is_the_largest_that_is_safe(
+    layout: FixedLayout | Crowd, amount: int
+) -> None:
+    share, rounds = Fraction(1, 20), 30
+    found = safe_maximum(layout, rounds, amount, share, step=25)
+
+    def chance(maximum: int) -> Fraction:
+        law = replace(layout, limits=replace(layout.limits, maximum=maximum)).house_law()
+        return over_rounds(law, rounds).at_most(-amount - Fraction(1, GAME.unit))
+
+    safe = [each for each in range(25, 601, 25) if chance(each) <= share]
+    assert found.maximum == (max(safe) if safe and max(safe) < 600 else found.maximum)
+    if found.maximum is not None:
+        assert found.chance == chance(found.maximum) <= share
+    if found.next is not None:
+        assert found.next == chance((found.maximum or 0) + 25) > share
+
+
+def test_no_maximum_is_small_enough_for_the_impossible() -> None:
+    found = safe_maximum(LAYOUT, 30, 0, Fraction(1, 10**6))
+
+    assert (found.maximum, found.chance) == (None, None)
+    assert found.next is not None
+
+
+def test_no_maximum_is_needed_where_nothing_can_be_lost() -> None:
+    found = safe_maximum(LAYOUT, 1, 10**6, Fraction(1, 100))
+
+    assert (found.maximum, found.chance, found.next) == (500, 0, None)
+
+
+def test_a_chip_divides_every_stake() -> None:
+    found = safe_maximum(CROWD, 5, 150, Fraction(1, 10))
+
+    assert found.maximum is not None
+    assert found.maximum % 25 == 0
+
+
+def test_a_loss_is_not_negative() -> None:
+    with pytest.raises(InvalidInput, match="a loss of -1"):
+        safe_maximum(LAYOUT, 10, -1, Fraction(1, 2))

@@ -1,0 +1,129 @@
+"""The pages about many rounds: whole, self-contained, escaped, and true to the figures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.pages.test_odds_page import Balance, drawings
+from threedice import Mix, load
+from threedice.maths import (
+    FixedLayout,
+    Plan,
+    Session,
+    law_of,
+    long_run,
+    period,
+    session_odds,
+    spread,
+)
+from threedice.maths.session_odds import begin
+from threedice.pages.curves import Scale, curve_chart, distribution_chart, fan_chart
+from threedice.pages.distribution import distribution_page
+from threedice.pages.frame import amount, chance
+from threedice.pages.session import session_page, terms
+from threedice.pages.shift import ShiftReport, shift_page
+
+GAME = load("sg-rws-tai-sai-v6/a")
+BETS = Mix(GAME, {"big": 50, "total:10": 20})
+SESSION = Session(spread(GAME, {"big": 1}), Plan("martingale", 10, 500), 1000, 60, 10, 700, 300)
+LAYOUT = FixedLayout(GAME, {"big": 500, "small": 200})
+REPORT = ShiftReport(
+    GAME, "Some <chips>.", [period(LAYOUT, each, n) for each, n in (("hour", 20), ("shift", 40))]
+)
+PAGES = {
+    "counted": distribution_page(BETS, long_run(law_of(BETS), 100)),
+    "approximate": distribution_page(BETS, long_run(law_of(BETS), 50_000, "float64")),
+    "session": session_page(session_odds(SESSION)),
+    "float session": session_page(session_odds(SESSION, "float64")),
+    "shift": shift_page(REPORT),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_and_self_contained(name: str) -> None:
+    balance = Balance()
+    balance.feed(PAGES[name])
+
+    assert balance.open == []
+    assert not re.search(r"<(script|link|img|iframe)|url\(|@import|\bsrc=|\bhref=", PAGES[name])
+    assert len(list(drawings(PAGES[name]))) >= 1
+    assert GAME.hash in PAGES[name]
+
+
+def test_the_bars_of_a_distribution_tell_its_probabilities() -> None:
+    (drawing,) = drawings(PAGES["counted"])
+    titles = [each.text or "" for each in drawing.iter("{http://www.w3.org/2000/svg}title")][1:]
+    shares = [float(each.rpartition(":")[2].removesuffix(" %")) for each in titles]
+
+    assert sum(shares) == pytest.approx(100, abs=0.1)
+    assert len(shares) <= 96
+
+
+def test_a_session_tells_its_terms_and_its_method() -> None:
+    html = PAGES["session"]
+
+    assert (
+        "at the table from 10 to 500; leaves after a loss of 700; leaves after a win of 300" in html
+    )
+    assert "nothing is simulated" in html
+    assert "from 10 up;" in terms(replace(SESSION, plan=Plan("flat", 10)))
+    assert chance(session_odds(SESSION).ruin) in html
+    assert "in float64. Each is within" in PAGES["float session"]
+
+
+def test_a_session_cut_short_says_so() -> None:
+    reckoning = begin(SESSION)
+    for _ in range(9):
+        reckoning.advance()
+
+    assert "the first 9 of 60 rounds" in session_page(reckoning.odds())
+    assert "Stopped on request" not in PAGES["session"]
+
+
+def test_a_shift_escapes_what_was_assumed() -> None:
+    assert "Some &lt;chips&gt;." in PAGES["shift"]
+    assert "A safe maximum" not in PAGES["shift"]
+
+
+def test_words_of_a_game_are_escaped() -> None:
+    sly = replace(GAME, title="<b>Sly</b>")
+    html = distribution_page(Mix(sly, {"big": 5}), long_run(law_of(BETS), 3))
+
+    assert "&lt;b&gt;Sly" in html
+    assert "<b>Sly" not in html
+
+
+def test_ticks_are_round_numbers_within_the_scale() -> None:
+    assert Scale(0, 200, 0, 1).ticks(6) == [0, 50, 100, 150, 200]
+    assert Scale(-3, 3, 0, 1).ticks(6) == [-3, -2, -1, 0, 1, 2, 3]
+    assert Scale(5, 5, 0, 100).at(5) == 0
+    assert Scale(5, 5, 0, 100).ticks(6) == [5]
+
+
+def test_marks_outside_the_picture_are_left_out() -> None:
+    inside = distribution_chart([(-1.0, 0.5), (1.0, 0.5)], [("here", 0.0)], "t", "u")
+    outside = distribution_chart([(-1.0, 0.5), (1.0, 0.5)], [("there", 9.0)], "t", "u")
+
+    assert "here" in inside
+    assert "there" not in outside
+
+
+def test_pictures_of_almost_nothing_are_drawn() -> None:
+    for drawing in (
+        distribution_chart([(0.0, 1.0)], [], "t", "u"),
+        fan_chart([(0, [5.0] * 7), (1, [0.0] * 7)], 5, "t", "u"),
+        curve_chart([0.0], "t", "u"),
+    ):
+        assert ElementTree.fromstring(drawing).tag.endswith("svg")
+
+
+def test_small_probabilities_are_told_as_one_in_many() -> None:
+    assert chance(Fraction(1, 5000)) == "1 in 5,000"
+    assert chance(Fraction(1, 10**12)) == "1e-12"
+    assert chance(Fraction(1, 10**400)) == "0"
+    assert amount(Fraction(-5, 2)) == "−2.50"
