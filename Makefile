@@ -9,9 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: run test check format bench soak faults mutants citations pictures playthroughs clean
 
 run: .venv/ready
-	@for game in sg-rws-tai-sai-v6/a sg-rws-tai-sai-open-cover-v5/c nz-tai-sai-2008/2 triple-dice/mat \
-	    macau-sic-bo/main atlantic-city-sic-bo/main crown-and-anchor/main; do \
-	  $(BIN)/threedice odds $$game || exit 1; echo; done
+	$(BIN)/threedice serve --demo
 
 test: check
 	$(BIN)/pytest --cov --cov-report=term:skip-covered
@@ -32,6 +30,10 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/table.py
 	$(BIN)/python benchmarks/log.py
 	$(BIN)/python benchmarks/long_log.py
+	$(BIN)/python benchmarks/over_http.py
+	$(BIN)/python benchmarks/fan_out.py
+	$(BIN)/python benchmarks/rounds.py
+	$(BIN)/python benchmarks/simulation.py
 
 citations: .venv/ready
 	$(BIN)/pytest --collect-only --quiet --write-citations=src/threedice/rulebooks/citations.json
@@ -41,6 +43,7 @@ playthroughs: .venv/ready
 
 soak: .venv/ready
 	THREEDICE_STEPS=$${THREEDICE_STEPS:-10000000} $(BIN)/pytest -q tests/properties/test_table.py
+	$(BIN)/python -m tests.sim.soak
 
 faults: .venv/ready
 	$(BIN)/python -m tests.faults.power_cuts --count $${THREEDICE_CUTS:-100000}

@@ -106,7 +106,7 @@ def test_what_is_too_large_is_simulated_and_says_how_surely(run: Run) -> None:
     told = result.json
     assert (told["method"], told["sessions"]) == ("simulated", 20000)
     low, high = told["intervals_95"]["mean_final"]
-    assert low < told["mean_final"]["value"] < high
+    assert told["mean_final"]["value"] == pytest.approx((low + high) / 2)
     assert sum(each["value"] for each in told["endings"].values()) == pytest.approx(1)
     assert exact.code == 2
     assert "play fewer rounds" in exact.err
@@ -190,3 +190,11 @@ def test_what_cannot_be_is_one_clear_line(run: Run, words: tuple[str, ...], says
     assert (result.code, result.out) == (2, "")
     assert says in result.err
     assert result.err.count("\n") == 1
+
+
+def test_bankrolls_counted_in_steps_do_not_pull_the_mean_down(run: Run) -> None:
+    words = ("--plan", "labouchere", "--box", "big", "--bankroll", "1000000", "--base", "10")
+    told = run("session", GAME, *words, "--rounds", "300", "--sessions", "2000", "--json").json
+
+    low, high = told["intervals_95"]["mean_final"]
+    assert told["mean_final"]["value"] == pytest.approx((low + high) / 2)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from threedice.cli import sessions_app, simulate_app
+from threedice.cli.serve_app import serve
 from threedice.cli.users_app import users
 
 app = typer.Typer(
@@ -35,6 +37,9 @@ rulebooks = _group("rulebooks", "List, show, check and compare rulebooks.", alon
 log = _group("log", "Prove, tell, export and rebuild the log of a house.")
 house = _group("house", "Check the file that describes a house.")
 app.add_typer(users, name="users")
+app.command()(serve)
+sessions_app.register(app)
+app.command("simulate")(simulate_app.simulate)
 keys = _group("keys", "Export or replace the key that signs a house's checkpoints.")
 
 GameName = Annotated[

@@ -44,6 +44,7 @@ def simulated_session(session: Session, sessions: int, seed: int) -> SessionOdds
         study.fan,
         study.sessions,
         {name: (each.low, each.high) for name, each in estimates.items()},
+        {"final": study.mean_final.value, "rounds": study.mean_rounds},
     )
 
 

@@ -27,6 +27,7 @@ Share = Fraction | float
 """A probability or a mean: a fraction where it is exact, a float where it is bounded."""
 
 Method = Literal["exact", "float64", "simulated"]
+Mean = Literal["final", "rounds"]
 
 BANDS: Final = tuple(Fraction(each, 100) for each in (1, 5, 25, 50, 75, 95, 99))
 """The quantiles of the bankroll that a fan shows."""
@@ -45,7 +46,8 @@ class SessionOdds:
     `ended[kind][t]` is the probability of an ending in round t; "played out" are those still
     playing at the end. `final` is the bankroll with its probability, least first; `fan` holds for
     some rounds the bankroll at each quantile of `BANDS`. Where sessions were simulated instead,
-    `sessions` says how many, and `intervals` holds what is 95 % sure of some figures.
+    `sessions` says how many, `means` what they came to exactly (final bankrolls may be counted in
+    steps), and `intervals` what is 95 % sure of some figures.
     """
 
     session: Session
@@ -57,6 +59,7 @@ class SessionOdds:
     fan: tuple[tuple[int, tuple[int, ...]], ...]
     sessions: int = 0
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    means: Mapping[Mean, float] = field(default_factory=dict)
 
     def chance(self, ending: Ending) -> Share:
         """Return the probability that the session ends like this."""
@@ -70,11 +73,15 @@ class SessionOdds:
     @property
     def mean_final(self) -> Share:
         """The expected final bankroll."""
+        if "final" in self.means:
+            return self.means["final"]
         return total(left * share for left, share in self.final)
 
     @property
     def mean_rounds(self) -> Share:
         """How many rounds are played, on average."""
+        if "rounds" in self.means:
+            return self.means["rounds"]
         return total(t * share for each in ENDINGS for t, share in enumerate(self.ended[each]))
 
     @property

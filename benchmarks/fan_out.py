@@ -1,0 +1,330 @@
+"""How long it takes until the last of many sockets has an event, against a bare broadcast loop.
+
+Run it with `python benchmarks/fan_out.py`. A server in a process of its own holds 1,000 and then
+5,000 sockets; ours carries a bet from the log's feed to players and staff, each seeing what it may;
+the reference sends a text of the same length to all sockets in one plain loop, on the same server
+stack. A client in another process counts until the last socket has it. Ratios count, not times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import logging
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import uvloop
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
+
+from litestar import Litestar
+from litestar.datastructures import State
+from tests.floor.setting import SUPERVISOR
+
+from threedice import load
+from threedice.floor.commands import EstablishTable
+from threedice.floor.house import House
+from threedice.people import open_people
+from threedice.people.passwords import QUICK
+from threedice.table import commands as asked
+from threedice.table.commands import Actor
+from threedice.table.terms import plain_limits
+from threedice.web.context import Context
+from threedice.web.house_file import HouseFile
+from threedice.web.hub import Hub
+from threedice.web.listening import Address, Server, bind, configured
+from threedice.web.live_routes import LIVE_ROUTES
+from threedice.web.metrics import Metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from threedice.people import People
+
+GAME = "sg-rws-tai-sai-v6/a"
+PLAYERS, STAFF = 400, 100
+TABLE = "bench"
+TEXT = (
+    '{"type":"events","events":['
+    '{"version":100,"at":1800000000000000,"event":null,"totals":{"big":500}}]}'
+)
+ROUNDS = 15
+DEALER = Actor(id="dealer", role="dealer")
+
+
+# --- the servers --------------------------------------------------------------------------------
+
+
+async def serve_ours() -> None:
+    """Serve a table of a real house, and have one bet placed at each word from the parent."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/house.sqlite"
+        async with House(url) as house:
+            with closing(open_people(url, state=house.state, cost=QUICK)) as people:
+                tokens = await asyncio.to_thread(make_people, people)
+                await set_up(house)
+                metrics = Metrics()
+                hub = Hub(house, metrics)
+                context = Context(
+                    house=house,
+                    people=people,
+                    house_file=HouseFile(name="b", currency="SGD", time_zone="UTC", tables={}),
+                    origins=("http://localhost",),
+                    secure=False,
+                    metrics=metrics,
+                    hub=hub,
+                )
+                hub.openings = hub.openings.__class__(10_000)
+                app = Litestar(
+                    [*LIVE_ROUTES],
+                    state=State({"context": context}),
+                    openapi_config=None,
+                    logging_config=None,
+                )
+                published: list[float] = []
+                publish = house.feed.publish
+
+                def publish_timed(fresh: Mapping[str, Sequence[Any]]) -> None:
+                    published.append(time.monotonic())
+                    publish(fresh)
+
+                house.floor.streams.publish = publish_timed
+
+                async def go(turn: int) -> float:
+                    published.clear()
+                    bet = asked.PlaceBet(
+                        by=Actor(id="p0", role="player"), player="p0", box="big", amount=500
+                    )
+                    await house.floor.handle(bet, table=TABLE, account="p0", key=f"bet {turn}")
+                    return published[0]
+
+                await serve(app, go, " ".join(tokens), hub.close)
+
+
+def make_people(people: People) -> list[str]:
+    """Make accounts and a token for each; staff may see everything."""
+    tokens = []
+    for number in range(PLAYERS + STAFF):
+        role = "player" if number < PLAYERS else "shift-manager"
+        account = people.accounts.add(f"person-{number}", [role], password=f"a-long-pass-{number}!")
+        tokens.append(people.tokens.make(account.account.id, "bench", ["read"]).token)
+    return tokens
+
+
+async def set_up(house: House) -> None:
+    """Open a table with betting open and somebody seated."""
+    limits = plain_limits(load(GAME), 5, 10**9, 10**9)
+    steps: list[Any] = [
+        EstablishTable(by=SUPERVISOR, game=GAME),
+        asked.OpenTable(
+            by=SUPERVISOR, table=TABLE, currency="SGD", mode="record", chips=[5],
+            float_amount=10**10, limits=limits,
+        ),
+        asked.OpenBetting(by=DEALER),
+        asked.BuyIn(by=DEALER, player="p0", amount=10**8),
+    ]  # fmt: skip
+    for number, step in enumerate(steps):
+        await house.floor.handle(step, table=TABLE, account="bench", key=f"step {number}")
+
+
+async def serve_bare() -> None:
+    """Serve sockets with nothing behind them, and send all of them a text in one loop."""
+    sends: list[Callable[[Any], Any]] = []
+
+    async def app(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        sends.append(send)
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
+        sends.remove(send)
+
+    async def go(_turn: int) -> float:
+        started, message = time.monotonic(), {"type": "websocket.send", "text": TEXT}
+        for send in sends:
+            await send(message)
+        return started
+
+    await serve(app, go, "none", stopping=nothing)
+
+
+async def nothing() -> None:
+    """Do nothing."""
+
+
+async def serve(app: Any, go: Callable[[int], Any], word: str, stopping: Any) -> None:
+    """Serve until the parent closes its end; at each line of it, go, and say when that was."""
+    taken = bind(Address(port=0))
+    loop = asyncio.get_running_loop()
+    started = lambda: print(taken.getsockname()[1], word, flush=True)  # noqa: E731
+    server = Server(configured(app, Address()), started=started, stopping=stopping)
+    serving = asyncio.create_task(server.serve(sockets=[taken]))
+    turn = 0
+    while await loop.run_in_executor(None, sys.stdin.readline):
+        turn += 1
+        print(await go(turn), flush=True)
+    server.should_exit = True
+    await serving
+
+
+# --- the client ---------------------------------------------------------------------------------
+
+
+class Listener(asyncio.Protocol):
+    """A socket that counts the frames it gets, and says when it has a new one."""
+
+    def __init__(self, request: bytes, opened: Callable[[], None], got: Callable[[], None]) -> None:
+        self._request, self._opened, self._got = request, opened, got
+        self._data = bytearray()
+        self._open = False
+        self.frames = 0
+
+    def connection_made(self, transport: Any) -> None:
+        """Ask for the socket."""
+        transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        """Take frames apart."""
+        self._data += data
+        if not self._open:
+            head, found, rest = self._data.partition(b"\r\n\r\n")
+            if not found:
+                return
+            if b" 101 " not in head[:20]:
+                raise ConnectionError(bytes(head[:200]))
+            self._open, self._data = True, rest
+            self._opened()
+        while len(self._data) >= 2:
+            size, start = self._data[1], 2
+            if size == 126:
+                size, start = int.from_bytes(self._data[2:4]), 4
+            if len(self._data) < start + size:
+                return
+            is_text = self._data[0] & 15 == 1
+            del self._data[: start + size]
+            if is_text:
+                self.frames += 1
+                self._got()
+
+
+class Crowd:
+    """All the sockets of one measurement."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.opened, self.got = count, 0, 0
+        self.open, self.full = asyncio.Event(), asyncio.Event()
+        self.last = 0.0
+        self.listeners: list[Any] = []
+
+    def welcome(self) -> None:
+        """Count a socket that is open."""
+        self.opened += 1
+        if self.opened == self.count:
+            self.open.set()
+
+    def hear(self) -> None:
+        """Count a frame; note when the last of a round has come."""
+        self.got += 1
+        if self.got == self.count:
+            self.last = time.monotonic()
+            self.full.set()
+
+    def start_over(self) -> None:
+        """Count from nothing."""
+        self.got = 0
+        self.full.clear()
+
+    async def connect(self, port: int, tokens: list[str]) -> None:
+        """Open all sockets, some at a time."""
+        loop = asyncio.get_running_loop()
+        for number in range(self.count):
+            request = handshake(tokens[number % len(tokens)])
+            listener = partial(Listener, request, self.welcome, self.hear)
+            made = await loop.create_connection(listener, "127.0.0.1", port)
+            self.listeners.append(made)
+            if number % 50 == 0:
+                await asyncio.sleep(0.01)
+
+
+def handshake(token: str) -> bytes:
+    """Return the request for a socket."""
+    key = base64.b64encode(os.urandom(16)).decode()
+    return (
+        f"GET /api/tables/{TABLE}/live HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+        f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
+        f"Authorization: Bearer {token}\r\n\r\n"
+    ).encode()
+
+
+async def measure(which: str, count: int) -> float:
+    """Return the median time until the last of so many sockets has an event, in milliseconds."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, __file__, "--serve", which,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, limit=1 << 20,
+    )  # fmt: skip
+    assert child.stdin
+    assert child.stdout
+    port, *tokens = (await child.stdout.readline()).split()
+    crowd = Crowd(count)
+    if which == "bare":
+        await crowd.connect(int(port), ["none"])
+    else:
+        await crowd.connect(int(port), [token.decode() for token in tokens])
+        await asyncio.wait_for(crowd.full.wait(), 120)  # every hello
+    await asyncio.wait_for(crowd.open.wait(), 120)
+    times = []
+    for _ in range(ROUNDS):
+        await asyncio.sleep(0.2)
+        crowd.start_over()
+        child.stdin.write(b"go\n")
+        started = float(await child.stdout.readline())
+        await asyncio.wait_for(crowd.full.wait(), 60)
+        times.append((crowd.last - started) * 1000)
+    for transport, _ in crowd.listeners:
+        transport.close()
+    child.stdin.close()
+    await child.wait()
+    return statistics.median(times)
+
+
+async def compare(counts: Sequence[int]) -> None:
+    """Print the times and the ratio for each number of sockets."""
+    for count in counts:
+        bare, ours = await measure("bare", count), await measure("ours", count)
+        again = await measure("bare", count)
+        bare = min(bare, again)
+        print(
+            f"fan-out to {count:5,} sockets: ours {ours:7.1f} ms, bare loop {bare:7.1f} ms, "
+            f"{bare / ours:.2f} of its speed",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Serve, or measure."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--serve", choices=["ours", "bare"])
+    parser.add_argument("--sockets", type=int, nargs="*", default=[1000, 5000])
+    options = parser.parse_args()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    logging.disable()
+    serving = {"ours": serve_ours, "bare": serve_bare}
+    work = serving[options.serve]() if options.serve else compare(options.sockets)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(work)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,322 @@
+"""How many bets a house acknowledges in a second over HTTP, against a bare Starlette endpoint.
+
+Run it with `python benchmarks/over_http.py`. Both are served by uvicorn (uvloop, httptools) in a
+process of their own and make the same rows durable with the same writer and store: the reference
+reads the body, makes the entry, awaits the group commit, and does nothing else. A client in another
+process, raw sockets kept alive, has as many requests under way as it has connections. Ratios of one
+run count, not the times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from statistics import median
+from threading import get_ident
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import uvloop
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
+
+from threedice import load
+from threedice.floor.commands import EstablishTable
+from threedice.floor.encoding import encode
+from threedice.floor.house import House
+from threedice.log.entry import EMPTY, cause_of, extend
+from threedice.log.opening import open_store
+from threedice.log.store import Append, Proposal
+from threedice.log.writer import Writer
+from threedice.people import open_people
+from threedice.people.passwords import QUICK
+from threedice.table import commands as asked
+from threedice.table.commands import Actor
+from threedice.table.events import BetPlaced
+from threedice.table.terms import plain_limits
+from threedice.web.app import make_app
+from threedice.web.context import Context
+from threedice.web.house_file import HouseFile, Limits, Policies, Table
+from threedice.web.hub import Hub
+from threedice.web.listening import Address, Server, bind, configured
+from threedice.web.metrics import Metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.requests import Request
+
+    from threedice.log.writer import Result
+
+GAME = "sg-rws-tai-sai-v6/a"
+TABLE = "bench"
+DEALER = Actor(id="dealer", role="dealer")
+SUPERVISOR = Actor(id="supervisor", role="supervisor")
+
+
+# --- the house ----------------------------------------------------------------------------------
+
+
+async def serve_house(url: str, players: int) -> None:
+    """Serve a house with one table, and tell the sessions of its players."""
+    house_file = HouseFile(
+        name="bench",
+        currency="SGD",
+        time_zone="UTC",
+        policies=Policies(commands_per_second=10**6),
+        tables={TABLE: Table(game=GAME, chips=[5], float=0, limits=Limits(minimum=5, maximum=10))},
+    )
+    address = Address("127.0.0.1", 0)
+    with bind(address) as taken, tempfile.TemporaryDirectory() as folder:
+        async with House(url, state=Path(folder)) as house:
+            with closing(open_people("memory:", state=Path(folder), cost=QUICK)) as people:
+                sessions = []
+                for number in range(players):
+                    name, word = f"player-{number}", f"a long word for {number}!"
+                    account = people.accounts.add(name, ["player"], password=word).account
+                    sessions.append((account.id, people.door.sign_in(name, word).token))
+                await set_up(house, [player for player, _ in sessions])
+                metrics = Metrics()
+                metrics.watch(house)
+                port = taken.getsockname()[1]
+                context = Context(
+                    house,
+                    people,
+                    house_file,
+                    origins=(f"http://127.0.0.1:{port}",),
+                    secure=False,
+                    metrics=metrics,
+                    hub=Hub(house, metrics),
+                )
+                config = configured(make_app(context, logging_config=None), address)
+                people_told = [[player, f"threedice={token}"] for player, token in sessions]
+                server = Server(config, started=partial(tell, port, people_told), stopping=_nothing)
+                await server.serve(sockets=[taken])
+
+
+async def set_up(house: House, players: list[str]) -> None:
+    """Open a table with betting open and everybody seated."""
+    steps: list[Any] = [
+        EstablishTable(by=SUPERVISOR, game=GAME),
+        asked.OpenTable(
+            by=SUPERVISOR, table=TABLE, currency="SGD", mode="record", chips=[5, 25, 100],
+            float_amount=10**12, limits=plain_limits(load(GAME), 5, 10**12, 10**12),
+        ),
+        *(asked.PassCheck(by=SUPERVISOR, check=check) for check in load(GAME).facts.opening),
+        asked.OpenBetting(by=DEALER),
+        *(asked.BuyIn(by=DEALER, player=player, amount=10**8) for player in players),
+    ]  # fmt: skip
+    for number, step in enumerate(steps):
+        await house.floor.handle(step, table=TABLE, account="bench", key=f"step {number}")
+
+
+# --- the reference ------------------------------------------------------------------------------
+
+
+class Bet(msgspec.Struct):
+    """The body of a bet, as the reference reads it."""
+
+    type: str
+    player: str
+    box: str
+    amount: int
+
+
+class Bare:
+    """An endpoint that makes a bet durable and does nothing else."""
+
+    def __init__(self, url: str) -> None:
+        self.store = open_store(url, serving=True)
+        self.loop, self.thread = asyncio.get_running_loop(), get_ident()
+        self.writer: Writer[asyncio.Future[bytes]] = Writer(self.store, deliver=self._deliver)
+        self.head, self.number = EMPTY, 0
+        self.read = msgspec.json.Decoder(Bet).decode
+
+    async def bet(self, request: Request) -> Response:
+        """Take a bet, and answer when it is durable."""
+        body = await request.body()
+        bet, key = self.read(body), request.headers["idempotency-key"]
+        self.number += 1
+        event = BetPlaced(
+            player=bet.player, spot=bet.box, area="", amount=bet.amount, number=self.number,
+            manner="self", by=Actor(id=bet.player, role="player"),
+        )  # fmt: skip
+        digest, stream = sha256(body).digest(), f"table/{TABLE}"
+        record, at = encode(event), time.time_ns() // 1000
+        cause = cause_of(bet.player, key, digest)
+        entries, head = extend(self.head, stream, at, cause, [record])
+        append = Append(stream, self.head, entries)
+        self.head = head
+        written: asyncio.Future[bytes] = self.loop.create_future()
+        self.writer.submit(Proposal(bet.player, key, digest, (append,)), written)
+        return Response(
+            b'{"version":%d,"events":[%b]}' % (head.version, await written),
+            media_type="application/json",
+        )
+
+    def _deliver(self, written: Sequence[asyncio.Future[bytes]], _: Sequence[Result]) -> None:
+        if get_ident() == self.thread:
+            self._tell(written)
+        else:
+            self.loop.call_soon_threadsafe(self._tell, written)
+
+    def _tell(self, written: Sequence[asyncio.Future[bytes]]) -> None:
+        for each in written:
+            each.set_result(b"")
+
+    async def close(self) -> None:
+        """Stop writing."""
+        await asyncio.to_thread(self.writer.close)
+        self.store.close()
+
+
+async def serve_bare(url: str, players: int) -> None:
+    """Serve the reference."""
+    bare = Bare(url)
+    app = Starlette(routes=[Route("/api/tables/{table}/commands", bare.bet, methods=["POST"])])
+    address = Address("127.0.0.1", 0)
+    with bind(address) as taken:
+        config = configured(app, address)
+        port = taken.getsockname()[1]
+        told = partial(tell, port, [[f"player-{number}", "a=1"] for number in range(players)])
+        await Server(config, started=told, stopping=_nothing).serve(sockets=[taken])
+    await bare.close()
+
+
+async def _nothing() -> None:
+    """Nobody is told."""
+
+
+def tell(port: int, people: list[list[str]]) -> None:
+    """Tell whoever started this where it listens, and who may bet."""
+    print(json.dumps([port, people]), flush=True)
+
+
+# --- the client ---------------------------------------------------------------------------------
+
+
+class Connection(asyncio.Protocol):
+    """One connection, kept alive, with one bet under way at a time."""
+
+    def __init__(self, requests: list[bytes], done: asyncio.Future[list[float]]) -> None:
+        self._requests, self._done = requests, done
+        self._next, self._heard = 0, b""
+        self._times: list[float] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport: Any = transport
+        self._send()
+
+    def _send(self) -> None:
+        if self._next == len(self._requests):
+            self._transport.close()
+            self._done.set_result(self._times)
+            return
+        self._at = perf_counter()
+        self._transport.write(self._requests[self._next])
+        self._next += 1
+
+    def data_received(self, data: bytes) -> None:
+        """Take an answer; the next bet follows when it is whole."""
+        self._heard += data
+        head, blank, body = self._heard.partition(b"\r\n\r\n")
+        if not blank:
+            return
+        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0])
+        if len(body) < length:
+            return
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise SystemExit(f"refused: {self._heard[:500]!r}")
+        self._heard = b""
+        self._times.append(perf_counter() - self._at)
+        self._send()
+
+
+def request_of(port: int, cookie: str, player: str, key: str) -> bytes:
+    """Return a bet as a browser would send it."""
+    body = json.dumps({"type": "PlaceBet", "player": player, "box": "big", "amount": 5}).encode()
+    return (
+        f"POST /api/tables/{TABLE}/commands HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        f"Origin: http://127.0.0.1:{port}\r\nSec-Fetch-Site: same-origin\r\n"
+        f"Cookie: {cookie}\r\nContent-Type: application/json\r\nAccept-Language: en\r\n"
+        f"Idempotency-Key: {key}\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
+
+
+async def bet_all(
+    port: int, people: list[list[str]], bets: int, name: str
+) -> tuple[float, list[float]]:
+    """Have everybody bet at once, each on his own connection; return the time, and each bet's."""
+    loop = asyncio.get_running_loop()
+    plans = [
+        [request_of(port, cookie, player, f"{name}-{i}-{j}") for j in range(bets // len(people))]
+        for i, (player, cookie) in enumerate(people)
+    ]
+    ends: list[asyncio.Future[list[float]]] = [loop.create_future() for _ in plans]
+    began = perf_counter()
+    await asyncio.gather(
+        *(
+            loop.create_connection(partial(Connection, plan, end), "127.0.0.1", port)
+            for plan, end in zip(plans, ends, strict=True)
+        )
+    )
+    times = [each for end in await asyncio.gather(*ends) for each in end]
+    return perf_counter() - began, times
+
+
+def measured(kind: str, bets: int, connections: int) -> tuple[float, float]:
+    """Return bets a second of a server, and the 99th percentile of one bet's time."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/bench.sqlite"
+        command = [sys.executable, __file__, "--serve", kind, url, "--connections"]
+        with subprocess.Popen([*command, str(connections)], stdout=subprocess.PIPE) as server:
+            try:
+                assert server.stdout is not None
+                port, people = json.loads(server.stdout.readline())
+                uvloop.run(bet_all(port, people, connections * 20, "warm"))
+                seconds, times = uvloop.run(bet_all(port, people, bets, "bet"))
+            finally:
+                server.kill()
+    times.sort()
+    return len(times) / seconds, times[len(times) * 99 // 100]
+
+
+def main() -> None:
+    """Serve where asked to, otherwise measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--serve", nargs=2, metavar=("KIND", "URL"))
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--bets", type=int, default=20_000)
+    parser.add_argument("--turns", type=int, default=3)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        kind, url = arguments.serve
+        uvloop.run((serve_house if kind == "house" else serve_bare)(url, arguments.connections))
+        return
+    found: dict[str, list[tuple[float, float]]] = {"bare": [], "house": []}
+    for _ in range(arguments.turns):
+        for kind, results in found.items():
+            results.append(measured(kind, arguments.bets, arguments.connections))
+    rates = {kind: median(rate for rate, _ in results) for kind, results in found.items()}
+    for kind, results in found.items():
+        slowest = median(late for _, late in results)
+        print(f"{kind:6} {rates[kind]:9.0f} bets/s   99 % within {slowest * 1000:.1f} ms")
+    print(f"ratio  {rates['house'] / rates['bare']:9.2f}")
+
+
+if __name__ == "__main__":
+    main()

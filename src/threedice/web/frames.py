@@ -1,0 +1,113 @@
+"""WebSocket frames that are made once and written to many sockets.
+
+A server's frames carry no mask, and nothing here is compressed, so that one broadcast is the same
+bytes for everybody. `Sockets` is uvicorn's protocol with a way to write such bytes, told to the
+application as the ASGI extension `threedice.frames`; and with an end for clients that take nothing
+or only ping.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from threedice.web.limiting import Buckets
+
+if TYPE_CHECKING:
+    from asyncio import TimerHandle
+
+    from websockets.http11 import Request
+
+EXTENSION: Final = "threedice.frames"
+PINGS_PER_SECOND: Final = 5.0
+ABORT_SECONDS: Final = 15.0
+"""How long a client that is told to go may still take what was sent to it."""
+
+_TEXT: Final = b"\x81"  # one whole text message
+
+
+class Message:
+    """A text for sockets, and the frame that carries it, made when it is first wanted."""
+
+    __slots__ = ("_frame", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._frame = b""
+
+    @property
+    def frame(self) -> bytes:
+        """The text as one frame."""
+        if not self._frame:
+            self._frame = frame_of(self.text)
+        return self._frame
+
+
+def frame_of(text: str) -> bytes:
+    """Return a text as one WebSocket frame of a server's.
+
+    >>> frame_of("hello")
+    b'\\x81\\x05hello'
+    """
+    data = text.encode()
+    size = len(data)
+    if size < 126:
+        return b"%b%b%b" % (_TEXT, size.to_bytes(1), data)
+    if size < 1 << 16:
+        return b"%b\x7e%b%b" % (_TEXT, size.to_bytes(2), data)
+    return b"%b\x7f%b%b" % (_TEXT, size.to_bytes(8), data)
+
+
+class Sockets(WebSocketsSansIOProtocol):
+    """A WebSocket connection of uvicorn's to which frames can be written as they are."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._pings = Buckets(PINGS_PER_SECOND)
+        self._abort: TimerHandle | None = None
+
+    def handle_connect(self, event: Request) -> None:
+        """Take a handshake, and tell the application that frames can be written."""
+        super().handle_connect(event)
+        if self.response.status_code == 101:
+            extensions: Any = self.scope["extensions"]
+            extensions[EXTENSION] = self.write_frame
+
+    def write_frame(self, frame: bytes) -> bool:
+        """Write a frame, unless the client is slow or going; tells whether it was written."""
+        if not self.writable.is_set() or self.close_sent or self.transport.is_closing():
+            return False
+        self.transport.write(frame)
+        return True
+
+    def handle_ping(self) -> None:
+        """Answer a ping, but not a flood of them."""
+        if not self._pings.take(""):
+            super().handle_ping()
+        elif not self.close_sent:
+            self.conn.fail(1008, "too many pings")
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            self.close_sent = True
+            self.transport.close()
+            self._abort_later()
+
+    def keepalive_timeout(self) -> None:
+        """Let a client go that does not answer."""
+        super().keepalive_timeout()
+        self._abort_later()
+
+    async def run_asgi(self) -> None:
+        """Run the application; a client that takes nothing is not waited for after it."""
+        await super().run_asgi()
+        self._abort_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        if self._abort is not None:
+            self._abort.cancel()
+        super().connection_lost(exc)
+
+    def _abort_later(self) -> None:
+        if self._abort is None and not self.disconnected:
+            self._abort = self.loop.call_later(ABORT_SECONDS, self.transport.abort)

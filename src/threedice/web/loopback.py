@@ -1,0 +1,21 @@
+"""Addresses that reach this machine only."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address reaches this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
+    (True, True, True)
+    >>> is_loopback("0.0.0.0"), is_loopback("pit.example")
+    (False, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,135 @@
+"""The demo house: it comes up by itself, can be signed in to in every role, and lives."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import msgspec
+import pytest
+from websockets.sync.client import connect
+
+from tests.web.serve_process import started
+from threedice.cli.serve import DEMO_HOUSE
+from threedice.errors import Refusal
+from threedice.floor.dealing import Act, Draw, next_act
+from threedice.floor.deciding import HOUSE_DEALER
+from threedice.floor.folds import Tended, fold_of
+from threedice.people.roles import ROLES
+from threedice.rulebook.library import shipped_games
+from threedice.table import commands as asked
+from threedice.table import decide
+from threedice.table.events import BetPlaced, WinnersPaid
+from threedice.web.demo.people import SIGN_INS
+from threedice.web.demo.players import NAMES, Crowd
+from threedice.web.house_file import check_table, limits_of, read_house
+from threedice.web.setting_up import AT_THE_CONSOLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threedice.rulebook import Game
+
+DEMO = read_house(DEMO_HOUSE)
+
+
+def test_there_is_a_table_for_every_rulebook_and_one_for_people() -> None:
+    books = {game.partition("/")[0] for game in shipped_games()}
+    assert {table.game.partition("/")[0] for table in DEMO.tables.values()} == books
+    assert any(table.dealt_by_house is None for table in DEMO.tables.values())
+    assert not DEMO.policies.totp_for_staff
+
+
+def test_there_is_a_sign_in_for_every_role() -> None:
+    assert {each.role for each in SIGN_INS} == set(ROLES)
+
+
+def test_the_demo_comes_up_lives_and_ends(tmp_path: Path) -> None:
+    with started(tmp_path, "--demo", "--port", "0") as process:
+        port = process.until_listening()
+        base = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=base, headers={"Origin": base}) as client:
+            shown = client.get("/api/house").json()["demo"]
+            assert [each["name"] for each in shown] == [each.name for each in SIGN_INS]
+            for each in shown:
+                signed_in = client.post(
+                    "/api/session", json={"name": each["name"], "password": each["password"]}
+                )
+                assert signed_in.status_code < 300, signed_in.text
+            cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+            player = {"name": "player", "password": shown[0]["password"]}
+            assert client.post("/api/session", json=player).status_code < 300
+            cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+        url = f"ws://127.0.0.1:{port}/api/tables/crown-and-anchor/live"
+        headers = {"Origin": base, "Cookie": cookie}
+        with connect(url, additional_headers=headers) as socket:
+            hello = msgspec.json.decode(socket.recv())
+            assert hello["view"]["dealt_by_house"]
+            totals: dict[str, int] = {}
+            while not totals:
+                totals = _totals(msgspec.json.decode(socket.recv(timeout=60)))
+            assert not [name for name in NAMES if name in str(hello)]
+        process.stop(signal.SIGINT)
+        assert process.end() == 0
+    assert (tmp_path / "threedice" / "demo" / "house.sqlite").exists()
+
+
+def _totals(message: dict[str, Any]) -> dict[str, int]:
+    return {
+        spot: change
+        for each in message.get("events", ())
+        for spot, change in each["totals"].items()
+    }
+
+
+@pytest.mark.parametrize("name", [name for name, table in DEMO.tables.items()])
+def test_simulated_players_keep_a_table_in_play(name: str) -> None:
+    """They bet, and where they get the dice they throw them, with hardly anything refused."""
+    table = DEMO.tables[name]
+    game, tended = check_table(table), Tended(id=name, dealt_by_house=table.dealt_by_house)
+    crowd, counts = Crowd(name, Random(1)), Counter[str]()
+    ask(
+        game,
+        tended,
+        asked.OpenTable(
+            by=AT_THE_CONSOLE, table=name, currency="XTS", mode=table.mode, chips=table.chips,
+            float_amount=table.float, limits=limits_of(table, game),
+        ),
+        counts,
+    )  # fmt: skip
+    if table.dealt_by_house is None:
+        ask(game, tended, asked.OpenBetting(by=HOUSE_DEALER), counts)
+    for turn in range(1000):
+        if command := crowd.next(game, tended):
+            ask(game, tended, command, counts)
+        if turn % 8 == 0 and table.dealt_by_house:
+            deal(game, tended, counts, Random(turn))
+    assert counts[BetPlaced.__name__] > 50
+    assert counts["refused"] < counts[BetPlaced.__name__] / 4
+    if table.dealt_by_house:
+        assert counts[WinnersPaid.__name__] > 1
+
+
+def deal(game: Game, tended: Tended, counts: Counter[str], random: Random) -> None:
+    """Do what the house's dealer does next, if anything."""
+    act = next_act(game, tended, 1000.0)
+    if isinstance(act, Act):
+        ask(game, tended, act.command, counts)
+    elif isinstance(act, Draw):
+        dice = (random.randint(1, 6), random.randint(1, 6), random.randint(1, 6))
+        ask(game, tended, asked.CallResult(by=HOUSE_DEALER, dice=dice), counts)
+
+
+def ask(game: Game, tended: Tended, command: asked.AnyCommand, counts: Counter[str]) -> None:
+    fold = fold_of("table/1")
+    try:
+        events = decide(game, tended.table, command)
+    except Refusal:
+        counts["refused"] += 1
+        return
+    for event in events:
+        fold.evolve(tended, event, 1, 1)
+        counts[type(event).__name__] += 1

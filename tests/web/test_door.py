@@ -1,0 +1,434 @@
+"""What is turned away before any rule is asked, and what every reply carries."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.people.setting import HERE, PASSWORD, THERE
+from tests.web.setting import ORIGIN, opened, seat
+from tests.web.test_authorisation import code, routes
+from threedice.errors import ThreediceError
+from threedice.web import entering, journal
+from threedice.web.answering import respond
+from threedice.web.context import COOKIE, PLAIN_COOKIE
+from threedice.web.entering import BODY_MOST, Gone, address_of, read_body
+from threedice.web.problems import Turned, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.web.setting import Setting
+
+pytestmark = pytest.mark.anyio
+
+BET = {"type": "PlaceBet", "box": "big", "amount": 5}
+
+
+# --- where a request comes from -----------------------------------------------------------------
+
+
+ELSEWHERE: list[dict[str, str]] = [
+    {"Origin": "https://elsewhere.test"},
+    {"Origin": "null"},
+    {"Origin": "http://house.test:8080"},
+    {"Origin": "http://house.test.elsewhere.test"},
+    {"Origin": ORIGIN, "Sec-Fetch-Site": "cross-site"},
+    {"Origin": ORIGIN, "Sec-Fetch-Site": "same-site"},
+    {"Origin": ORIGIN, "Sec-Fetch-Site": "none"},
+    {"Origin": "", "Sec-Fetch-Site": "same-origin"},
+]
+
+
+async def test_what_another_site_has_a_browser_do_is_not_done(playing: Setting) -> None:
+    before = playing.context.house.floor.store.head("table/1")
+    bet = {**BET, "player": playing.id("player")}
+    for headers in ELSEWHERE:
+        client = playing.client("player", **headers)
+        response = await client.post(
+            "/api/tables/1/commands", json=bet, headers={"Idempotency-Key": "k"}
+        )
+        assert (response.status_code, code(response)) == (403, "door/origin")
+        for method, path, _ in routes(playing.app):
+            if method != "GET":
+                response = await client.request(method, path.replace("{", "").replace("}", ""))
+                assert code(response) == "door/origin", path
+    assert playing.context.house.floor.store.head("table/1") == before
+
+
+async def test_a_cookie_without_a_word_on_where_it_comes_from_is_not_believed(
+    playing: Setting,
+) -> None:
+    client = playing.client("player")
+    del client.headers["Origin"]
+    assert code(await client.post("/api/session/lock")) == "door/origin"
+    assert (await client.get("/api/session")).status_code == 200
+    said = await client.post("/api/session/lock", headers={"Sec-Fetch-Site": "same-origin"})
+    assert said.status_code == 204
+
+
+async def test_a_program_says_nothing_of_origins(playing: Setting) -> None:
+    made = playing.people.tokens.make(playing.id("player"), "bot", ["play"])
+    client = playing.client(Authorization=f"Bearer {made.token}")
+    del client.headers["Origin"]
+    bet = {**BET, "player": playing.id("player")}
+    response = await client.post(
+        "/api/tables/1/commands", json=bet, headers={"Idempotency-Key": "k"}
+    )
+    assert response.status_code == 200, response.text
+
+
+async def test_no_other_site_may_read(house: Setting) -> None:
+    client = house.client("player", Origin="https://elsewhere.test")
+    for method in ("GET", "OPTIONS"):
+        response = await client.request(method, "/api/tables")
+        assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+async def test_what_is_meant_for_another_host_is_turned_away(house: Setting) -> None:
+    client = house.client("player", Host="rebound.test")
+    response = await client.get("/api/session")
+    assert (response.status_code, code(response)) == (421, "door/host")
+    assert (await client.get("/health")).status_code == 200
+
+
+# --- what a request brings along ----------------------------------------------------------------
+
+
+NO_COMMANDS = [
+    (b"", 400),
+    (b"{", 400),
+    (b"{}", 422),
+    (b"[]", 422),
+    (b"null", 422),
+    (b"\xff\xfe", 400),
+    (b'{"type":"PlaceBet"}', 422),
+    (b'{"type":["PlaceBet"]}', 422),
+    (b'{"type":"Nothing"}', 422),
+    (b'{"type":"PlaceBet","player":"\xed\xa0\x80","box":"big","amount":5}', 400),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":5,"more":1}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":5.5}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":"5"}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":true}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":1e400}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":' + b"9" * 5000 + b"}", 422),
+    (b'{"type":"PlaceBet","player":"ID","box":null,"amount":5}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":5}{}', 400),
+    (b'{"type":' + b"[" * 50_000, 400),
+    (b"[" * 60_000, 422),
+]
+
+
+async def test_a_body_that_is_no_command_is_refused(playing: Setting) -> None:
+    for who, (body, status) in product(("player", "dealer"), NO_COMMANDS):
+        response = await playing.client(who).post(
+            "/api/tables/1/commands",
+            content=body.replace(b"ID", playing.id("player").encode()),
+            headers={"Idempotency-Key": "k", "Content-Type": "application/json"},
+        )
+        assert response.status_code == status, (body[:80], response.text)
+        assert response.headers["content-type"] == "application/problem+json"
+        assert response.json()["code"] in ("door/form", "door/malformed")
+
+
+async def test_a_body_may_have_64_kib_and_no_more(playing: Setting) -> None:
+    headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
+    client = playing.client("player")
+    bet = json.dumps({**BET, "player": playing.id("player")}).encode()
+    just = await client.post(
+        "/api/tables/1/commands", content=bet.ljust(BODY_MOST), headers=headers
+    )
+    assert just.status_code == 200
+
+    async def dripping() -> AsyncIterator[bytes]:
+        for _ in range(BODY_MOST // 1024 + 1):
+            yield b" " * 1024
+
+    for path in ("/api/tables/1/commands", "/api/session"):
+        for content in (b" " * (BODY_MOST + 1), dripping()):
+            response = await client.post(path, content=content, headers=headers)
+            assert (response.status_code, code(response)) == (413, "door/too-large")
+
+
+async def test_a_declared_length_is_believed_before_anything_is_read() -> None:
+    async def receive() -> Any:
+        pytest.fail("it was read")
+
+    with pytest.raises(Turned, match="at most"):
+        await read_body(receive, {b"content-length": b"65537"})
+
+
+async def test_whoever_goes_away_in_the_middle_is_not_answered() -> None:
+    messages: list[Any] = [
+        {"type": "http.request", "body": b"{", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    with pytest.raises(Gone):
+        await read_body(receive, {})
+    messages = [{"type": "http.disconnect"}]
+    with pytest.raises(Gone):
+        await read_body(receive, {})
+
+
+async def test_only_json_is_read(playing: Setting) -> None:
+    kinds = ("text/plain", "application/x-www-form-urlencoded", "", "multipart/form-data")
+    for kind, path in product(kinds, ("/api/tables/1/commands", "/api/session")):
+        response = await playing.client("player").post(
+            path, content=b"{}", headers={"Idempotency-Key": "k", "Content-Type": kind}
+        )
+        assert (response.status_code, code(response)) == (415, "door/media-type")
+
+
+async def test_a_command_needs_a_key_of_its_own(playing: Setting) -> None:
+    bet = {**BET, "player": playing.id("player")}
+    for key in ("", " ", "a b", "a/b", "é", "x" * 101, '"', "a\tb"):
+        headers = {b"Idempotency-Key": key.encode()} if key else {}
+        response = await playing.client("player").post(
+            "/api/tables/1/commands", json=bet, headers=headers
+        )
+        assert (response.status_code, code(response)) == (400, "door/key")
+
+
+QUERIES = [
+    ("most=5", 200),
+    ("", 200),
+    ("most=0", 422),
+    ("most=1001", 422),
+    ("most=x", 422),
+    ("most=1&most=2", 422),
+    ("more=1", 422),
+    ("most", 422),
+    ("most=" + "1" * 3000, 422),
+    ("most=%FF", 422),
+]
+
+
+async def test_a_query_has_its_form(playing: Setting) -> None:
+    for query, status in QUERIES:
+        response = await playing.client("player").get(f"/api/tables/1/results?{query}")
+        assert response.status_code == status, response.text
+
+
+NOWHERE = [
+    "/api/tables/nothing",
+    "/api/tables/..%2F..%2Fetc",
+    "/api/tables/" + "x" * 101,
+    "/api/tables/%00",
+    "/api/tables/1/rounds/0",
+    "/api/tables/1/rounds/x",
+    "/api/tables/1/rounds/99999999999999999999",
+    "/api/rulebooks/house.toml/a",
+    "/api/rulebooks/no-such-book/a",
+    "/api/rulebooks/sg-rws-tai-sai-v6/z",
+    "/api/nothing",
+    "/api",
+    "/api/tables/1/commands/more",
+]
+
+
+async def test_there_is_nothing_under_an_address_that_names_nothing(playing: Setting) -> None:
+    for path in NOWHERE:
+        response = await playing.client("pit-manager").get(path)
+        assert response.status_code == 404, (path, response.text)
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+async def test_guessing_tables_takes_none_into_memory(playing: Setting) -> None:
+    client = playing.client("pit-manager")
+    for path in ("", "/results", "/exposure", "/game", "/shift", "/rounds/1"):
+        assert (await client.get(f"/api/tables/guess{path}")).status_code == 404
+    response = await playing.send("pit-manager", {"type": "OpenBetting"}, table="guess")
+    assert response.status_code == 404
+    assert playing.context.house.floor.streams.at_hand(["table/guess"]) is None
+
+
+async def test_an_address_takes_the_methods_it_takes(house: Setting) -> None:
+    response = await house.client("player").delete("/api/tables")
+    assert (response.status_code, code(response)) == (405, "door/method")
+    assert "GET" in response.headers["allow"]
+
+
+# --- how often ----------------------------------------------------------------------------------
+
+
+async def test_an_account_sends_so_many_commands_and_no_more() -> None:
+    async with opened(commands_per_second=3) as setting:
+        await seat(setting)
+        codes = [code(await setting.bet("player")) for _ in range(8)]
+        assert codes[:6] == [""] * 6
+        assert "door/rate" in codes[6:]
+        refused = [await setting.bet("player") for _ in range(6)][-1]
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) >= 1
+        assert (await setting.bet("other player")).status_code == 200
+
+
+async def test_failing_to_sign_in_makes_wait_by_name_and_by_address() -> None:
+    async with opened() as setting:
+        client = setting.client()
+        said = {"name": "player-name", "password": "not this one at all"}
+        tried = [await client.post("/api/session", json=said) for _ in range(7)]
+        assert {each.status_code for each in tried[:5]} == {401}
+        assert (tried[-1].status_code, code(tried[-1])) == (429, "sign-in/wait")
+        assert int(tried[-1].headers["retry-after"]) >= 1
+        right = {"name": "player-name", "password": PASSWORD}
+        assert code(await client.post("/api/session", json=right)) == "sign-in/wait"
+
+
+async def test_a_body_that_does_not_arrive_in_time_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(entering, "BODY_SECONDS", 0.0)
+    first: list[Any] = [{"type": "http.request", "body": b"{", "more_body": True}]
+
+    async def receive() -> Any:
+        return first.pop() if first else await asyncio.Event().wait()
+
+    with pytest.raises(Turned, match="did not arrive in time"):
+        await read_body(receive, {})
+
+
+@pytest.mark.parametrize(
+    ("behind_proxy", "forwarded", "address"),
+    [
+        (False, f"{THERE}", HERE),
+        (True, f"{THERE}", THERE),
+        (True, f"127.0.0.1, {THERE}", THERE),
+        (True, "", HERE),
+    ],
+)
+async def test_the_callers_address_is_what_the_proxy_saw(
+    house: Setting, behind_proxy: bool, forwarded: str, address: str
+) -> None:
+    house.context.behind_proxy = behind_proxy
+    scope: Any = {"client": (HERE, 1)}
+    headers = {b"x-forwarded-for": forwarded.encode()} if forwarded else {}
+    assert address_of(house.context, scope, headers) == address
+
+
+# --- what every reply carries -------------------------------------------------------------------
+
+
+async def test_every_reply_carries_the_houses_headers(playing: Setting) -> None:
+    client = playing.client("player")
+    replies = [
+        await client.get("/api/tables"),
+        await client.get("/api/nothing"),
+        await client.get("/nothing"),
+        await client.delete("/api/tables"),
+        await client.request("OPTIONS", "/api/tables"),
+        await client.post("/api/tables/1/commands", content=b"{"),
+        await client.get("/api/session", headers={"Host": "rebound.test"}),
+        await playing.client().get("/api/tables"),
+        await client.get("/health"),
+        await playing.bet("player"),
+    ]
+    for reply in replies:
+        headers = reply.headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        if reply.url.path.startswith("/api"):
+            assert headers["cache-control"] == "no-store"
+        assert "strict-transport-security" not in headers
+        assert "server" not in headers
+
+
+async def test_over_tls_browsers_are_told_to_stay_there_and_the_cookie_is_for_this_host() -> None:
+    async with opened(secure=True, origins=("https://house.test",)) as setting:
+        client = setting.client(Origin="https://house.test")
+        said = {"name": "player-name", "password": PASSWORD}
+        reply = await client.post("https://house.test/api/session", json=said)
+        assert "max-age" in reply.headers["strict-transport-security"]
+        parts = {part.strip() for part in reply.headers["set-cookie"].split(";")}
+        assert {"Path=/", "HttpOnly", "SameSite=Strict", "Secure"} <= parts
+        assert reply.headers["set-cookie"].startswith(f"{COOKIE}=")
+        assert "Domain" not in reply.headers["set-cookie"]
+        token = reply.headers["set-cookie"].partition("=")[2].partition(";")[0]
+        for name, status in ((COOKIE, 200), (PLAIN_COOKIE, 401)):
+            other = setting.client(Cookie=f"{name}={token}")
+            answer = await other.get("https://house.test/api/session")
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "words"),
+    [
+        ("en", "en", "Betting is not open yet"),
+        ("zh-TW,zh;q=0.5", "zh-Hant", "尚未開始投注"),
+        ("zh-CN", "zh-Hans", "尚未开始投注"),
+        ("fr, *", "en", "Betting is not open yet"),
+        ("", "en", "Betting is not open yet"),
+    ],
+)
+async def test_a_refusal_is_told_in_the_language_asked_for(
+    house: Setting, asked: str, language: str, words: str
+) -> None:
+    await seat(house, betting=False)
+    bet = {**BET, "player": house.id("player")}
+    response = await house.client("player").post(
+        "/api/tables/1/commands",
+        json=bet,
+        headers={"Idempotency-Key": "k", "Accept-Language": asked},
+    )
+    problem = response.json()
+    assert response.status_code == 409
+    assert response.headers["content-language"] == language
+    assert response.headers["vary"] == "accept-language"
+    assert problem["detail"].startswith(words)
+    assert (problem["code"], problem["status"]) == ("betting/not-open", 409)
+    assert problem["clause"]
+    assert problem["type"] == "/problems/betting/not-open"
+
+
+async def test_a_defect_tells_nobody_anything(
+    playing: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def burst(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("secret-in-a-message")
+
+    lines = io.StringIO()
+    handler = journal.open_journal(lines, plain=False)
+    try:
+        monkeypatch.setattr(playing.context.house.floor, "handle", burst)
+        monkeypatch.setattr(playing.people.accounts, "all", burst)
+        bet = await playing.bet("player")
+        listed = await playing.client("administrator").get("/api/people")
+    finally:
+        journal.close_journal(handler)
+    for response in (bet, listed):
+        assert response.status_code == 500
+        assert response.json()["code"] == "house/defect"
+        assert "secret" not in response.text
+        assert "Traceback" not in response.text
+        assert "RuntimeError" not in response.text
+    assert "defect" in lines.getvalue()
+    assert "secret-in-a-message" not in lines.getvalue()
+    assert "Traceback" not in lines.getvalue()
+
+
+def test_an_error_of_ours_that_nobody_thought_of_stands_still() -> None:
+    problem = problem_of(ThreediceError("inside"))
+    assert (problem.status, problem.code) == (503, "house/damaged")
+    assert "inside" not in problem.detail
+
+
+async def test_respond_is_the_only_way(house: Setting) -> None:
+    """Every route that is served goes the way that looks at who asks."""
+    for route in house.app.routes:
+        for handler in getattr(route, "route_handlers", []):
+            if "OPTIONS" not in handler.http_methods:
+                assert respond.__name__ in handler.fn.__code__.co_names
