@@ -1,0 +1,276 @@
+"""`threedice simulate`: what is asked for becomes a job, the job is done, the study is told."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from threedice.cli.arguments import read_bets, read_game
+from threedice.cli.counting import progress
+from threedice.errors import InvalidInput
+from threedice.money import parse_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from threedice.cli.odds import Form
+    from threedice.rulebook import Game
+    from threedice.sim.asking import Study
+    from threedice.sim.running import Crew
+    from threedice.sim.saving import AnyJob
+    from threedice.sim.seating import Seat
+    from threedice.sim.tallies import Tally
+
+STOPPED: Final = 130
+"""The exit code of a command that was interrupted."""
+_SAVE_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be simulated, as it was typed."""
+
+    game: str
+    bets: tuple[str, ...]
+    plan: str | None
+    box: str | None
+    base: int | None
+    bankroll: int | None
+    minimum: int
+    maximum: int | None
+    stop_loss: int | None
+    stop_win: int | None
+    line: str
+    players: tuple[str, ...]
+    differential: int | None
+    rounds: int | None
+    sessions: int
+    seed: int
+    readings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Crewing:
+    """Who is to do it."""
+
+    threads: int | None
+    device: str
+    cluster: str | None
+
+
+def simulate(
+    asked: Asked, crewing: Crewing, resume: Path | None, form: Form, html: Path | None
+) -> int:
+    """Simulate, tell what came of it, and return the exit code."""
+    from threedice.cli.simulated import tell
+    from threedice.sim.running import Interrupted
+    from threedice.sim.saving import load, save
+
+    game = read_game(asked.game, asked.readings)
+    job, seats = _job(game, asked, crewing)
+    so_far = load(resume, job) if resume else job.blank()
+    try:
+        tally = _done(job, crewing, so_far, resume)
+    except Interrupted as stop:
+        file = resume or Path(f"threedice-{stop.tally.units}-done.json")
+        save(file, job, stop.tally)
+        if stop.tally.units:
+            tell(_study(game, asked, seats, job, stop.tally), form, html)
+        _how_to_go_on(job, stop.tally, file)
+        return STOPPED
+    if resume:
+        save(resume, job, tally)
+    tell(_study(game, asked, seats, job, tally), form, html)
+    return 0
+
+
+def _done(job: AnyJob, crewing: Crewing, so_far: Tally, resume: Path | None) -> Tally:
+    """Do what is left, showing how far it is and putting it by now and then."""
+    from threedice.sim.running import run
+    from threedice.sim.saving import save
+
+    rounds = _rounds_a_unit(job)
+    last = monotonic() - _SAVE_SECONDS
+    with _crew(crewing) as crew, progress("rounds", job.units * rounds) as show:
+
+        def report(tally: Tally) -> None:
+            nonlocal last
+            show(tally.units * rounds)
+            if resume and monotonic() - last >= _SAVE_SECONDS:
+                save(resume, job, tally)
+                last = monotonic()
+
+        return run(job, crew, so_far, report)
+
+
+def _rounds_a_unit(job: AnyJob) -> int:
+    from threedice.sim.binomials import BLOCK
+    from threedice.sim.jobs import FlatJob, SessionJob
+
+    if isinstance(job, FlatJob):
+        return BLOCK
+    return job.terms.rounds if isinstance(job, SessionJob) else job.rounds
+
+
+@contextmanager
+def _crew(crewing: Crewing) -> Iterator[Crew]:
+    from threedice.sim.cluster import cluster
+    from threedice.sim.running import threads
+
+    if crewing.cluster is None:
+        with threads(crewing.threads, crewing.device) as crew:
+            yield crew
+    else:
+        if crewing.threads is not None:
+            raise InvalidInput("the workers of a cluster have threads of their own; leave one out")
+        with cluster(crewing.cluster, crewing.device) as crew:
+            yield crew
+
+
+def _how_to_go_on(job: AnyJob, tally: Tally, file: Path) -> None:
+    own = ("--resume", str(file), f"--resume={file}")
+    words = [word for word in sys.argv[1:] if word not in own]
+    again = shlex.join(["threedice", *words, "--resume", str(file)])
+    share = tally.units / job.units
+    sys.stderr.write(f"threedice: stopped with {share:.1%} done; go on with: {again}\n")
+
+
+# --- what is asked ------------------------------------------------------------------------------
+
+
+def _job(game: Game, asked: Asked, crewing: Crewing) -> tuple[AnyJob, tuple[Seat, ...]]:
+    """Return the job that is asked for, and who sits at the table if it is one."""
+    if asked.rounds is None:
+        raise InvalidInput("say how many rounds to play with --rounds")
+    if asked.players:
+        return _table(game, asked, [_seat(words) for words in asked.players])
+    bets = read_bets(game, asked.bets)
+    if asked.plan or asked.bankroll is not None or asked.box:
+        return _sessions(game, asked, bets, paths=crewing.device == "cpu"), ()
+    _refuse_idle(asked)
+    if not bets:
+        raise InvalidInput(
+            "nothing to simulate; give --bet for flat bets, --plan for sessions of a player, or "
+            "--player for a table"
+        )
+    if any(game.box(each).throws > 1 for each in bets):
+        return _table(game, asked, [_shooting(bets)])
+    from threedice.sim.asking import flat_job
+
+    return flat_job(bets, game, rounds=asked.rounds, seed=asked.seed), ()
+
+
+def _refuse_idle(asked: Asked) -> None:
+    """Refuse options that mean nothing for flat bets, rather than leave them unheard."""
+    given = {
+        "--base": asked.base, "--maximum": asked.maximum, "--stop-loss": asked.stop_loss,
+        "--stop-win": asked.stop_win, "--differential": asked.differential,
+        "--minimum": asked.minimum or None,
+    }  # fmt: skip
+    idle = [name for name, value in given.items() if value is not None]
+    if idle:
+        raise InvalidInput(f"{', '.join(idle)} means nothing for flat bets; give --plan as well")
+
+
+def _sessions(game: Game, asked: Asked, bets: dict[str, Any], *, paths: bool) -> AnyJob:
+    from threedice.sim.asking import session_job
+
+    if bool(bets) == bool(asked.box):
+        raise InvalidInput("say what to stake on: either --box ID with --base, or --bet")
+    base = asked.base or sum(bets.values())
+    if not base:
+        raise InvalidInput("say what the plan begins with: --base AMOUNT")
+    if asked.bankroll is None:
+        raise InvalidInput("say what the player brings: --bankroll AMOUNT")
+    return session_job(
+        game,
+        plan=asked.plan or "flat",
+        box=asked.box or {box: int(each) for box, each in bets.items()},
+        bankroll=asked.bankroll,
+        base=base,
+        rounds=asked.rounds or 0,
+        sessions=asked.sessions,
+        minimum=asked.minimum,
+        maximum=asked.maximum,
+        stop_loss=asked.stop_loss,
+        stop_win=asked.stop_win,
+        line=read_line(asked.line),
+        seed=asked.seed,
+        paths=paths,
+    )
+
+
+def read_line(text: str) -> tuple[int, ...]:
+    """Read the line of a Labouchere.
+
+    >>> read_line("1,2,3,4")
+    (1, 2, 3, 4)
+    """
+    return tuple(parse_amount(each.strip()) for each in text.split(","))
+
+
+def _table(game: Game, asked: Asked, seats: list[Seat]) -> tuple[AnyJob, tuple[Seat, ...]]:
+    from threedice.sim.seating import table_job
+
+    if asked.bets and asked.players:
+        raise InvalidInput("put the bets of each player into his --player; leave --bet out")
+    job = table_job(
+        game,
+        seats,
+        rounds=asked.rounds or 0,
+        sessions=asked.sessions,
+        minimum=asked.minimum or 1,
+        maximum=asked.maximum,
+        differential=asked.differential,
+        seed=asked.seed,
+    )
+    return job, tuple(seats)
+
+
+def _shooting(bets: dict[str, Any]) -> Seat:
+    from threedice.sim.seating import Placed, Seat
+
+    return Seat("player", tuple(Placed(box, int(stake)) for box, stake in bets.items()))
+
+
+_OWN: Final = ("bankroll", "stop-loss", "stop-win")
+
+
+def _seat(words: str) -> Seat:
+    """Read a player: his name, then what he brings and BOX=AMOUNT or BOX=AMOUNT@PLAN."""
+    from threedice.sim.seating import Placed, Seat
+
+    name, *rest = words.split() or [""]
+    if not name or "=" in name:
+        raise InvalidInput(f"{words!r} is no player; give his name first, such as 'ann big=10'")
+    own: dict[str, int] = {}
+    placed = []
+    for word in rest:
+        box, equals, value = word.rpartition("=")
+        if not equals:
+            raise InvalidInput(f"{word!r} is no bet of {name}; give BOX=AMOUNT, such as big=10")
+        if box in _OWN:
+            own[box] = parse_amount(value)
+            continue
+        stake, _, plan = value.partition("@")
+        placed.append(Placed(box, parse_amount(stake), plan or "flat"))
+    return Seat(name, tuple(placed), own.get("bankroll"), own.get("stop-loss"), own.get("stop-win"))
+
+
+def _study(
+    game: Game, asked: Asked, seats: tuple[Seat, ...], job: AnyJob, tally: Tally
+) -> tuple[Game, Study]:
+    from threedice.sim.jobs import FlatJob, SessionJob
+    from threedice.sim.studies import FlatStudy, SessionStudy
+    from threedice.sim.table_studies import TableStudy
+
+    if isinstance(job, SessionJob):
+        return game, SessionStudy(job, tally)
+    if isinstance(job, FlatJob):
+        return game, FlatStudy(game, read_bets(game, asked.bets), job, tally)
+    return game, TableStudy(game, seats, job, tally)

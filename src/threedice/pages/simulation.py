@@ -1,0 +1,228 @@
+"""A simulation as a page to print: estimates with their intervals, and pictures of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from threedice.maths import percent
+from threedice.pages.curves import curve_chart, distribution_chart, fan_chart
+from threedice.pages.frame import (
+    amount,
+    chance,
+    figure,
+    heading,
+    key_figures,
+    page,
+    paragraph,
+    table,
+)
+from threedice.sim.kernel import ENDS
+from threedice.sim.studies import FlatStudy, SessionStudy
+from threedice.sim.table_studies import TableStudy
+from threedice.sim.telling import BANDS
+
+if TYPE_CHECKING:
+    from threedice.rulebook import Game
+    from threedice.sim.asking import Study
+    from threedice.sim.estimates import Estimate
+
+_SAYS: Final = {
+    "ruined": "could not make the least stake any more",
+    "stop-loss": "left having lost as much as he would",
+    "stop-win": "left having won as much as he would",
+    "played-out": "played to the last round",
+}
+_COLUMNS: Final = ("", "estimate", "standard error", "95 % from", "to")
+_SHARES: Final = tuple(Fraction(each, 100) for each in (1, 5, 25, 50, 75, 95, 99))
+_METHOD: Final = (
+    "Simulated with Philox 4x32-10, three unbiased rolls to each word of 32 bits, and counted in "
+    "whole numbers; the same seed brings the same numbers on any machine. Where an interval is "
+    "given, it holds the true value 95 times in 100."
+)
+
+
+def simulation_page(game: Game, study: Study) -> str:
+    """Return the whole page."""
+    match study:
+        case SessionStudy():
+            return _sessions(game, study)
+        case FlatStudy():
+            return _flat(game, study)
+        case TableStudy():
+            return _table_page(game, study)
+
+
+def _row(name: str, each: Estimate, places: int) -> tuple[str, ...]:
+    numbers = (each.value, each.error, each.low, each.high)
+    return (name, *(f"{number:,.{places}f}".replace("-", "−") for number in numbers))
+
+
+def _method(seed: int) -> list[str]:
+    return [heading("How the figures are made"), paragraph(f"Seed {seed}. {_METHOD}")]
+
+
+# --- sessions -----------------------------------------------------------------------------------
+
+
+def _sessions(game: Game, study: SessionStudy) -> str:
+    terms = study.job.terms
+    lead = (
+        f"{study.sessions:,} sessions: a bankroll of {terms.bankroll:,} for {terms.rounds:,} "
+        f"rounds, base stake {terms.base:,}, at the table from {terms.minimum:,} to "
+        f"{terms.maximum:,}."
+    )
+    return page(
+        f"{study.title[:1].upper()}{study.title[1:]}, simulated",
+        game,
+        [
+            paragraph(lead, "lead"),
+            _cut_short(study.sessions, study.job.sessions),
+            key_figures(
+                [
+                    ("risk of ruin", chance(study.ruin.value)),
+                    ("mean final bankroll", amount(round(study.mean_final.value, 2))),
+                    ("leaves with more than he brought", chance(study.ahead.value)),
+                    ("rounds played on average", f"{study.mean_rounds:.2f}"),
+                ]
+            ),
+            *_session_pictures(study),
+            heading("How sessions end, and with what"),
+            table(
+                _COLUMNS,
+                [
+                    *(_row(f"{each}: {_SAYS[each]}", study.chance(each), 6) for each in ENDS),
+                    _row("mean final bankroll", study.mean_final, 2),
+                    _row("staked in a session", study.mean_staked, 2),
+                    _row("house edge on all stakes", study.edge, 6),
+                ],
+            ),
+            heading("Final bankroll"),
+            table(
+                ("with probability", "no more than"),
+                [(f"{float(share):.0%}", f"{study.quantile(share):,}") for share in _SHARES],
+            ),
+            *_method(study.job.seed),
+        ],
+    )
+
+
+def _cut_short(done: int, asked: int) -> str:
+    return (
+        "" if done == asked else paragraph(f"Stopped on request: {done:,} of {asked:,} sessions.")
+    )
+
+
+def _session_pictures(study: SessionStudy) -> list[str]:
+    bankroll = study.job.terms.bankroll
+    results = [(float(left - bankroll), n / study.sessions) for left, n in study.final]
+    middle = float(study.quantile(Fraction(1, 2)) - bankroll)
+    bands = ", ".join(f"{float(each) * 100:g}" for each in BANDS)
+    pictures = [
+        figure(
+            distribution_chart(results, [("median", middle)], "What was won or lost", "net result"),
+            "What is won or lost in the whole session. Red is lost, green is won.",
+        ),
+        figure(
+            curve_chart(ruin_curve(study), "Ruin", "round"),
+            "The share of sessions ruined by each round.",
+        ),
+    ]
+    if len(study.fan) > 1:
+        fan = [(when, [float(each) for each in row]) for when, row in study.fan]
+        drawing = fan_chart(fan, bankroll, "Bankroll by round", "round")
+        pictures.insert(
+            0,
+            figure(
+                drawing,
+                f"The bankroll after each round: quantiles at {bands} per cent, the median as a "
+                "line. Those who have left stay where they left; the dashed line is what was "
+                "brought.",
+            ),
+        )
+    return pictures
+
+
+def ruin_curve(study: SessionStudy) -> list[float]:
+    """Return the share ruined by each round, one value for every round."""
+    rows = dict(study.ruin_by_round)
+    curve, so_far = [], 0.0
+    for number in range(study.job.terms.rounds + 1):
+        so_far = rows.get(number, so_far)
+        curve.append(so_far)
+    return curve
+
+
+# --- flat bets ----------------------------------------------------------------------------------
+
+
+def _flat(game: Game, study: FlatStudy) -> str:
+    edges = [(box, study.edge_of(box)) for box in study.bets]
+    return page(
+        "Flat bets, simulated",
+        game,
+        [
+            paragraph(f"{study.rounds:,} rounds with the same bets in each.", "lead"),
+            key_figures(
+                [
+                    ("house edge, estimated", percent(Fraction(study.edge.value), 4)),
+                    ("house edge, exact", percent(study.mix.figures.edge, 4)),
+                    ("won in all", amount(study.won)),
+                ]
+            ),
+            heading("House edge of each bet"),
+            table(
+                _COLUMNS,
+                [*(_row(box, each, 8) for box, each in edges), _row("all bets", study.edge, 8)],
+            ),
+            paragraph(
+                f"Chi-square of the 216 rolls: {study.chi_square:.1f}, where 215 is expected."
+            ),
+            *_method(study.job.seed),
+        ],
+    )
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def _table_page(game: Game, study: TableStudy) -> str:
+    names = [seat.name for seat in study.seats]
+    rows = [
+        *(_row(f"{name}: result of a session", study.mean_net(name), 2) for name in names),
+        *(_row(f"{name}: ruined", study.chance(name, "ruined"), 6) for name in names),
+        _row("the house: win in a session", study.house, 2),
+        _row("the house: share of the stakes", study.hold, 6),
+        _row("the house: loses a session", study.house_loses, 6),
+    ]
+    width = 1 << study.job.widths[-1]
+    counts = study.tally.counts["house"].tolist()
+    house = [
+        (float(study.job.low + i * width), n / study.sessions) for i, n in enumerate(counts) if n
+    ]
+    return page(
+        "A table, simulated",
+        game,
+        [
+            paragraph(
+                f"{study.sessions:,} sessions of {study.job.rounds:,} rounds, "
+                f"{len(names)} players.",
+                "lead",
+            ),
+            _cut_short(study.sessions, study.job.sessions),
+            key_figures(
+                [
+                    ("the house wins in a session", amount(round(study.house.value, 2))),
+                    ("of what is staked", percent(Fraction(study.hold.value), 3)),
+                    ("sessions it loses", chance(study.house_loses.value)),
+                ]
+            ),
+            figure(
+                distribution_chart(house, [], "The house's win", "win of the house"),
+                "What the house wins in a session. Green is won, red is lost.",
+            ),
+            heading("Players and house"),
+            table(_COLUMNS, rows),
+            *_method(study.job.seed),
+        ],
+    )

@@ -1,0 +1,223 @@
+"""What a session is played on: the plan, the money, the odds, and how it is counted.
+
+Amounts go to the kernel in *grains*, the largest amount that divides all of them, so that 1000, 10
+and 500 are 100, 1 and 50: numbers of 32 bits, and fewer of them to count. `Counting` says how
+finely bankrolls and rounds are counted; sums are exact however that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+from typing import Any, Final
+
+import numpy as np
+
+from threedice.errors import InvalidInput
+from threedice.sim.compiling import Shape
+from threedice.sim.generator import ROLLS_A_BLOCK, edge_of
+from threedice.sim.kernel import ENDS, SUMS
+from threedice.sim.moves import MOVES, RING
+
+MOST: Final = 2**31 - 1
+"""The largest amount, in grains, that a session can hold."""
+FINEST: Final = 2**16
+"""Into at most so many amounts are final bankrolls counted, and rounds at which sessions end."""
+CELLS: Final = 2**20
+"""How many counts along the way are kept at most."""
+POINTS: Final = 100
+"""At how many points along the way bankrolls are counted, at most."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A session's terms; `outcomes` are (net for each step staked, ways of 216), the best first."""
+
+    plan: str
+    bankroll: int
+    base: int
+    minimum: int
+    maximum: int
+    rounds: int
+    outcomes: tuple[tuple[int, int], ...]
+    step: int = 1
+    stop_loss: int | None = None
+    stop_win: int | None = None
+    line: tuple[int, ...] = (1, 2, 3, 4)
+    paths: bool = False
+    """Whether bankrolls are counted along the way."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def ours(self) -> bool:
+        """Whether the plan is one of those that ship with Threedice."""
+        return self.plan in MOVES
+
+    @cached_property
+    def grain(self) -> int:
+        """The amount that everything is a multiple of."""
+        if not self.ours or self.step > 1:
+            return 1
+        return gcd(self.bankroll, self.base, self.maximum)
+
+    @cached_property
+    def best(self) -> int:
+        """The most that one round can bring, in grains."""
+        highest = max(0, *(net for net, _ in self.outcomes))
+        return self.maximum // self.grain * highest // self.step + 1
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether nobody can win more than can be counted, however lucky he is."""
+        return self.bankroll // self.grain + self.rounds * self.best <= MOST
+
+    @cached_property
+    def floor(self) -> int:
+        """The bankroll in grains from which down the session stops; none where it does not."""
+        if self.stop_loss is None:
+            return -1
+        return (self.bankroll - self.stop_loss) // self.grain
+
+    @cached_property
+    def ceiling(self) -> int:
+        """The bankroll in grains from which up the session stops."""
+        most = MOST if self.bounded else MOST - self.best
+        if self.stop_win is None:
+            return most
+        return min(-(-(self.bankroll + self.stop_win) // self.grain), most)
+
+    @property
+    def shape(self) -> Shape:
+        """The kernel that plays such sessions."""
+        stops = self.stop_loss is not None or self.stop_win is not None or not self.bounded
+        return Shape(
+            plan=self.plan if self.ours else "own",
+            settling={2: "two", 3: "tiers", 4: "tiers"}.get(len(self.outcomes), "table")
+            if len(self.outcomes) > 1 else "tiers",
+            stepped=self.step > 1,
+            floored=-(-self.minimum // self.grain) > 1 or not self.ours,
+            stops=stops,
+            paths=self.paths,
+        )  # fmt: skip
+
+    @cached_property
+    def counting(self) -> Counting:
+        """How finely bankrolls and rounds are counted."""
+        top = min(self.bankroll // self.grain + self.rounds * self.best, self.ceiling + self.best)
+        blocks = -(-self.rounds // ROLLS_A_BLOCK)
+        stride = -(-blocks // POINTS)
+        points = -(-blocks // stride)
+        fine = CELLS // points
+        return Counting(
+            every=_bits(self.rounds, FINEST),
+            final_bits=_bits(top, FINEST),
+            path_bits=_bits(top, fine),
+            stride=stride,
+            points=points if self.paths else 0,
+            top=top,
+        )
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Return what a kernel is told: terms, edges, table and line."""
+        grain, counting = self.grain, self.counting
+        nets = [net for net, _ in self.outcomes]
+        edges = [edge_of(sum(ways for _, ways in self.outcomes[: i + 1])) for i in range(len(nets))]
+        if len(nets) == 2:
+            nets = [nets[0], nets[1], nets[1], nets[1]]
+        few = len(nets) <= 4
+        four = (nets + nets[-1:] * 4)[:4] if few else [0] * 4
+        three = (edges + edges[-1:] * 4)[:3] if few else [0] * 3
+        due, memory = self.start()
+        numbers = (
+            self.base // grain, -(-self.minimum // grain), self.maximum // grain, self.step,
+            self.floor, self.ceiling, self.bankroll // grain, self.rounds, due, memory, *four,
+            counting.every, counting.final_bits, counting.path_bits, counting.stride,
+        )  # fmt: skip
+        table = [net for net, ways in self.outcomes for _ in range(ways)]
+        line = [self.base // grain * each for each in self.line]
+        return (
+            tuple(np.int32(each) for each in numbers),
+            tuple(np.uint32(each) for each in three),
+            np.array(table, np.int32),
+            np.array(line, np.int32),
+        )
+
+    def start(self) -> tuple[int, int]:
+        """Return what is due at first and what the plan remembers then."""
+        base, most = self.base // self.grain, self.maximum // self.grain
+        if self.plan == "labouchere":
+            whole = self.line[0] + (self.line[-1] if len(self.line) > 1 else 0)
+            return min(base * whole, most), len(self.line)
+        return base, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How finely sessions are counted: 2^every rounds, 2^bits grains, and blocks to a point."""
+
+    every: int
+    final_bits: int
+    path_bits: int
+    stride: int
+    points: int
+    top: int
+
+    def room(self, rounds: int) -> tuple[tuple[int, ...], ...]:
+        """Return the shapes of sums, ends, finals and paths."""
+        return (
+            (len(SUMS),),
+            (len(ENDS), (rounds >> self.every) + 1),
+            ((self.top >> self.final_bits) + 1,),
+            (max(self.points, 1), (self.top >> self.path_bits) + 1 if self.points else 1),
+        )
+
+
+def _bits(most: int, places: int) -> int:
+    """Return by how many bits numbers up to the most are cut short to fit so many places."""
+    return max(0, most.bit_length() - (places.bit_length() - 1))
+
+
+def check(terms: Terms) -> None:
+    """Refuse terms on which nobody could play, or that come to more than can be counted."""
+    base, low, high = terms.base, terms.minimum, terms.maximum
+    if not 0 < low <= high:
+        raise InvalidInput(
+            f"limits {low} to {high} leave no room; give a minimum above zero and a maximum no less"
+        )
+    if not low <= base <= high:
+        raise InvalidInput(f"the base stake {base} is not within the limits {low} to {high}")
+    if base % terms.step or low % terms.step:
+        raise InvalidInput(
+            f"stakes here must be multiples of {terms.step}, or not every win could be paid; "
+            f"choose base and minimum so (they are {base} and {low})"
+        )
+    if terms.bankroll < low:
+        raise InvalidInput(f"a bankroll of {terms.bankroll} does not reach the minimum {low}")
+    for name, stop in (("stop-loss", terms.stop_loss), ("stop-win", terms.stop_win)):
+        if stop is not None and stop < 1:
+            raise InvalidInput(f"a {name} of {stop}; give an amount above zero, or leave it out")
+    if terms.rounds < 1:
+        raise InvalidInput(f"{terms.rounds} rounds; play at least one")
+    if sum(ways for _, ways in terms.outcomes) != 216:
+        raise InvalidInput("the outcomes of a bet make up the 216 rolls")
+    if not 1 <= len(terms.line) <= RING or min(terms.line) < 1:
+        raise InvalidInput(f"a line of {len(terms.line)} numbers; give 1 to {RING} above zero")
+    _check_size(terms)
+
+
+def _check_size(terms: Terms) -> None:
+    grain = terms.grain
+    widest = (
+        terms.rounds * (terms.maximum // grain)
+        if terms.plan != "flat"
+        else terms.rounds * (terms.base // grain)
+    )
+    largest = max(terms.bankroll // grain + terms.best, widest, 4 * terms.maximum // grain)
+    if largest > MOST:
+        raise InvalidInput(
+            f"{terms.rounds} rounds at up to {terms.maximum} come to more than the {MOST * grain} "
+            "that can be counted; play fewer rounds or set a lower maximum"
+        )

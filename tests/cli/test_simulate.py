@@ -1,0 +1,225 @@
+"""`threedice simulate`: bets, sessions, tables; forms, stopping and going on, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+GAME = "sg-rws-tai-sai-v6/a"
+MONEY = ("--bankroll", "300", "--base", "10", "--maximum", "160", "--rounds", "50")
+SESSIONS = ("--plan", "martingale", "--box", "big", *MONEY, "--sessions", "20000")
+FLAT = ("--bet", "big=10", "--bet", "single:3=5", "--rounds", "10000000")
+TABLE = (
+    "--player", "ann bankroll=500 shooter=10 single:crown=5@martingale", "--player", "bob red=10",
+    "--maximum", "200", "--rounds", "20", "--sessions", "2000",
+)  # fmt: skip
+
+
+def test_sessions_are_told_with_their_uncertainty(run: Run) -> None:
+    out = run("simulate", GAME, *SESSIONS).out
+
+    assert out.startswith("Tai Sai, layout A")
+    assert (
+        "martingale on big: bankroll 300, base 10, stakes 1 to 160, 20,000 sessions of 50 rounds"
+        in out
+    )
+    ruined = re.search(r"ruined +(\S+) +(\S+) +(\S+) +(\S+)", out)
+    assert ruined
+    value, error, low, high = (float(each) for each in ruined.groups())
+    assert low < value < high
+    assert error == pytest.approx((value * (1 - value) / 20_000) ** 0.5, abs=1e-6)
+    assert "99.9%" in out
+    assert "counted in steps" not in out
+
+
+def test_sessions_as_json_hold_everything_counted(run: Run) -> None:
+    told = run("simulate", GAME, *SESSIONS, "--seed", "9", "--json").json
+
+    assert (told["game"], told["plan"], told["seed"]) == (GAME, "martingale", 9)
+    assert sum(count for _, count in told["final"]) == told["sessions"] == 20000
+    assert told["ruin_by_round"][-1] == [50, told["ruin"]["value"]]
+    assert told["fan"][0] == [0, *[300] * 7]
+    assert sum(each["value"] for each in told["ends"].values()) == pytest.approx(1)
+    assert told["edge"]["low"] - 0.02 < 1 / 36 < told["edge"]["high"] + 0.02
+
+
+def test_threads_do_not_change_a_digit(run: Run) -> None:
+    one, three = (
+        run("simulate", GAME, *SESSIONS, "--threads", each, "--json").out for each in ("1", "3")
+    )
+
+    assert one == three
+
+
+def test_csv_lists_what_was_counted(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("simulate", GAME, *SESSIONS, "--csv").out)))
+    rolls = list(csv.DictReader(io.StringIO(run("simulate", GAME, *FLAT, "--csv").out)))
+    players = list(csv.DictReader(io.StringIO(run("simulate", "triple-dice", *TABLE, "--csv").out)))
+
+    assert sum(int(row["sessions"]) for row in rows) == 20000
+    assert sum(int(row["times"]) for row in rolls) == 10**7
+    assert [row["who"] for row in players] == ["ann", "bob", "house"]
+
+
+def test_flat_bets_stand_beside_the_exact_edge(run: Run) -> None:
+    out = run("simulate", GAME, *FLAT).out
+    told = run("simulate", GAME, *FLAT, "--json").json
+
+    assert re.search(r"big +0\.02\d+ +0\.000\d+ .*0\.02777778", out)
+    assert told["bets"]["big"]["exact"] == "1/36"
+    assert told["rounds"] == sum(told["rolls"]) == 10**7
+
+
+def test_a_table_tells_of_players_and_house(run: Run) -> None:
+    out = run("simulate", "triple-dice", *TABLE).out
+    told = run("simulate", "triple-dice", *TABLE, "--json").json
+
+    assert [line for line in out.splitlines() if line in ("ann", "bob", "The house")]
+    lost = -sum(each["net"]["value"] for each in told["players"].values())
+    assert told["house"]["win"]["value"] == pytest.approx(lost)
+
+
+def test_flat_bets_with_the_shooters_are_played_as_a_table(run: Run) -> None:
+    words = ("--bet", "shooter=10", "--bet", "red=5", "--rounds", "40", "--sessions", "500")
+
+    told = run("simulate", "triple-dice", *words, "--json").json
+
+    assert list(told["players"]) == ["player"]
+
+
+def test_a_plan_on_a_mix_takes_its_base_from_the_bets(run: Run) -> None:
+    words = ("--plan", "flat", "--bet", "big=6", "--bet", "total:10=3", "--bankroll", "90",
+             "--rounds", "5", "--sessions", "100")  # fmt: skip
+
+    told = run("simulate", GAME, *words, "--json").json
+
+    assert (told["terms"]["base"], told["terms"]["step"]) == (9, 3)
+
+
+def test_a_plan_of_ones_own_is_named_by_file_and_function(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "my_plan.py"
+    file.write_text(
+        "def press_twice(due, presses, net, base, maximum):\n"
+        "    if net <= 0 or presses == 2:\n"
+        "        return base, 0\n"
+        "    return min(2 * due, maximum), presses + 1\n"
+    )
+    words = ("--plan", f"{file}:press_twice", "--box", "big", *MONEY, "--sessions", "300")
+
+    assert run("simulate", GAME, *words, "--json").json["sessions"] == 300
+    broken = run("simulate", GAME, "--plan", f"{file}:press", *words[2:])
+    assert (broken.code, len(broken.err.splitlines())) == (2, 1)
+    assert "it has press_twice" in broken.err
+
+
+@pytest.mark.parametrize(
+    ("game", "words", "title"),
+    [
+        (GAME, SESSIONS, "Martingale on big, simulated"),
+        (GAME, FLAT, "Flat bets, simulated"),
+        ("triple-dice", TABLE, "A table, simulated"),
+    ],
+)
+def test_a_page_is_written(
+    run: Run, tmp_path: Path, game: str, words: tuple[str, ...], title: str
+) -> None:
+    file = tmp_path / "page.html"
+
+    result = run("simulate", game, *words, "--html", str(file))
+
+    page = file.read_text(encoding="utf-8")
+    assert (result.code, result.out) == (0, f"wrote {file}\n")
+    assert f"<h1>{title}</h1>" in page
+    assert page.count("<svg") == {"M": 3, "F": 0, "A": 1}[title[0]]
+    assert "Seed 1." in page
+
+
+def test_stopping_shows_what_is_done_and_going_on_ends_the_same(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "so-far.json"
+    words = ("simulate", GAME, "--plan", "martingale", "--box", "big", *MONEY,
+             "--sessions", "400000000", "--threads", "1")  # fmt: skip
+    command = [sys.executable, "-m", "threedice", *words, "--json", "--resume", str(file)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as running:
+        while not file.exists() and running.poll() is None:
+            os.sched_yield()
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate()
+
+    assert running.returncode == 130, err
+    assert '"sessions":' in out
+    again = re.search(r"stopped with .*% done; go on with: threedice (.*)", err)
+    assert again
+    assert shlex.split(again[1])[-2:] == ["--resume", str(file)]
+    done = int(re.search(r'"sessions":(\d+)', out)[1])  # type: ignore[index]
+    more = str(done + 100_000)
+    fewer = [more if word == "400000000" else word for word in shlex.split(again[1])]
+    resumed = run(*fewer)
+    assert resumed.code == 0, resumed.err
+    whole = run(*(more if word == "400000000" else word for word in words), "--json")
+    assert resumed.out == whole.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--bet", "big=10"), "--rounds"),
+        (("--rounds", "10"), "nothing to simulate"),
+        (("--bet", "bog=10", "--rounds", "10"), "no box"),
+        (("--bet", "big=10", "--rounds", "0"), "0 rounds"),
+        (("--bet", "big=10", "--rounds", "9", "--maximum", "5"), "means nothing for flat bets"),
+        (("--plan", "martingale", *MONEY), "say what to stake on"),
+        (("--plan", "martingale", "--box", "big", "--bet", "big=5", *MONEY), "either --box"),
+        (("--plan", "martingal", "--box", "big", *MONEY), "did you mean martingale"),
+        (("--plan", "flat", "--box", "big", "--bankroll", "90", "--rounds", "9"), "--base"),
+        (("--plan", "flat", "--box", "big", "--base", "5", "--rounds", "9"), "--bankroll"),
+        ((*SESSIONS, "--minimum", "20"), "under the minimum"),
+        ((*SESSIONS, "--maximum", "5"), "over the maximum"),
+        ((*SESSIONS, "--seed", "-1"), "0 to 2^64"),
+        ((*SESSIONS, "--threads", "0"), "0 threads"),
+        ((*SESSIONS, "--device", "tpu"), "choose cpu or gpu"),
+        ((*SESSIONS, "--device", "gpu"), "no GPU can be reached"),
+        ((*SESSIONS, "--line", "1,x"), "is not an amount"),
+        ((*SESSIONS, "--cluster", "tcp://x", "--threads", "2"), "leave one out"),
+        ((*SESSIONS, "--json", "--csv"), "exclude each other"),
+        (("--player", "big=10", "--rounds", "9"), "give his name first"),
+        (("--player", "", "--rounds", "9"), "is no player"),
+        (("--player", "ann big", "--rounds", "9"), "is no bet of ann"),
+        (("--player", "ann big=5@martingal", "--rounds", "9"), "is no plan"),
+        (("--player", "ann big=5", "--bet", "big=5", "--rounds", "9"), "leave --bet out"),
+        (("--player", "ann big=5@martingale", "--rounds", "9999"), "lower --maximum"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(words: tuple[str, ...], says: str, run: Run) -> None:
+    result = run("simulate", GAME, *words)
+
+    assert (result.code, result.out) == (2, "")
+    assert says in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_a_file_of_another_simulation_is_refused(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "so-far.json"
+    assert run("simulate", GAME, *SESSIONS, "--resume", str(file)).code == 0
+
+    other = run("simulate", GAME, *SESSIONS, "--seed", "2", "--resume", str(file))
+    same = run("simulate", GAME, *SESSIONS, "--resume", str(file), "--json")
+
+    assert other.code == 2
+    assert "belongs to another simulation" in other.err
+    assert same.json["sessions"] == 20000

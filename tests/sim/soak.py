@@ -1,0 +1,131 @@
+"""Simulation against the exact figures at length: `python -m tests.sim.soak`.
+
+10^9 rounds for every game, and the edges of all its boxes: drawn in blocks, and once more with all
+rolls drawn one by one as sessions draw them; sessions of every plan. A z beyond 5 happens once in
+two million figures, so that anything found is a defect, and the exit code says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from tests.sim.paths import asked, game
+from threedice import shipped_games
+from threedice.maths import box_figures
+from threedice.maths.plans import PLANS, Plan
+from threedice.maths.session_odds import session_odds
+from threedice.sim import flat_study, session_study, table_study
+from threedice.sim.compiling import DRAWING, bound, compiled, inlined
+from threedice.sim.generator import drawn, rest_of, roll_of
+from threedice.sim.jobs import FlatJob, keys
+from threedice.sim.seating import Placed, Seat
+from threedice.sim.studies import FlatStudy
+from threedice.sim.tallies import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from threedice.rulebook import Game
+    from threedice.sim import Estimate
+
+FARTHEST = 5.0
+SIC_BO = "sg-rws-tai-sai-v6/a"
+
+
+def count_rolls(first: int, sessions: int, k0: Any, k1: Any, rolls: Any) -> None:
+    """Count the rolls of sessions, each a block long."""
+    for session in range(first, first + sessions):
+        words = drawn(np.uint32(0), np.uint64(session), np.uint32(0), k0, k1)
+        for word in words:
+            second = rest_of(word)
+            rolls[roll_of(word)] += 1
+            rolls[roll_of(second)] += 1
+            rolls[roll_of(rest_of(second))] += 1
+
+
+def one_by_one(rounds: int, seed: int) -> Tally:
+    """Return how often each roll falls when all of them are drawn one by one."""
+    quick: Any = numba.njit(nogil=True)(bound(count_rolls, compiled(DRAWING, inlined, {})))
+    rolls = np.zeros(216, np.int64)
+    quick(0, rounds // 12, *keys(seed), rolls)
+    return Tally(1, {"rolls": rolls.astype(object)})
+
+
+def boxes_of(on: Game, rolls: Tally, how: str) -> Iterator[tuple[str, float]]:
+    """Yield how far the edge of each box lies from the exact one, and the rolls from even."""
+    study = FlatStudy(on, dict.fromkeys(on.payoffs, 1), FlatJob(1, 0), rolls)
+    for box in study.bets:
+        exact = float(box_figures(on.box(box)).edge)
+        yield f"{on.id} {box}, {how}", z_of(study.edge_of(box), exact)
+    yield f"{on.id} chi-square, {how}", (study.chi_square - 215) / 430**0.5
+
+
+def series_of(on: Game, rounds: int, seed: int) -> Iterator[tuple[str, float]]:
+    """Yield how far the edge of each box over several throws lies from the exact one."""
+    for box in on.boxes.values():
+        if box.throws > 1:
+            seats = [Seat("shooter", (Placed(box.id, box.unit),))]
+            long = 20_000
+            study = table_study(on, seats, rounds=long, sessions=max(rounds // long, 1), seed=seed)
+            # What is down at the end goes back, which hides under one bet in thousands.
+            exact = float(box_figures(box).edge)
+            yield f"{on.id} {box.id}", z_of(study.hold, exact)
+
+
+def plans_of(sessions: int, seed: int) -> Iterator[tuple[str, float]]:
+    """Yield how far sessions of each plan lie from the exact ones."""
+    for name in PLANS:
+        plan = Plan(name, 10, 160)
+        exact = session_odds(asked(SIC_BO, {"big": 1}, plan, 300, 50), "float64")
+        study = session_study(
+            game(SIC_BO), plan=name, box="big", bankroll=300, base=10, maximum=160, rounds=50,
+            sessions=sessions, seed=seed,
+        )  # fmt: skip
+        yield f"{name} ruin", z_of(study.ruin, float(exact.ruin))
+        yield f"{name} mean final", z_of(study.mean_final, float(exact.mean_final))
+        yield f"{name} ahead", z_of(study.ahead, float(exact.ahead))
+        yield f"{name} edge", z_of(study.edge, 1 / 36)
+
+
+def z_of(estimate: Estimate, exact: float) -> float:
+    """Return how many standard errors lie between an estimate and the truth."""
+    apart = estimate.value - exact
+    return apart / estimate.error if estimate.error else (0.0 if abs(apart) < 1e-12 else 99.0)
+
+
+def figures(rounds: int, seed: int) -> Iterator[tuple[str, float]]:
+    """Yield every figure with its z."""
+    singly = one_by_one(rounds, seed)
+    for number, name in enumerate(shipped_games()):
+        drawn_at_once = flat_study(game(name), {next(iter(game(name).payoffs)): 1}, rounds=rounds,
+                                   seed=seed + number).tally  # fmt: skip
+        yield from boxes_of(game(name), drawn_at_once, "in blocks")
+        yield from boxes_of(game(name), singly, "one by one")
+        yield from series_of(game(name), rounds // 100, seed)
+    yield from plans_of(rounds // 50, seed)
+
+
+def main() -> int:
+    """Compare everything; the exit code is 1 where something is too far off."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10**9, help="rounds for every game")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    found = list(figures(options.rounds, options.seed))
+    farthest = sorted(found, key=lambda each: -abs(each[1]))
+    out = sys.stdout
+    out.write(f"{len(found)} figures over {options.rounds:,} rounds a game; the farthest:\n")
+    for name, z in farthest[:8]:
+        out.write(f"{z:7.3f}  {name}\n")
+    beyond = sum(abs(z) > 1.959964 for _, z in found)
+    out.write(f"{beyond} of {len(found)} beyond 1.96, where 1 in 20 is expected\n")
+    return int(abs(farthest[0][1]) > FARTHEST)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

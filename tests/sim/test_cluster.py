@@ -1,0 +1,88 @@
+"""A Dask cluster: the same answer from any workers, and when one of them is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import distributed
+import pytest
+
+from tests.sim.paths import game
+from threedice.errors import InvalidInput
+from threedice.sim.asking import session_job
+from threedice.sim.cluster import cluster
+from threedice.sim.jobs import FlatJob
+from threedice.sim.running import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from threedice.sim.jobs import SessionJob
+    from threedice.sim.tallies import Tally
+
+
+LocalCluster: Any = distributed.LocalCluster
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Any]:
+    """Two worker processes of one thread each; a nanny starts another where one dies."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def job() -> SessionJob:
+    return session_job(
+        game("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,
+        maximum=160, rounds=50, sessions=12_000_000, seed=12,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def expected(job: SessionJob) -> Tally:
+    return job.play(0, job.units)
+
+
+def test_a_cluster_comes_to_the_same(workers: Any, job: SessionJob, expected: Tally) -> None:
+    with cluster(workers.scheduler_address) as crew:
+        assert run(job, crew) == expected
+        flat = FlatJob(10**9, 5)
+        assert run(flat, crew) == flat.play(0, flat.units)
+
+
+def test_a_worker_killed_on_the_way_changes_nothing(
+    workers: Any, job: SessionJob, expected: Tally
+) -> None:
+    killed: list[int] = []
+
+    def kill_one(_so_far: Tally) -> None:
+        if not killed:
+            nanny = next(iter(workers.workers.values()))
+            killed.append(nanny.pid)
+            os.kill(nanny.pid, signal.SIGKILL)
+
+    with cluster(workers.scheduler_address) as crew:
+        tally = run(job, crew, report=kill_one)
+
+    assert tally == expected
+    assert killed
+
+
+@pytest.mark.parametrize("url", ["tcp://127.0.0.1:1", "carrier-pigeon"])
+def test_no_scheduler_is_told_of(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("threedice.sim.cluster.CONNECT_SECONDS", 1)
+
+    with pytest.raises(InvalidInput, match="no Dask scheduler answers"), cluster(url):
+        pass
+
+
+def test_a_scheduler_without_workers_is_told_of() -> None:
+    empty = LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50)
+    says = pytest.raises(InvalidInput, match="has no workers")
+    with empty, says, cluster(empty.scheduler_address):
+        pass

@@ -1,0 +1,67 @@
+"""Estimates: what exact sums say, and how surely."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from threedice.errors import InvalidInput
+from threedice.sim.estimates import mean_of, ratio_of, share_of, variance
+from threedice.sim.telling import quantiles
+
+numbers = st.lists(st.integers(-1000, 1000), min_size=2, max_size=50)
+
+
+@given(numbers)
+def test_a_mean_and_its_error_are_those_of_the_numbers(each: list[int]) -> None:
+    found = mean_of(sum(each), sum(n * n for n in each), len(each), 3)
+
+    assert found.value == pytest.approx(3 * np.mean(each))
+    assert found.error == pytest.approx(3 * np.std(each) / len(each) ** 0.5)
+    assert found.low <= found.value <= found.high
+
+
+@given(numbers)
+def test_a_ratio_is_that_of_the_sums_and_its_error_that_of_the_remainders(each: list[int]) -> None:
+    base = [abs(n) + 1 for n in each]
+    products = sum(a * b for a, b in zip(each, base, strict=True))
+
+    found = ratio_of(
+        sum(each),
+        sum(n * n for n in each),
+        sum(base),
+        sum(n * n for n in base),
+        products,
+        len(each),
+    )
+
+    ratio = sum(each) / sum(base)
+    rests = [a - ratio * b for a, b in zip(each, base, strict=True)]
+    assert found.value == pytest.approx(ratio)
+    assert found.error == pytest.approx(np.linalg.norm(rests) / sum(base), abs=1e-9)
+
+
+def test_huge_sums_lose_nothing() -> None:
+    many, large = 10**15, 10**12
+    total, squares = many * large + 5, many * large**2 + 10 * large + 25
+
+    assert variance(total, squares, many) == pytest.approx(25 / many, rel=1e-6)
+
+
+def test_shares_stay_between_nothing_and_all() -> None:
+    none, every = share_of(0, 50), share_of(50, 50)
+
+    assert (none.low, every.high) == (0.0, 1.0)
+    assert 0 < none.high < 0.1
+    assert 0.9 < every.low < 1
+
+
+def test_of_nothing_nothing_is_known() -> None:
+    assert (share_of(0, 0).low, share_of(0, 0).high) == (0.0, 1.0)
+    assert mean_of(0, 0, 0).value == ratio_of(0, 0, 0, 0, 0, 0).value == variance(0, 0, 0) == 0
+    with pytest.raises(InvalidInput, match="nothing has been played"):
+        quantiles([], (Fraction(1, 2),))

@@ -1,0 +1,124 @@
+"""Philox against its published vectors, and rolls that are all equally likely."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from threedice.sim.compiling import DRAWING, compiled, inlined
+from threedice.sim.generator import LIMIT, drawn, edge_of, philox, rest_of, roll_of
+
+VECTORS = [
+    ((0, 0, 0, 0, 0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+    ((0xFFFFFFFF,) * 6, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+    (
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344, 0xA4093822, 0x299F31D0),
+        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+    ),
+]
+words = st.integers(0, 2**32 - 1)
+fit = st.integers(0, int(LIMIT) - 1)
+
+
+@pytest.mark.parametrize(("counter", "expected"), VECTORS)
+def test_the_published_vectors(counter: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    assert philox(*counter) == expected
+
+
+@pytest.mark.parametrize(("counter", "expected"), VECTORS)
+def test_the_published_vectors_compiled(
+    counter: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    machine = compiled(DRAWING, inlined, {})["philox"]
+
+    assert machine(*(np.uint32(each) for each in counter)) == expected
+
+
+@given(st.tuples(words, words, words, words, words, words))
+def test_a_32_bit_device_draws_the_same(counter: tuple[int, ...]) -> None:
+    narrow = compiled(DRAWING, lambda function: function, {"wide": np.uint32})["philox"]
+
+    assert narrow(*(np.uint32(each) for each in counter)) == philox(*counter)
+
+
+@given(fit)
+def test_a_word_is_three_rolls_in_base_216(word: int) -> None:
+    one = np.uint32(word)
+    two = rest_of(one)
+    three = rest_of(two)
+
+    first, second, third = (int(roll_of(each)) for each in (one, two, three))
+    assert word // 426 == (first * 216 + second) * 216 + third
+    assert max(first, second, third) < 216
+
+
+@given(st.integers(0, 216**3 - 1))
+def test_the_first_and_the_last_word_of_three_rolls_show_them(rolls: int) -> None:
+    for word in (426 * rolls, 426 * rolls + 425):
+        found, one = 0, np.uint32(word)
+        for _ in range(3):
+            found, one = 216 * found + int(roll_of(one)), rest_of(one)
+        assert found == rolls
+
+
+def test_every_roll_has_as_many_words() -> None:
+    edges = [edge_of(ways) for ways in range(217)]
+
+    assert {b - a for a, b in pairwise(edges)} == {426 * 216**2}
+    assert (edges[0], edges[-1]) == (0, int(LIMIT))
+    for roll in range(216):
+        assert int(roll_of(np.uint32(edges[roll]))) == roll
+        assert int(roll_of(np.uint32(edges[roll + 1] - 1))) == roll
+
+
+def over_the_limit() -> tuple[int, int]:
+    """Return a block and the place of a word in it that is over the limit."""
+    machine = compiled(DRAWING, inlined, {})["philox"]
+
+    def search() -> tuple[int, int]:
+        for block in range(1_000_000):
+            found = machine(np.uint32(block), np.uint32(7), np.uint32(0), np.uint32(0),
+                            np.uint32(3), np.uint32(0))  # fmt: skip
+            for place in range(4):
+                if found[place] >= LIMIT:
+                    return block, place
+        return -1, -1
+
+    quick: Any = numba.njit(search)
+    block, place = quick()
+    return int(block), int(place)
+
+
+def test_a_word_over_the_limit_is_drawn_again_and_no_other_word_moves() -> None:
+    block, place = over_the_limit()
+    assert block >= 0
+    raw, again = philox(block, 7, 0, 0, 3, 0), philox(block, 7, 0, 1, 3, 0)
+
+    taken = drawn(block, 7, 0, 3, 0)
+
+    assert raw[place] >= LIMIT > taken[place]
+    expected = [b if a >= LIMIT else a for a, b in zip(raw, again, strict=True)]
+    assert list(taken) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((0, 0, 0, 1, 0), (0, 0, 0, 2, 0)),
+        ((0, 0, 0, 1, 0), (0, 0, 0, 1, 1)),
+        ((0, 0, 0, 1, 0), (0, 1, 0, 1, 0)),
+        ((0, 2**32, 0, 1, 0), (0, 0, 0, 1, 0)),
+        ((0, 0, 0, 1, 0), (1, 0, 0, 1, 0)),
+        ((0, 0, 0, 1, 0), (0, 0, 0x80000000, 1, 0)),
+    ],
+)
+def test_seed_session_block_and_stream_all_count(
+    one: tuple[int, ...], other: tuple[int, ...]
+) -> None:
+    assert drawn(*one) != drawn(*other)

@@ -1,0 +1,65 @@
+"""The GPU's kernel, without a GPU: Numba's simulator plays the same sessions as the CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.sim.paths import game
+from threedice.errors import InvalidInput
+from threedice.sim.asking import session_job
+
+ROOT = Path(__file__).parents[2]
+BOTH = """
+from tests.sim.paths import game
+from threedice.sim.asking import session_job
+from pathlib import Path
+
+own = Path({own!r})
+own.write_text("def same(due, memory, net, base, maximum):\\n    return base, memory\\n")
+for plan, more in (
+    ("martingale", {{}}),
+    ("labouchere", {{"stop_win": 60, "minimum": 5}}),
+    (f"{{own}}:same", {{}}),
+):
+    job = session_job(
+        game("sg-rws-tai-sai-v6/a"), plan=plan, box="single:3", bankroll=200, base=10, maximum=160,
+        rounds=20, sessions=9, seed=2**40 + 3, paths=False, **more,
+    )
+    assert job.play(2**32 - 4, 9, "gpu") == job.play(2**32 - 4, 9), plan
+print("the same")
+"""
+
+
+def simulated(*words: str) -> str:
+    """Run Python with Numba's simulator of a GPU, and return what it prints."""
+    found = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr[-2000:]
+    return found.stdout
+
+
+def test_a_simulated_gpu_comes_to_the_same(tmp_path: Path) -> None:
+    assert simulated("-c", BOTH.format(own=str(tmp_path / "own.py"))) == "the same\n"
+
+
+def test_the_generator_is_right_on_a_simulated_gpu() -> None:
+    told = simulated("-c", "from benchmarks.gpu import check_vectors; check_vectors()").splitlines()
+
+    assert [line.split(":")[0] for line in told] == ["vector ok"] * 3
+
+
+def test_where_there_is_no_gpu_it_is_said() -> None:
+    job = session_job(
+        game("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,
+        maximum=160, rounds=50, sessions=10, seed=12, paths=False,
+    )  # fmt: skip
+
+    with pytest.raises(InvalidInput, match="no GPU can be reached"):
+        job.play(0, 10, "gpu")

@@ -1,0 +1,130 @@
+"""Every compiled plan is the plan of `maths`, step by step and session by session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.sim.paths import Played, asked, by_hand
+from threedice.maths.plans import LINE, PLANS, Plan
+from threedice.maths.sessions import ENDINGS, Session
+from threedice.sim.asking import session_job
+from threedice.sim.moves import MOVES, RING
+from threedice.sim.telling import Sums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from threedice.sim.jobs import SessionJob
+
+SIC_BO = "sg-rws-tai-sai-v6/a"
+
+
+def test_every_plan_has_a_move() -> None:
+    assert set(MOVES) == set(PLANS)
+
+
+def follow(plan: Plan, results: Iterable[tuple[int, int]]) -> None:
+    """Hold a move against its plan along a path of (net for each unit, per cent of what is due)."""
+    base, state = plan.base, plan.start()
+    due, memory = state[0], len(LINE) if plan.name == "labouchere" else 0
+    fresh = np.array([base * each for each in LINE], np.int32)
+    lines = np.zeros((1, RING), np.int32)
+    lines[0, : len(LINE)] = fresh
+    for each, short in results:
+        stake = max(min(due, plan.maximum) * short // 100, 1)
+        net = each * stake
+        state = plan.after(state, stake, net)
+        brought = (stake, net, net > 0, net < 0)
+        due, memory = MOVES[plan.name](
+            (due, memory), brought, (base, plan.maximum), (lines, 0, fresh)
+        )
+        assert int(due) == state[0]
+        if plan.name != "labouchere":
+            assert int(memory) == state[1]
+
+
+nets = st.sampled_from((-1, -1, -1, 1, 1, 0, 2, 35, -2))
+
+
+@pytest.mark.parametrize("name", PLANS)
+@given(
+    base=st.integers(1, 50),
+    most=st.integers(1, 40),
+    results=st.lists(st.tuples(nets, st.sampled_from((100, 100, 50, 33))), max_size=90),
+)
+def test_a_move_is_what_the_plan_says_after_every_result(
+    name: str, base: int, most: int, results: list[tuple[int, int]]
+) -> None:
+    follow(Plan(name, base, base * most), results)
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("losses", [3, 9, 61, 150])
+def test_a_move_is_what_the_plan_says_after_a_long_run(name: str, losses: int) -> None:
+    path = [(-1, 100)] * losses + [(1, 100), (1, 100), (-1, 100), (1, 100), (1, 100)] * 20
+
+    follow(Plan(name, 10, 5000), path)
+
+
+def alone(job: SessionJob, number: int) -> Played:
+    """Play one session of a job on its own."""
+    sums = Sums(job.play(number, 1).counts["sums"].tolist())
+    grain = job.terms.grain
+    ends = [sums.of(each) for each in ("ruined", "stop_loss", "stop_win")]
+    kind = ENDINGS[ends.index(1)] if 1 in ends else "played out"
+    return Played(sums.of("bank") * grain, sums.of("played"), sums.of("staked") * grain, kind)
+
+
+def job_of(session: Session, seed: int, **more: Any) -> SessionJob:
+    plan = session.plan
+    return session_job(
+        session.spread.game, plan=plan.name, box=dict(session.spread.shares),
+        bankroll=session.bankroll, base=plan.base, maximum=plan.maximum, rounds=session.rounds,
+        minimum=session.minimum, stop_loss=session.stop_loss, stop_win=session.stop_win,
+        line=plan.line, sessions=1000, seed=seed, **more,
+    )  # fmt: skip
+
+
+SESSIONS = {
+    **{
+        name: asked(SIC_BO, {"big": 1}, Plan(name, 10, 160), 300, 50)
+        for name in PLANS
+    },
+    "tiers, stops": asked(
+        SIC_BO, {"single:3": 1}, Plan("paroli", 7, 300), 90, 41, 5, stop_loss=60, stop_win=70
+    ),
+    "a stop on the way up": asked(
+        "macau-sic-bo/main", {"big": 1}, Plan("dalembert", 20, 400), 333, 37, 20, stop_win=100
+    ),
+    "a mix that may push": asked(
+        SIC_BO, {"big": 1, "small": 1, "total:10": 1}, Plan("fibonacci", 9, 90), 200, 40
+    ),
+    "a line of one's own": asked(
+        SIC_BO, {"big": 1}, Plan("labouchere", 10, 500, (2, 1, 5)), 400, 60, 10
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_sessions_are_those_played_by_hand(name: str) -> None:
+    session, seed = SESSIONS[name], 11 + (5 << 40)
+    job = job_of(session, seed)
+
+    for number in (*range(25), 2**32 - 1, 2**32, 2**63):
+        assert alone(job, number) == by_hand(session, seed, number), number
+
+
+def test_endings_of_every_kind_are_among_those_played_by_hand() -> None:
+    seed = 11 + (5 << 40)
+    seen = {
+        by_hand(session, seed, number).ending
+        for session in SESSIONS.values()
+        for number in range(25)
+    }
+
+    assert seen == set(ENDINGS)

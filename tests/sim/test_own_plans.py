@@ -1,0 +1,164 @@
+"""Plans of the user's own: compiled like ours, and refused in words where they make no sense."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.sim.paths import game
+from threedice.errors import InvalidInput
+from threedice.sim.asking import session_job
+from threedice.sim.own_plans import move_of, read_own
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threedice.sim.jobs import SessionJob
+
+DOUBLING = """
+def doubling(due, memory, net, base, maximum):
+    if net > 0:
+        return base, memory
+    if net < 0:
+        return min(2 * due, maximum), memory
+    return due, memory
+"""
+PRESSING = """
+LIMIT = 2
+
+def press_twice(due, presses, net, base, maximum):
+    if net <= 0 or presses == LIMIT:
+        return base, 0
+    return min(2 * due, maximum), presses + 1
+"""
+
+
+def job(file: Path, function: str, **changes: Any) -> SessionJob:
+    words: dict[str, Any] = {
+        "bankroll": 300, "base": 10, "maximum": 160, "rounds": 50, "sessions": 500, "seed": 3,
+    }  # fmt: skip
+    plan = f"{file}:{function}"
+    return session_job(game("sg-rws-tai-sai-v6/a"), plan=plan, box="big", **{**words, **changes})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "my_plan.py"
+
+
+def test_a_martingale_of_ones_own_is_ours(file: Path) -> None:
+    file.write_text(DOUBLING)
+    ours = session_job(
+        game("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,
+        maximum=160, rounds=50, sessions=500, seed=3,
+    ).play(0, 500)  # fmt: skip
+
+    own = job(file, "doubling").play(0, 500)
+
+    assert own.counts["ends"].tolist() == ours.counts["ends"].tolist()
+    assert [own.counts["sums"][0], own.counts["sums"][3]] == [
+        10 * ours.counts["sums"][0],
+        10 * ours.counts["sums"][3],
+    ]
+
+
+def test_a_plan_that_presses_twice_is_played_as_it_is_written(file: Path) -> None:
+    file.write_text(PRESSING)
+
+    tally = job(file, "press_twice").play(0, 500)
+
+    assert tally.units == 500
+    assert tally.counts["sums"][12] == 0
+    move = move_of(read_own(f"{file}:press_twice"), lambda function: function)
+    path = [(10, 0)]
+    for net in (10, 20, 40, 10, -20):
+        path.append(move(path[-1], (10, net, net > 0, net < 0), (10, 160), ()))
+    assert path == [(10, 0), (20, 1), (40, 2), (10, 0), (20, 1), (10, 0)]
+
+
+def test_less_than_the_minimum_is_made_up_to_it(file: Path) -> None:
+    file.write_text("def least(due, memory, net, base, maximum):\n    return 1, memory\n")
+
+    tally = job(file, "least", minimum=10, rounds=10).play(0, 500)
+
+    assert tally.counts["sums"][3] == 500 * 10 * 10
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def plan(due, memory, net, base, maximum):\n    return -due, memory\n", "makes -10 due"),
+        ("def plan(due, memory, net, base, maximum):\n    return 0, memory\n", "makes 0 due"),
+        ("def plan(due, memory, net, base, maximum):\n    return due\n", "two whole numbers"),
+        (
+            "def plan(due, memory, net, base, maximum):\n    return due / 2, 0\n",
+            "two whole numbers",
+        ),
+        ("def plan(due, memory, net, base, maximum):\n    return due, 2**40\n", "below 2.31"),
+        (
+            "def plan(due, memory, net, base, maximum):\n    return due // memory, 0\n",
+            "fails on due 10, memory 0, .* ZeroDivisionError",
+        ),
+        ("def plan(due, net):\n    return due, 0\n", "must take five numbers"),
+        ("def plan(due, *, memory, net, base, maximum):\n    return due, 0\n", "five numbers"),
+        ("def other(due):\n    return due, 0\n", "no function 'plan' in .*; it has other"),
+        ("plan = 5\n", "it has none at all"),
+        ("def plan(due:\n", "cannot be run in line 1: SyntaxError"),
+        ("import nothing_of_that_name\n", "cannot be run: ModuleNotFoundError"),
+        (
+            "def plan(due, memory, net, base, maximum):\n"
+            "    return int(str(due)[::-1] or '1') + 1, 0\n",
+            "cannot be compiled; use whole numbers and plain arithmetic only",
+        ),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused_before_work_begins(
+    file: Path, text: str, says: str
+) -> None:
+    file.write_text(text)
+
+    with pytest.raises(InvalidInput, match=says):
+        job(file, "plan")
+
+
+def test_a_plan_that_goes_wrong_after_a_long_run_is_told_of(file: Path) -> None:
+    file.write_text(
+        "def plan(due, rounds, net, base, maximum):\n"
+        "    return (base if rounds < 150 else -1), rounds + 1\n"
+    )
+    whole = job(file, "plan", rounds=200, bankroll=5000)
+
+    with pytest.raises(InvalidInput, match=r"made less than one due, .* in 5 sessions"):
+        whole.play(0, 5)
+
+
+def test_a_plan_that_divides_by_zero_after_a_long_run_is_told_of(file: Path) -> None:
+    file.write_text(
+        "def plan(due, rounds, net, base, maximum):\n"
+        "    return base * 150 // (150 - rounds), rounds + 1\n"
+    )
+    whole = job(file, "plan", rounds=200, bankroll=5000, maximum=20)
+
+    with pytest.raises(InvalidInput, match="divides by zero"):
+        whole.play(0, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nowhere.py:plan", "cannot read the plan nowhere.py: No such file"),
+        ("plan.txt:plan", "give FILE.py:FUNCTION"),
+        ("my_plan.py", "give FILE.py:FUNCTION"),
+    ],
+)
+def test_a_plan_that_is_not_there_is_refused(name: str, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        read_own(name)
+
+
+def test_a_file_that_is_no_text_is_refused(file: Path) -> None:
+    file.write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(InvalidInput, match="not text"):
+        read_own(f"{file}:plan")

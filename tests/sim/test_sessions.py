@@ -1,0 +1,222 @@
+"""Simulated sessions: the exact answer lies where they say, however the work is divided."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.sim.paths import asked, game
+from threedice.errors import InvalidInput, ThreediceError
+from threedice.maths.plans import PLANS, Plan
+from threedice.maths.session_odds import session_odds
+from threedice.sim import session_study
+from threedice.sim.asking import session_job
+from threedice.sim.jobs import SessionJob
+from threedice.sim.kernel import SUMS
+from threedice.sim.memory import check_memory
+from threedice.sim.studies import SessionStudy
+from threedice.sim.telling import BANDS
+from threedice.sim.terms import FINEST, Terms
+
+SIC_BO = "sg-rws-tai-sai-v6/a"
+WIDE = 3.5
+"""Standard errors within which a fixed seed must come out: one in 2,000 would not."""
+REFERENCE: dict[str, Any] = {
+    "plan": "martingale", "box": "big", "bankroll": 1000, "base": 10, "maximum": 500, "rounds": 200,
+}  # fmt: skip
+
+
+def job(**changes: Any) -> SessionJob:
+    words = {**REFERENCE, "sessions": 1000, "seed": 4, **changes}
+    return session_job(game(SIC_BO), **words)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_exact_answer_lies_within_the_interval(name: str) -> None:
+    exact = session_odds(asked(SIC_BO, {"big": 1}, Plan(name, 10, 160), 300, 50), "float64")
+
+    study = session_study(
+        game(SIC_BO), plan=name, box="big", bankroll=300, base=10, maximum=160, rounds=50,
+        sessions=100_000, seed=21,
+    )  # fmt: skip
+
+    assert study.ruin.holds(float(exact.ruin), WIDE)
+    assert study.mean_final.holds(float(exact.mean_final), WIDE)
+    assert study.ahead.holds(float(exact.ahead), WIDE)
+    assert study.edge.holds(1 / 36, WIDE)
+    assert study.mean_rounds == pytest.approx(float(exact.mean_rounds), rel=0.01)
+    assert study.ruin_by_round[-1] == (50, study.ruin.value)
+    for at, share in study.ruin_by_round:
+        assert share == pytest.approx(float(exact.ruin_by_round()[at]), abs=0.006)
+
+
+def test_the_reference_lies_within_the_interval() -> None:
+    study = session_study(game(SIC_BO), **REFERENCE, sessions=400_000, seed=2)
+
+    assert study.ruin.holds(0.469143625154827, WIDE)
+    assert study.mean_final.holds(855.0484019, WIDE)
+    assert study.ruin.low < study.ruin.value < study.ruin.high
+    assert study.sd_final / 400_000**0.5 == pytest.approx(study.mean_final.error)
+
+
+def test_stops_end_sessions_as_often_as_they_should() -> None:
+    plan = Plan("martingale", 10, 160)
+    session = asked(SIC_BO, {"big": 1}, plan, 300, 50, stop_loss=150, stop_win=100)
+    exact = session_odds(session, "float64")
+
+    study = session_study(
+        game(SIC_BO), plan="martingale", box="big", bankroll=300, base=10, maximum=160, rounds=50,
+        stop_loss=150, stop_win=100, sessions=100_000, seed=3,
+    )  # fmt: skip
+
+    for ours, theirs in (
+        ("ruined", "ruined"), ("stop-loss", "stop-loss"), ("stop-win", "stop-win"),
+        ("played-out", "played out"),
+    ):  # fmt: skip
+        assert study.chance(ours).holds(float(exact.chance(theirs)), WIDE), ours  # type: ignore[arg-type]
+    assert sum(study.chance(each).value for each in ("stop-loss", "stop-win")) > 0.5
+
+
+@pytest.mark.parametrize("cuts", [(0, 1000), (0, 1, 1000), (0, 63, 64, 65, 500, 999, 1000)])
+def test_any_split_comes_to_the_same(cuts: tuple[int, ...]) -> None:
+    whole = job()
+    parts = [whole.play(a, b - a) for a, b in pairwise(cuts)]
+
+    tally = whole.blank()
+    for each in parts:
+        tally = tally + each
+
+    assert tally == whole.play(0, 1000)
+
+
+def test_another_seed_is_another_result() -> None:
+    assert job().play(0, 1000) != job(seed=5).play(0, 1000)
+    assert job().play(0, 1000) != job(seed=4 + 2**32).play(0, 1000)
+
+
+def test_all_counts_agree_with_the_sums() -> None:
+    study = SessionStudy(job(), job().play(0, 1000))
+    left = [amount for amount, count in study.final for _ in range(count)]
+
+    assert len(left) == study.sessions == 1000
+    assert sum(left) == study.sums.of("bank") * 10
+    assert sum(each * each for each in left) == study.sums.of("bank_squared") * 100
+    assert study.mean_final.value == pytest.approx(sum(left) / 1000)
+    assert study.mean_final.error == pytest.approx(np.std(left) / 1000**0.5)
+    assert int(study.tally.counts["ends"].sum()) == 1000
+    assert {int(each) for each in study.tally.counts["paths"].sum(axis=1)} == {1000}
+
+
+def test_the_error_of_the_edge_is_that_of_what_the_sessions_lost_and_staked() -> None:
+    whole = job(rounds=30)
+    each = [SessionStudy(whole, whole.play(number, 1)).sums for number in range(300)]
+    lost = np.array([1000 - 10 * sums.of("bank") for sums in each], float)
+    staked = np.array([10 * sums.of("staked") for sums in each], float)
+
+    edge = SessionStudy(whole, whole.play(0, 300)).edge
+
+    assert edge.value == pytest.approx(lost.sum() / staked.sum())
+    rests = lost - edge.value * staked
+    assert edge.error == pytest.approx(np.linalg.norm(rests) / staked.sum())
+
+
+def test_the_fan_begins_with_the_bankroll_and_ends_with_the_final_ones() -> None:
+    study = session_study(game(SIC_BO), **REFERENCE, sessions=20_000, seed=6)
+
+    assert study.fan[0] == (0, (1000,) * 7)
+    assert [when for when, _ in study.fan] == [*range(0, 200, 12), 200]
+    assert study.fan[-1][1] == tuple(study.quantile(each) for each in BANDS)
+    assert study.quantile(Fraction(0)) == 0
+
+
+def test_large_amounts_are_counted_in_steps_and_summed_exactly() -> None:
+    fine, coarse = (
+        session_study(
+            game(SIC_BO), plan="flat", box="big", bankroll=10**6 + each, base=7, maximum=70_000,
+            rounds=300, sessions=2000, seed=1,
+        )
+        for each in (0, 1)
+    )  # fmt: skip
+
+    assert coarse.final_width > 1
+    assert len(coarse.tally.counts["finals"]) <= FINEST
+    assert coarse.mean_final.value - fine.mean_final.value == pytest.approx(1)
+    assert sum(count for _, count in coarse.final) == 2000
+
+
+def test_without_a_maximum_stakes_are_as_large_as_can_be_counted() -> None:
+    study = session_study(
+        game(SIC_BO), plan="martingale", box="big", bankroll=1000, base=10, rounds=100,
+        sessions=5000, seed=9,
+    )  # fmt: skip
+    exact = session_odds(asked(SIC_BO, {"big": 1}, Plan("martingale", 10), 1000, 100), "float64")
+
+    assert study.job.terms.maximum > 10**6
+    assert study.ruin.holds(float(exact.ruin), WIDE)
+
+
+def test_a_study_shows_itself_in_a_notebook() -> None:
+    shown = SessionStudy(job(), job().play(0, 200))._repr_html_()
+
+    assert shown.startswith("<table><caption>martingale on big, 200 sessions of 200 rounds")
+    assert "risk of ruin" in shown
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"plan": "martingal"}, "did you mean martingale"),
+        ({"box": "bog"}, "no box"),
+        ({"maximum": 5}, "over the maximum"),
+        ({"minimum": 20}, "under the minimum"),
+        ({"bankroll": 0}, "bring at least"),
+        ({"rounds": 0}, "0 rounds"),
+        ({"sessions": 0}, "play at least one"),
+        ({"stop_loss": 2000}, "stop-loss"),
+        ({"stop_win": 0}, "stop-win"),
+        ({"seed": -1}, "0 to 2^64"),
+        ({"maximum": 10**10}, "more than the"),
+        ({"line": (0,), "plan": "labouchere"}, "line"),
+        ({"plan": "nowhere.py:press"}, "cannot read the plan"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_before_work_begins(
+    changes: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ThreediceError, match=says.replace("^", r"\^")):
+        job(**changes)
+
+
+def test_terms_of_an_unlucky_table_are_refused() -> None:
+    even = ((1, 105), (-1, 111))
+    with pytest.raises(InvalidInput, match="216 rolls"):
+        Terms("flat", 100, 10, 10, 100, 5, even[:1])
+    with pytest.raises(InvalidInput, match="multiples of 20"):
+        Terms("flat", 100, 10, 10, 100, 5, even, 20)
+    with pytest.raises(InvalidInput, match="leave no room"):
+        Terms("flat", 100, 10, 50, 40, 5, even)
+    with pytest.raises(InvalidInput, match="not within the limits"):
+        Terms("flat", 100, 10, 20, 40, 5, even)
+    with pytest.raises(InvalidInput, match="does not reach"):
+        Terms("flat", 5, 10, 10, 40, 5, even)
+
+
+def test_more_memory_than_there_is_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"would take .* GiB of memory"):
+        check_memory(job(), hands=64, free=10**6)
+
+
+def test_winning_more_than_can_be_counted_is_said() -> None:
+    terms = Terms("paroli", 2**30 + 1, 2**24, 1, 2**24, 30, ((30, 215), (-1, 1)))
+    assert not terms.bounded
+
+    with pytest.raises(InvalidInput, match="more than can be counted"):
+        SessionJob(terms, 10, 1).play(0, 10)
+
+
+def test_the_sums_are_named_once() -> None:
+    assert len(set(SUMS)) == len(SUMS) == 13

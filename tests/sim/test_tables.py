@@ -1,0 +1,176 @@
+"""Whole tables: shared limits, the differential, the shooter, several players at once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.sim.paths import game
+from tests.sim.tables_by_hand import play
+from threedice.errors import InvalidInput, ThreediceError
+from threedice.maths import box_figures
+from threedice.sim import table_study
+from threedice.sim.running import run, threads
+from threedice.sim.seating import Placed, Seat, table_job
+from threedice.sim.table_studies import TableStudy
+from threedice.sim.telling import Sums
+
+if TYPE_CHECKING:
+    from threedice.sim.jobs import TableJob
+
+SIC_BO = "sg-rws-tai-sai-v6/c"
+CROWDED = [
+    Seat("ann", (Placed("big", 60, "martingale"), Placed("odd", 30)), 700),
+    Seat("bob", (Placed("small", 20), Placed("single:3", 15, "paroli")), 300, 150, 200),
+    Seat("cat", (Placed("big", 45, "fibonacci"), Placed("even", 25, "labouchere")), 900),
+    Seat("dan", (Placed("big", 50, "dalembert"), Placed("total:10", 5, "oscars-grind"))),
+]
+SHOOTING = [
+    Seat("ann", (Placed("shooter", 20, "martingale"), Placed("single:crown", 10)), 400, 300),
+    Seat("bob", (Placed("red", 10, "grand-martingale"),), 200),
+]
+TABLES: dict[str, tuple[str, list[Seat], dict[str, Any]]] = {
+    "differential": (SIC_BO, CROWDED, {"minimum": 5, "maximum": 130, "differential": 40}),
+    "shared room": (SIC_BO, CROWDED, {"minimum": 5, "maximum": 100}),
+    "own room": ("nz-tai-sai-2008/2", [
+        Seat("ann", (Placed("big", 60, "martingale"),), 700),
+        Seat("bob", (Placed("big", 60, "martingale"), Placed("small", 20)), 500),
+    ], {"minimum": 5, "maximum": 100}),
+    "shooter": ("triple-dice/mat", SHOOTING, {"minimum": 5, "maximum": 200}),
+}  # fmt: skip
+
+
+def job(name: str, **changes: Any) -> TableJob:
+    where, seats, limits = TABLES[name]
+    words = {**limits, "rounds": 30, "sessions": 1000, "seed": 8, **changes}
+    return table_job(game(where), seats, **words)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_sessions_are_those_played_by_hand(name: str) -> None:
+    where, seats, limits = TABLES[name]
+    whole = job(name)
+    terms = {"differential": None, **limits}
+
+    for number in range(12):
+        tally = whole.play(number, 1)
+        hands = play(game(where), seats, 30, 8, number, **terms)
+        for row, seat in enumerate(seats):
+            sums = Sums(tally.counts["sums"][row].tolist())
+            found = {each: sums.of(each) for each in ("bank", "staked", "played")}
+            assert found == {
+                "bank": hands.bank[seat.name],
+                "staked": hands.staked[seat.name],
+                "played": hands.rounds[seat.name],
+            }, (number, seat.name)
+            gone = hands.gone.get(seat.name, "")
+            for each in ("ruined", "stop_loss", "stop_win"):
+                assert sums.of(each) == (each == gone), (number, seat.name, each)
+        house = Sums(tally.counts["sums"][len(seats)].tolist())
+        assert house.of("bank") == hands.house
+
+
+def test_the_differential_and_the_room_do_bind() -> None:
+    with_it, without = job("differential").play(0, 200), job("shared room").play(0, 200)
+    free = job("shared room", maximum=2000).play(0, 200)
+
+    assert with_it != without
+    assert without != free
+
+
+def test_any_split_comes_to_the_same() -> None:
+    whole = job("differential")
+
+    assert whole.play(0, 7) + whole.play(7, 93) == whole.play(0, 100)
+    assert whole.play(0, 100) != job("differential", seed=9).play(0, 100)
+
+
+def test_the_house_wins_what_the_players_lose() -> None:
+    whole = job("differential")
+    with threads(2) as crew:
+        study = TableStudy(game(SIC_BO), tuple(CROWDED), whole, run(whole, crew))
+
+    lost = -sum(study.mean_net(seat.name).value for seat in CROWDED)
+    assert study.house.value == pytest.approx(lost)
+    assert study.mean_staked().value == pytest.approx(
+        sum(study.mean_staked(seat.name).value for seat in CROWDED)
+    )
+    assert study.hold.value == pytest.approx(study.house.value / study.mean_staked().value)
+    assert 0 < study.house_loses.value < 1
+    assert study.quantiles("", (Fraction(0), Fraction(1)))[0] < 0
+    assert "the house" in study._repr_html_()
+
+
+def test_flat_bets_at_a_table_lose_their_edge() -> None:
+    seats = [Seat("ann", (Placed("big", 10), Placed("single:2", 10)))]
+
+    study = table_study(game(SIC_BO), seats, rounds=100, sessions=5000, seed=3)
+
+    edge = sum(float(box_figures(game(SIC_BO).box(box)).edge) for box in ("big", "single:2")) / 2
+    assert study.hold.holds(edge, 3.5)
+    assert study.mean_staked("ann").value == 2000
+    assert study.chance("ann", "ruined").value == 0
+
+
+def test_a_shooter_wins_as_often_as_four_throws_allow() -> None:
+    seats = [Seat("ann", (Placed("shooter", 10),))]
+
+    study = table_study(game("triple-dice/mat"), seats, rounds=4000, sessions=2000, seed=3)
+
+    exact = float(box_figures(game("triple-dice/mat").box("shooter")).edge)
+    assert study.hold.value == pytest.approx(exact, abs=0.003)
+
+
+@pytest.mark.parametrize(
+    ("seats", "limits", "says"),
+    [
+        ([], {}, "nobody sits"),
+        ([Seat("ann", ())], {}, "bets on nothing"),
+        ([Seat("ann", (Placed("bog", 5),))], {}, "no box"),
+        ([Seat("ann", (Placed("big", 5, "martingal"),))], {}, "is no plan"),
+        ([Seat("ann", (Placed("big", 5), Placed("big", 5)))], {}, "twice on the same box"),
+        ([Seat("ann", (Placed("big", 5),))] * 2, {}, "same name"),
+        ([Seat("ann", (Placed("big", 5),), 3)], {}, "bankroll of 3"),
+        ([Seat("ann", (Placed("big", 5),), 30, 0)], {}, "stop-loss of 0"),
+        ([Seat("ann", (Placed("big", 5),))], {"minimum": 10}, "not within 10"),
+        ([Seat("ann", (Placed("big", 5),))], {"minimum": 10, "maximum": 9}, "leave no room"),
+        ([Seat("ann", (Placed("big", 5),))], {"differential": 0}, "differential of 0"),
+        ([Seat("ann", (Placed("big", 5),))], {"rounds": 0}, "0 rounds"),
+        ([Seat("ann", (Placed("big", 5),))], {"seed": 2**64}, "seed of"),
+        ([Seat("ann", (Placed("big", 5, "martingale"),))], {}, "lower --maximum"),
+    ],
+)
+def test_impossible_tables_are_refused(
+    seats: list[Seat], limits: dict[str, Any], says: str
+) -> None:
+    words = {"rounds": 30, "sessions": 10, **limits}
+    with pytest.raises(ThreediceError, match=says):
+        table_job(game(SIC_BO), seats, **words)
+
+
+def test_a_differential_needs_pairs_in_the_rulebook() -> None:
+    with pytest.raises(InvalidInput, match="pairs of boxes"):
+        table_job(game("triple-dice/mat"), SHOOTING, rounds=5, sessions=5, maximum=100,
+                  differential=50)  # fmt: skip
+
+
+def test_two_shooters_are_refused() -> None:
+    seats = [Seat(name, (Placed("shooter", 10),)) for name in ("ann", "bob")]
+
+    with pytest.raises(InvalidInput, match="shooter's alone"):
+        table_job(game("triple-dice/mat"), seats, rounds=5, sessions=5)
+
+
+def test_tables_are_played_on_the_cpu() -> None:
+    with pytest.raises(InvalidInput, match="on the CPU"):
+        job("shooter").play(0, 1, "gpu")
+
+
+def test_only_those_who_sit_there_are_told_of() -> None:
+    whole = job("shooter")
+    study = TableStudy(game("triple-dice/mat"), tuple(SHOOTING), whole, whole.play(0, 5))
+
+    with pytest.raises(InvalidInput, match="nobody called 'eve'"):
+        study.mean_net("eve")
