@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.log.dictating import dictated
 from threedice.log.memory import MemoryStore
 from threedice.log.postgres import PostgresStore
 from threedice.log.sqlite import SqliteStore
@@ -23,8 +24,29 @@ def postgres_url(postgres: PostgresServer) -> str:
     return postgres.fresh()
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite-shared", "postgres"])
+@pytest.fixture(scope="session")
+def sqlite_scribe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """A store with a scribe, which takes a moment to start: all tests share it."""
+    store = SqliteStore(tmp_path_factory.mktemp("scribe") / "log.sqlite", scribe=True)
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_scribe(postgres: PostgresServer) -> Iterator[PostgresStore]:
+    store = PostgresStore(postgres.fresh(), scribe=True)
+    yield store
+    store.close()
+
+
+@pytest.fixture(
+    params=["memory", "sqlite", "sqlite-shared", "postgres", "sqlite_scribe", "postgres_scribe"]
+)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param.endswith("_scribe"):
+        with dictated(request.getfixturevalue(request.param)) as shared:
+            yield shared
+        return
     opened = open_kind(request.param, request, tmp_path)
     yield opened
     opened.close()

@@ -28,7 +28,7 @@ from threedice.log.deadline import Connection, connect
 from threedice.log.judging import check_proposal
 from threedice.log.schema import prepare
 from threedice.log.scribe import Place, Scribe
-from threedice.log.sql import Result, Row, Run, SqlStore
+from threedice.log.sql import FIND_SUSPENDED, Result, Row, Run, SqlStore
 from threedice.log.trouble import Tries, Trouble, trouble
 from threedice.log.turn import Turn
 
@@ -85,6 +85,16 @@ class PostgresStore(SqlStore):
             check_proposal(proposal)
         sent: set[int] = set()
         return self._writing(lambda connection: append_batch(connection, proposals, sent))
+
+    def suspended(self) -> str:
+        """Return why nothing may be written, or nothing.
+
+        A server asks now and then, on the connection by which it serves: where that was lost, and
+        another process writes, nobody else would make it anew.
+        """
+        if not self._serving or self._failed:
+            return super().suspended()
+        return self._writing(lambda connection: _suspended(_runner(connection)))
 
     def alone(self) -> bool:
         """Tell whether no other server is connected to this database."""
@@ -191,8 +201,10 @@ class PostgresStore(SqlStore):
         )
         raise StoreFailed(self._failed) from error
 
-    def _note_failure(self, cause: str) -> None:
+    def _note_failure(self, cause: str) -> str:
+        """Note a failure, and return the first."""
         self._failed = self._failed or cause
+        return self._failed
 
     # connections
 
@@ -264,6 +276,10 @@ def _connected(url: str, seconds: float, serving: bool) -> Connection:
         connection.close()
         raise
     return connection
+
+
+def _suspended(run: Run) -> str:
+    return next((cause for (cause,) in run(FIND_SUSPENDED, ())), "")
 
 
 def _runner(connection: Connection) -> Run:

@@ -9,22 +9,31 @@ its store closes or dies, after the batch in hand.
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
-from socket import socket, socketpair
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from socket import SHUT_RDWR, socket, socketpair
 from struct import Struct
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from threedice import errors
-from threedice.errors import InvariantBroken, StoreAway, StoreFailed, ThreediceError
+from threedice.errors import (
+    InvalidInput,
+    InvariantBroken,
+    StoreAway,
+    StoreFailed,
+    ThreediceError,
+)
 from threedice.log.entry import Head
 from threedice.log.judging import ACCEPTED
 from threedice.log.store import Answer, Conflict, Known, Outcome, Proposal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from threedice.log.turn import Turn
 
@@ -38,6 +47,9 @@ ARRAY: Final = Struct(">BI")
 END_SECONDS: Final = 10.0
 """How long a scribe may take to end once nobody talks to it any more."""
 
+STOPS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that a scribe does not take: whoever sends one to all processes means the house."""
+
 
 class Place(msgspec.Struct, frozen=True, tag=True):
     """Which database is written; it goes by the pipe, since others can read a command line."""
@@ -45,6 +57,7 @@ class Place(msgspec.Struct, frozen=True, tag=True):
     kind: Literal["sqlite", "postgres"]
     name: str
     seconds: float = 0.0
+    file: tuple[int, int] | None = None
 
 
 class Written(msgspec.Struct, frozen=True, tag=True):
@@ -68,50 +81,74 @@ decode_reply = msgspec.msgpack.Decoder(Written | Failed).decode
 class Scribe:
     """A store's hold on the process that writes for it; started anew when it has ended.
 
-    It writes in `turn` with whoever else writes there, and whoever has `failed` is told when it
-    could not write.
+    It writes in `turn` with whoever else writes there. `failed` is told when it could not write,
+    and says whether anybody could not: then nothing more is written.
     """
 
     def __init__(
         self,
         place: Place,
         *,
-        failed: Callable[[str], None],
+        failed: Callable[[str], str],
         turn: Turn,
         keep_open: tuple[int, ...] = (),
     ) -> None:
-        self._place, self._keep_open = place, keep_open
+        self._place, self._keep_open = _held_to(place), keep_open
         self._failed, self._turn = failed, turn
-        self._closed = self._ready = False
+        self._closed = self._ready = self._talking = False
         self._process: subprocess.Popen[bytes] | None = None
         self._start()
 
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, where there is one."""
+        return self._process.pid if self._process is not None else None
+
     def words(self, proposal: Proposal) -> bytes:
         """Return a proposal as it is told to the process."""
-        return encode(proposal)
+        try:
+            return encode(proposal)
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise InvalidInput(f"no database can hold this: {error}") from error
 
     async def write(self, batch: Sequence[bytes]) -> list[Outcome]:
         """Have a batch written, and wait for what becomes of it."""
         async with self._turn.soon():
             if self._closed:
                 raise StoreAway("the store has been closed")
+            if cause := self._failed(""):
+                raise StoreFailed(cause)
             if self._process is None:
                 self._start()
             if not self._ready:
-                await self._reply()
-                self._ready = True
+                await self._opened()
             reply = await self._reply(b"".join((ARRAY.pack(0xDD, len(batch)), *batch)))
         return _outcomes(reply, len(batch))
+
+    def close(self) -> None:
+        """Have the process finish what it has in hand, and write nothing more."""
+        with self._turn:
+            self._closed = True
+            self._end()
+
+    async def _opened(self) -> None:
+        """Wait until the process has its database open; one that cannot have it ends."""
+        try:
+            await self._reply()
+        except ThreediceError:
+            self._end()
+            raise
+        self._ready = True
 
     async def _reply(self, message: bytes = b"") -> Written:
         """Return the answer to a message, or to the one sent before."""
         try:
-            said = await _exchange(self._line, message)
-        except OSError:
-            said = b""
-        if not said:
+            said = await self._said(message)
+        except BaseException:  # whoever asks next must not take this answer for his own
             self._end()
-            raise StoreAway("the process that writes has ended; another takes its place")
+            raise
+        if not said:
+            raise StoreAway(self._end())
         reply: Written | Failed = decode_reply(said)
         if isinstance(reply, Written):
             return reply
@@ -120,34 +157,91 @@ class Scribe:
             self._failed(str(error))
         raise error
 
-    def close(self) -> None:
-        """Have the process finish what it has in hand, and write nothing more."""
-        with self._turn:
-            self._closed = True
-            self._end()
+    async def _said(self, message: bytes) -> bytes:
+        """Return what is answered to a message; nothing where the process has ended."""
+        self._talking = True
+        try:
+            return await _exchange(self._line, message)
+        except OSError:
+            return b""
+        finally:
+            self._talking = False
+            if self._closed:
+                self._line.close()
 
     def _start(self) -> None:
-        self._line, other = socketpair()
-        with other:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "threedice.log.scribing"],
-                stdin=other.fileno(),
-                pass_fds=self._keep_open,
-            )
-        self._ready = False
-        self._line.sendall(framed(encode(self._place)))
-        self._line.setblocking(False)
-
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        self._line.close()
         try:
-            process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            self._line, self._process = _started(self._place, self._keep_open)
+        except OSError as error:
+            raise StoreAway(f"the process that writes cannot be started: {error}") from error
+        self._ready = False
+
+    def _end(self) -> str:
+        """End the process after what it has in hand, and return how it ended, in words."""
+        process, self._process = self._process, None
+        ended = "the store has been closed"
+        if process is not None:
+            with suppress(OSError):  # it has gone already
+                self._line.shutdown(SHUT_RDWR)
+            ended = f"the process that writes has ended ({_waited(process)}); another takes over"
+        if not self._talking:  # else whoever waits for an answer must hear that none comes
+            self._line.close()
+        return ended
+
+
+def _started(place: Place, keep_open: tuple[int, ...]) -> tuple[socket, subprocess.Popen[bytes]]:
+    """Start a process, and return it with the line to it, by which it hears of its place."""
+    line, other = socketpair()
+    with other:
+        try:
+            line.sendall(framed(encode(place)))
+            line.setblocking(False)
+            with _stops_blocked():
+                return line, subprocess.Popen(
+                    [sys.executable, "-P", "-m", "threedice.log.scribing"],
+                    stdin=other.fileno(),
+                    pass_fds=keep_open,
+                )
+        except BaseException:
+            line.close()
+            raise
+
+
+def _waited(process: subprocess.Popen[bytes]) -> str:
+    """Wait for a process to end, which it must within a time, and return how it did."""
+    try:
+        code = process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        code = process.wait()
+    return f"signal {-code}" if code < 0 else f"code {code}"
+
+
+def _held_to(place: Place) -> Place:
+    """Return a place that means the same file from wherever it is looked at, and no other."""
+    if place.kind != "sqlite":
+        return place
+    path = Path(place.name).absolute()
+    return Place("sqlite", str(path), file=identity(path))
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what a file is known by whatever its name, or nothing where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def _stops_blocked() -> Iterator[None]:
+    """Have a process that is started meanwhile take no signal to stop, from its beginning on."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _outcomes(reply: Written, count: int) -> list[Outcome]:

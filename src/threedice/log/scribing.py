@@ -6,22 +6,33 @@ See `scribe`, which starts it.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from contextlib import closing, suppress
+from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from threedice.log.postgres import PostgresStore
-from threedice.log.scribe import LENGTH, ROOM, Failed, Place, Written, encode, framed, missing
+from threedice.errors import StoreUnfit
+from threedice.log.scribe import (
+    LENGTH,
+    ROOM,
+    Failed,
+    Place,
+    Written,
+    encode,
+    framed,
+    identity,
+    missing,
+)
 from threedice.log.sqlite import SqliteStore
 from threedice.log.store import Conflict, Known, Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from threedice.log.postgres import PostgresStore
     from threedice.log.store import Outcome
 
     Write: TypeAlias = Callable[[Sequence[Proposal]], list[Outcome]]
@@ -32,9 +43,6 @@ _decode_batch = msgspec.msgpack.Decoder(list[Proposal]).decode
 
 def main() -> None:
     """Be the scribe of whoever started this process."""
-    # Whoever stops a house by a signal to all its processes means the house: it finishes first.
-    for ignored in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ignored, signal.SIG_IGN)
     with suppress(OSError), socket(fileno=os.dup(sys.stdin.fileno())) as line:
         # a broken line: whoever asked has died, and what is written is written
         if said := _heard(line):
@@ -67,7 +75,15 @@ def _heard(line: socket) -> bytes:
 
 def _opened(place: Place) -> SqliteStore | PostgresStore:
     if place.kind == "sqlite":
+        if identity(Path(place.name)) != place.file:
+            # opening it would make a new one, and what is written there the house would never read
+            raise StoreUnfit(
+                f"{place.name} is not the file any more that the house has open; "
+                "bring that one back, then start again"
+            )
         return SqliteStore(place.name)
+    from threedice.log.postgres import PostgresStore  # noqa: PLC0415 -- others start faster without
+
     return PostgresStore(place.name, deadline_seconds=place.seconds)
 
 

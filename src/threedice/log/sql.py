@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import msgspec
 
@@ -27,6 +27,8 @@ Result = TypeVar("Result")
 _CHECKPOINT = "number, body, key_id, signature"
 _LINE = "view, subject, stream, version, place, at, data"
 _SNAPSHOT = "stream, name, form, version, hash, data"
+
+FIND_SUSPENDED: Final = "SELECT value FROM meta WHERE name = 'suspended'"
 
 
 class SqlStore(ABC):
@@ -247,7 +249,7 @@ class SqlStore(ABC):
 
     def suspended(self) -> str:
         """Return why nothing may be written, or nothing."""
-        found = self._rows("SELECT value FROM meta WHERE name = 'suspended'")
+        found = self._rows(FIND_SUSPENDED)
         return next((cause for (cause,) in found), "")
 
     def suspend(self, cause: str) -> None:

@@ -242,9 +242,11 @@ class SqliteStore(SqlStore):
         )
         return StoreFailed(self._failed)
 
-    def _note_failure(self, cause: str) -> None:
+    def _note_failure(self, cause: str) -> str:
+        """Note a failure, and return the first."""
         # After a failed fsync a file may not be what is read from it: nothing is trusted any more.
         self._failed = self._failed or cause
+        return self._failed
 
     # how the file is opened
 

@@ -21,11 +21,14 @@ class Turn:
     def __init__(self) -> None:
         self._lock = RLock()
         self._waiting: deque[None] = deque()
+        self._awaited = False  # by a coroutine: to others of its thread the lock would be open
 
     def __enter__(self) -> None:
         self._waiting.append(None)
-        self._lock.acquire()
-        self._waiting.pop()
+        try:
+            self._lock.acquire()
+        finally:
+            self._waiting.pop()
 
     def __exit__(
         self,
@@ -38,9 +41,11 @@ class Turn:
     @asynccontextmanager
     async def soon(self) -> AsyncIterator[None]:
         """Have the turn once nobody is waiting: whoever writes batch after batch lets others in."""
-        while self._waiting or not self._lock.acquire(blocking=False):
+        while self._waiting or self._awaited or not self._lock.acquire(blocking=False):
             await asyncio.sleep(PAUSE_SECONDS)
+        self._awaited = True
         try:
             yield
         finally:
+            self._awaited = False
             self._lock.release()

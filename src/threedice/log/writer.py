@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Condition, Event, Lock, Thread
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from threading import Condition, Event, Lock, Thread, get_ident
+from typing import TYPE_CHECKING, Generic, Self, TypeAlias, cast
 
 from threedice.errors import (
     Conflicted,
@@ -28,15 +27,14 @@ from threedice.log import halt
 from threedice.log.entry import Entry
 from threedice.log.judging import check_proposal
 from threedice.log.store import Accepted, Conflict, Known, Outcome
+from threedice.log.waiting import Batch, Now, Token
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from threedice.log.scribe import Scribe
     from threedice.log.store import Proposal, Store
-
-Token = TypeVar("Token")
-"""What a caller knows its proposal by, such as the future that it awaits."""
 
 Result: TypeAlias = Outcome | OperatingFailure | InvalidInput
 
@@ -63,30 +61,7 @@ class Counts:
 FEW = 32
 """As many proposals as are not worth a batch of less."""
 
-
-class _Now(Future[Outcome]):
-    """The token of somebody who waits in `write_now`."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch(Generic[Token]):
-    """Proposals that wait or are being written, as they are handed on, and their tokens."""
-
-    proposals: list[Proposal]
-    words: list[Any]
-    tokens: list[Token | _Now]
-
-    def taken(self, most: int) -> _Batch[Token]:
-        """Return the first of them, which wait no more."""
-        first: _Batch[Token] = _Batch(self.proposals[:most], self.words[:most], self.tokens[:most])
-        del self.proposals[:most], self.words[:most], self.tokens[:most]
-        return first
-
-    def put_first(self, batch: _Batch[Token]) -> None:
-        """Have others wait before them."""
-        self.proposals[:0] = batch.proposals
-        self.words[:0] = batch.words
-        self.tokens[:0] = batch.tokens
+_LOOP_ENDED = "whoever wrote has stopped; ask by its key what became of a command"
 
 
 class Writer(Generic[Token]):
@@ -113,7 +88,7 @@ class Writer(Generic[Token]):
         self._use(store)
         self._deliver, self._publish = deliver, publish
         self._most, self._largest_batch = most, largest_batch
-        self._waiting: _Batch[Token] = _Batch([], [], [])
+        self._waiting: Batch[Token] = Batch([], [], [])
         self._lock = Lock()
         self._work = Condition(self._lock)
         self._news = asyncio.Event()
@@ -127,8 +102,9 @@ class Writer(Generic[Token]):
         if self._scribe is None:
             Thread(target=self._run, name="threedice-writer").start()
         else:
-            self._loop = asyncio.get_running_loop()
+            self._loop, self._thread = asyncio.get_running_loop(), get_ident()
             self._task = self._loop.create_task(self._dictate())
+            self._task.add_done_callback(self._leave)
 
     # --- what others ask of it ------------------------------------------------------------------
 
@@ -138,7 +114,8 @@ class Writer(Generic[Token]):
 
     def write_now(self, proposal: Proposal) -> Outcome:
         """Have a proposal written, and wait for what becomes of it."""
-        now = _Now()
+        self._need_another_thread()
+        now = Now()
         self._put(proposal, now)
         return now.result()
 
@@ -150,6 +127,8 @@ class Writer(Generic[Token]):
     def release(self, store: Store | None = None) -> None:
         """Write again after a halt, now that a person has looked; to another store if given."""
         store = store or self._store
+        if (store.scribe is None) is not (self._scribe is None):
+            raise InvariantBroken("a store with a scribe and one without cannot follow each other")
         store.release()
         self._clear_note()
         with self._lock:
@@ -170,6 +149,7 @@ class Writer(Generic[Token]):
 
     def close(self) -> None:
         """Write what is waiting, and stop."""
+        self._need_another_thread()
         with self._lock:
             self._closed = True
             self._wake()
@@ -186,7 +166,12 @@ class Writer(Generic[Token]):
     ) -> None:
         self.close()
 
-    def _put(self, proposal: Proposal, token: Token | _Now) -> None:
+    def _need_another_thread(self) -> None:
+        """Refuse to have the loop wait for what it would do itself if it did not wait."""
+        if self._scribe and get_ident() == self._thread and not self._ended.is_set():
+            raise InvariantBroken("a loop that writes cannot wait for itself; use another thread")
+
+    def _put(self, proposal: Proposal, token: Token | Now) -> None:
         check_proposal(proposal)  # here, where it harms nobody else in its batch
         # and here it is put into words, by a thread that has it at hand anyway
         words = self._scribe.words(proposal) if self._scribe else proposal
@@ -216,7 +201,7 @@ class Writer(Generic[Token]):
             self._finish(batch, end)
         self._ended.set()
 
-    def _next_batch(self) -> _Batch[Token] | None:
+    def _next_batch(self) -> Batch[Token] | None:
         """Return what is to be written next, waiting for it; nothing once closed and drained."""
         with self._lock:
             while not self._waiting.tokens and not self._closed:
@@ -237,35 +222,45 @@ class Writer(Generic[Token]):
     # --- or a task, where another process writes ------------------------------------------------
 
     async def _dictate(self) -> None:
-        try:
-            while True:
-                with self._lock:
-                    batch = self._taken()
-                    self._idle = batch is None
-                    self._news.clear()
-                if batch is not None:
-                    await self._dictated(batch)
-                elif self._closed:
-                    return
-                else:
-                    await self._news.wait()
-        finally:
-            self._ended.set()
+        while batch := await self._next_dictated():
+            await self._dictated(batch)
 
-    async def _dictated(self, batch: _Batch[Token]) -> None:
+    def _leave(self, _: asyncio.Task[None]) -> None:
+        """Answer whoever still waits, where the loop ends before the writer was closed."""
+        with self._lock:
+            self._closed, self._idle = True, False
+            left = self._waiting.taken(len(self._waiting.tokens))
+        if left.tokens:
+            self._finish(left, StoreAway(_LOOP_ENDED))
+        self._ended.set()
+
+    async def _next_dictated(self) -> Batch[Token] | None:
+        """Return what is to be written next, waiting for it; nothing once closed and drained."""
+        while True:
+            with self._lock:
+                batch = self._taken()
+                if batch is not None or self._closed:
+                    self._idle = False
+                    return batch
+                self._idle = True
+                self._news.clear()
+            await self._news.wait()
+
+    async def _dictated(self, batch: Batch[Token]) -> None:
+        scribe = cast("Scribe", self._scribe)  # a store without one cannot take the place of this
         end: list[Outcome] | Exception
-        if self._scribe is None:
-            end = InvariantBroken("a store that had a scribe was replaced by one that has none")
-        else:
-            try:
-                end = await self._scribe.write(batch.words)
-            except Exception as failure:
-                end = failure
+        try:
+            end = await scribe.write(batch.words)
+        except Exception as failure:
+            end = failure
+        except BaseException:
+            self._finish(batch, StoreAway(_LOOP_ENDED))
+            raise
         self._finish(batch, end)
 
     # --- and what either of them does with a batch ----------------------------------------------
 
-    def _taken(self) -> _Batch[Token] | None:
+    def _taken(self) -> Batch[Token] | None:
         """Return what is to be written next, if anything is; what was unfit together, singly."""
         if not self._waiting.tokens:
             self._answered = 0
@@ -281,7 +276,7 @@ class Writer(Generic[Token]):
         self._answered = len(batch.tokens)
         return batch
 
-    def _finish(self, batch: _Batch[Token], end: list[Outcome] | Exception) -> None:
+    def _finish(self, batch: Batch[Token], end: list[Outcome] | Exception) -> None:
         """See to it that everybody hears what became of a batch."""
         if isinstance(end, list) and len(end) != len(batch.tokens):
             end = InvariantBroken(f"{len(end)} outcomes of {len(batch.tokens)} proposals")
@@ -307,7 +302,7 @@ class Writer(Generic[Token]):
         for outcome in outcomes:
             self._outcomes[type(outcome)] += 1
 
-    def _hand_on(self, batch: _Batch[Token], results: Sequence[Result]) -> None:
+    def _hand_on(self, batch: Batch[Token], results: Sequence[Result]) -> None:
         """Acknowledge, then publish; a house that cannot be told what is written must stop.
 
         That halt is not noted: the store is well, and the next process may write.
@@ -319,11 +314,11 @@ class Writer(Generic[Token]):
         except Exception as defect:
             self._stop("what was written could not be handed on", defect, [])
 
-    def _acknowledge(self, tokens: list[Token | _Now], results: Sequence[Result]) -> None:
+    def _acknowledge(self, tokens: list[Token | Now], results: Sequence[Result]) -> None:
         mine: list[Token] = []
         others: list[Result] = []
         for token, result in zip(tokens, results, strict=True):
-            if not isinstance(token, _Now):
+            if not isinstance(token, Now):
                 mine.append(token)
                 others.append(result)
             elif isinstance(result, Exception):
@@ -345,7 +340,7 @@ class Writer(Generic[Token]):
             return "writing was halted before and nobody has released it; see what the disk lacks"
         return ""
 
-    def _halt(self, failure: Exception, tokens: list[Token | _Now]) -> None:
+    def _halt(self, failure: Exception, tokens: list[Token | Now]) -> None:
         """Note the halt before anybody hears of it, then answer all who wait."""
         if self._state:
             halt.note(self._state)
@@ -354,7 +349,7 @@ class Writer(Generic[Token]):
             self._store.suspend(_told(cause, failure))
         self._stop(cause, failure, tokens)
 
-    def _stop(self, cause: str, failure: Exception, tokens: list[Token | _Now]) -> None:
+    def _stop(self, cause: str, failure: Exception, tokens: list[Token | Now]) -> None:
         with self._lock:
             self.halted = _told(cause, failure)
             tokens += self._waiting.taken(len(self._waiting.tokens)).tokens

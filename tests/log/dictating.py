@@ -1,0 +1,153 @@
+"""Stores whose batches are written by a scribe, of another process or of this one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import sqlite3
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import psycopg
+
+from tests.log.proposing import PATIENCE
+from threedice.log.judging import check_proposal
+from threedice.log.memory import MemoryStore
+from threedice.log.postgres import PostgresStore
+from threedice.log.schema import metadata
+from threedice.log.scribe import Scribe
+from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Proposal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from threedice.log.store import Outcome, Store
+
+Written = SqliteStore | PostgresStore
+
+
+class WithScribe:
+    """A store that passes everything on, and has a scribe or hides the one that it has."""
+
+    def __init__(self, store: Store, scribe: Scribe | None) -> None:
+        self._store, self.scribe = store, scribe
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+class Dictated(WithScribe):
+    """A store whose `write` goes through its scribe, for whoever knows only stores."""
+
+    def __init__(self, store: Written) -> None:
+        super().__init__(store, None)
+        self._own = scribe_of(store)
+
+    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        for proposal in proposals:
+            check_proposal(proposal)  # as the writer does
+        return asyncio.run(self._own.write([self._own.words(each) for each in proposals]))
+
+
+@contextmanager
+def dictated(store: Written) -> Iterator[Store]:
+    """Lend a store that its scribe writes, and leave it empty for whoever borrows it next."""
+    try:
+        yield cast("Store", Dictated(store))
+    finally:
+        emptied = [f"DELETE FROM {name}" for name in metadata.tables if name != "meta"]
+        with connection_to(store) as connection:
+            for sql in (*emptied, "DELETE FROM meta WHERE name = 'suspended'"):
+                connection.execute(sql)
+
+
+@contextmanager
+def connection_to(store: Written) -> Iterator[sqlite3.Connection | psycopg.Connection[Any]]:
+    """Connect to the database of a store, past the store itself."""
+    if isinstance(store, PostgresStore):
+        with psycopg.connect(store.url, autocommit=True) as connected:
+            yield connected
+    else:
+        with closing(sqlite3.connect(store.path, isolation_level=None)) as opened:
+            yield opened
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep everybody else from writing to a file: a scribe that has a batch waits with it."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+def scribe_of(store: Store) -> Scribe:
+    assert store.scribe is not None
+    return store.scribe
+
+
+def pid_of(store: Store) -> int:
+    pid = scribe_of(store).pid
+    assert pid is not None
+    return pid
+
+
+class Watched:
+    """A process of anybody's, to see whether it has ended; its number may be given again then."""
+
+    def __init__(self, pid: int) -> None:
+        self._descriptor = os.pidfd_open(pid)
+
+    def __enter__(self) -> Watched:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def has_ended(self, within: float = 0.0) -> bool:
+        return bool(select.select([self._descriptor], [], [], within)[0])
+
+    def wait(self) -> None:
+        assert self.has_ended(PATIENCE), "a process that was to end goes on"
+
+
+# --- a scribe in this process -------------------------------------------------------------------
+
+_read = msgspec.msgpack.Decoder(Proposal).decode
+
+
+class GatedScribe(Scribe):
+    """Writes to a store of this process: says when it begins, and ends when it is let.
+
+    What it is told to fail with comes first, and then it has not written.
+    """
+
+    def __init__(self, *failures: Exception) -> None:
+        self.store, self.failures = MemoryStore(), list(failures)
+        self.begun = asyncio.Queue[int]()
+        self.gate = asyncio.Semaphore(0)
+
+    async def write(self, batch: Sequence[bytes]) -> list[Outcome]:
+        self.begun.put_nowait(len(batch))
+        async with asyncio.timeout(PATIENCE):
+            await self.gate.acquire()
+        if self.failures:
+            raise self.failures.pop(0)
+        return self.store.write([_read(each) for each in batch])
+
+    def let(self, writes: int) -> None:
+        for _ in range(writes):
+            self.gate.release()
+
+    async def size_of_next(self) -> int:
+        async with asyncio.timeout(PATIENCE):
+            return await self.begun.get()
+
+    @property
+    def stored(self) -> Store:
+        """The store, as a writer takes it."""
+        return cast("Store", WithScribe(self.store, self))

@@ -1,0 +1,398 @@
+"""A writer whose store has a scribe is a task: it does what the thread does, on the loop."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from threading import Lock, Thread
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.log.dictating import GatedScribe
+from tests.log.proposing import PATIENCE, propose, propose_row
+from threedice.errors import (
+    Conflicted,
+    InvalidInput,
+    InvariantBroken,
+    OperatingFailure,
+    QueueFull,
+    StoreAway,
+    StoreFailed,
+)
+from threedice.log.memory import MemoryStore
+from threedice.log.store import Accepted, Conflict, Known
+from threedice.log.writer import FEW, Counts, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
+
+    from threedice.log.entry import Entry
+    from threedice.log.writer import Result
+
+pytestmark = pytest.mark.anyio
+
+
+class Callers:
+    """Everybody who has submitted something; remembers what was delivered, and in how many goes."""
+
+    def __init__(self) -> None:
+        self.batches = asyncio.Queue[list[tuple[int, "Result"]]]()
+
+    def deliver(self, tokens: Sequence[int], results: Sequence[Result]) -> None:
+        self.batches.put_nowait(list(zip(tokens, results, strict=True)))
+
+    async def next_batch(self) -> list[tuple[int, Result]]:
+        async with asyncio.timeout(PATIENCE):
+            return await self.batches.get()
+
+
+@asynccontextmanager
+async def writing(writer: Writer[int]) -> AsyncIterator[Writer[int]]:
+    yield writer
+    await closed(writer)
+
+
+async def closed(writer: Writer[int]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.to_thread(writer.close)
+
+
+# --- batches ------------------------------------------------------------------------------------
+
+
+async def test_what_queues_during_a_commit_goes_into_one_transaction_and_one_delivery() -> None:
+    scribe, callers = GatedScribe(), Callers()
+    first, *rest = propose_row("table/1", 6)
+    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+        writer.submit(first, 0)
+        assert await scribe.size_of_next() == 1
+        for token, proposal in enumerate(rest, 1):
+            writer.submit(proposal, token)
+        scribe.let(2)
+        assert await scribe.size_of_next() == 5
+    assert await callers.next_batch() == [(0, Accepted())]
+    assert await callers.next_batch() == [(token, Accepted()) for token in range(1, 6)]
+    assert scribe.store.head("table/1").version == 6
+
+
+async def test_half_of_those_who_ask_are_written_while_the_others_ask_again() -> None:
+    scribe, callers = GatedScribe(), Callers()
+    row = propose_row("table/1", 6 * FEW)
+    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+        for token, proposal in enumerate(row[: 4 * FEW]):
+            writer.submit(proposal, token)
+        assert await scribe.size_of_next() == 2 * FEW
+        scribe.let(1)
+        assert await scribe.size_of_next() == 2 * FEW
+        for token, proposal in enumerate(row[4 * FEW :], 4 * FEW):
+            writer.submit(proposal, token)
+        scribe.let(2)
+        assert await scribe.size_of_next() == 2 * FEW
+    delivered = [token for _ in range(3) for token, _ in await callers.next_batch()]
+    assert delivered == list(range(6 * FEW))
+
+
+async def test_a_few_are_not_divided() -> None:
+    scribe = GatedScribe()
+    async with writing(Writer(scribe.stored)) as writer:
+        for token, proposal in enumerate(propose_row("table/1", FEW)):
+            writer.submit(proposal, token)
+        scribe.let(1)
+    assert await scribe.size_of_next() == FEW
+
+
+async def test_a_batch_is_no_larger_than_the_largest() -> None:
+    scribe = GatedScribe()
+    async with writing(Writer(scribe.stored, largest_batch=3)) as writer:
+        for token, proposal in enumerate(propose_row("table/1", 8)):
+            writer.submit(proposal, token)
+        scribe.let(9)
+    assert [await scribe.size_of_next() for _ in range(3)] == [3, 3, 2]
+
+
+async def test_nothing_is_acknowledged_before_it_is_written_or_published_before_acknowledged() -> (
+    None
+):
+    scribe, said = GatedScribe(), list[tuple[str, int]]()
+
+    def version() -> int:
+        return scribe.store.head("table/1").version
+
+    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
+        said.append(("acknowledged", version()))
+
+    def publish(_: dict[str, list[Entry]]) -> None:
+        said.append(("published", version()))
+
+    async with writing(Writer(scribe.stored, deliver=deliver, publish=publish)) as writer:
+        writer.submit(propose("table/1"), 0)
+        await scribe.size_of_next()
+        assert said == []
+        scribe.let(1)
+    assert said == [("acknowledged", 1), ("published", 1)]
+
+
+async def test_every_outcome_is_delivered_and_counted() -> None:
+    scribe, callers = GatedScribe(), Callers()
+    one, two = propose_row("table/1", 2)
+    scribe.let(9)
+    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+        for token, proposal in enumerate((one, propose("table/1"), two, one)):
+            writer.submit(proposal, token)
+    kinds = [type(result) for _, result in await callers.next_batch()]
+    assert kinds == [Accepted, Conflict, Accepted, Known]
+    assert writer.counts() == Counts(
+        batches=1, largest=4, accepted=2, conflicts=1, known=1, away=0, waiting=0
+    )
+
+
+async def test_a_full_queue_refuses_at_once_and_keeps_what_it_has() -> None:
+    scribe, callers = GatedScribe(), Callers()
+    row = propose_row("table/1", 5)
+    async with writing(Writer(scribe.stored, deliver=callers.deliver, most=3)) as writer:
+        writer.submit(row[0], 0)
+        await scribe.size_of_next()
+        for token in (1, 2, 3):
+            writer.submit(row[token], token)
+        with pytest.raises(QueueFull):
+            writer.submit(row[4], 4)
+        scribe.let(3)
+        await callers.next_batch()
+        assert [token for token, _ in await callers.next_batch()] == [1, 2, 3]
+        writer.submit(row[4], 4)
+    assert scribe.store.head("table/1").version == 5
+
+
+async def test_a_writer_that_had_nothing_to_do_wakes_for_whoever_comes_from_any_thread() -> None:
+    scribe, callers = GatedScribe(), Callers()
+    row = propose_row("table/1", 6)
+    scribe.let(9)
+    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+        for token, proposal in enumerate(row):
+            await asyncio.to_thread(writer.submit, proposal, token)
+            assert await callers.next_batch() == [(token, Accepted())]
+
+
+# --- what stands against it ---------------------------------------------------------------------
+
+
+async def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> None:
+    cannot = InvalidInput("cannot hold this")
+    scribe, callers = GatedScribe(cannot, cannot), Callers()
+    scribe.let(9)
+    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+        for token in range(3):
+            writer.submit(propose(f"table/{token}"), token)
+    assert [await scribe.size_of_next() for _ in range(4)] == [3, 1, 1, 1]
+    ((token, result),) = await callers.next_batch()
+    assert (token, type(result)) == (0, InvalidInput)
+    assert await callers.next_batch() == [(1, Accepted())]
+    assert await callers.next_batch() == [(2, Accepted())]
+    assert not writer.halted
+
+
+async def test_what_cannot_be_put_into_words_is_refused_to_its_caller_alone() -> None:
+    scribe, callers = GatedScribe(), Callers()
+    scribe.let(9)
+    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+        unheard = propose("table/1")
+        for games in ({"\ud800": b""}, {"hash": b"", "\udfff": b""}):
+            with pytest.raises(InvalidInput, match="no database can hold"):
+                writer.submit(type(unheard)("ann", "k", b"", (), games), 0)
+        writer.submit(unheard, 1)
+    assert await callers.next_batch() == [(1, Accepted())]
+
+
+@pytest.mark.parametrize("failure", [StoreAway("no answer in 5 s"), Conflicted("deadlock")])
+async def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
+    tmp_path: Path, failure: OperatingFailure
+) -> None:
+    scribe, callers = GatedScribe(failure), Callers()
+    scribe.let(9)
+    writer = Writer(scribe.stored, deliver=callers.deliver, state=tmp_path)
+    async with writing(writer):
+        for token in range(2):
+            writer.submit(propose(f"table/{token}"), token)
+        results = await callers.next_batch()
+        assert [(type(result), str(result)) for _, result in results] == [
+            (type(failure), str(failure))
+        ] * 2
+        writer.submit(propose("table/1"), 2)
+        assert await callers.next_batch() == [(2, Accepted())]
+    assert not writer.halted
+    assert writer.counts().away == 2
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [StoreFailed("fsync: EIO"), ZeroDivisionError("fsync: EIO")],
+    ids=["failed", "defect"],
+)
+async def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written(
+    tmp_path: Path, failure: Exception
+) -> None:
+    scribe, callers = GatedScribe(failure), Callers()
+    writer = Writer(scribe.stored, deliver=callers.deliver, state=tmp_path)
+    async with writing(writer):
+        writer.submit(propose("table/1"), 0)
+        await scribe.size_of_next()
+        writer.submit(propose("table/2"), 1)
+        scribe.let(9)
+        results = await callers.next_batch()
+        assert [(token, type(result)) for token, result in results] == [
+            (0, StoreFailed),
+            (1, StoreFailed),
+        ]
+        with pytest.raises(StoreFailed, match="fsync: EIO"):
+            writer.submit(propose("table/3"), 2)
+    assert scribe.begun.empty()
+    assert scribe.store.heads() == {}
+    assert "fsync: EIO" in scribe.store.suspended()
+
+    async with writing(Writer(scribe.stored, state=tmp_path)) as next_one:
+        assert "fsync: EIO" in next_one.halted
+        next_one.release()
+        assert await asyncio.to_thread(next_one.write_now, propose("table/1")) == Accepted()
+
+
+async def test_a_writer_that_is_held_takes_nothing_until_it_is_released() -> None:
+    scribe = GatedScribe()
+    scribe.let(9)
+    async with writing(Writer(scribe.stored)) as writer:
+        writer.hold("another server has found the disk full")
+        with pytest.raises(StoreFailed, match="another server"):
+            writer.submit(propose("table/1"), 0)
+        writer.release()
+        assert await asyncio.to_thread(writer.write_now, propose("table/1")) == Accepted()
+
+
+async def test_a_release_may_come_with_another_store_and_its_scribe() -> None:
+    broken, mended = GatedScribe(StoreFailed("EIO")), GatedScribe()
+    broken.let(9)
+    mended.let(9)
+    async with writing(Writer(broken.stored)) as writer:
+        with pytest.raises(StoreFailed):
+            await asyncio.to_thread(writer.write_now, propose("table/1"))
+        writer.release(mended.stored)
+        assert await asyncio.to_thread(writer.write_now, propose("table/1")) == Accepted()
+    assert (broken.store.heads(), mended.store.head("table/1").version) == ({}, 1)
+
+
+async def test_a_store_without_a_scribe_cannot_follow_one_that_has_one() -> None:
+    scribe = GatedScribe()
+    scribe.let(9)
+    async with writing(Writer(scribe.stored)) as writer:
+        writer.hold("EIO")
+        with pytest.raises(InvariantBroken, match="cannot follow each other"):
+            writer.release(MemoryStore())
+        assert writer.halted == "EIO"
+
+
+# --- from another thread, and at the end --------------------------------------------------------
+
+
+async def test_write_now_waits_in_another_thread_for_what_becomes_of_it() -> None:
+    scribe = GatedScribe()
+    scribe.let(9)
+    async with writing(Writer(scribe.stored)) as writer:
+        assert await asyncio.to_thread(writer.write_now, propose("table/1")) == Accepted()
+        conflict = await asyncio.to_thread(writer.write_now, propose("table/1"))
+        assert conflict == Conflict("table/1", scribe.store.head("table/1"))
+
+
+async def test_a_loop_is_not_left_to_wait_for_itself() -> None:
+    scribe = GatedScribe()
+    async with writing(Writer(scribe.stored)) as writer:
+        with pytest.raises(InvariantBroken, match="use another thread"):
+            writer.write_now(propose("table/1"))
+        with pytest.raises(InvariantBroken, match="use another thread"):
+            writer.close()
+    writer.close()
+    assert scribe.store.heads() == {}
+
+
+async def test_closing_writes_what_is_waiting_and_takes_nothing_more() -> None:
+    scribe, callers = GatedScribe(), Callers()
+    row = propose_row("table/1", 4)
+    writer = Writer(scribe.stored, deliver=callers.deliver, largest_batch=1)
+    for token, proposal in enumerate(row):
+        writer.submit(proposal, token)
+    scribe.let(4)
+    await closed(writer)
+    await closed(writer)
+    assert [await callers.next_batch() for _ in row] == [[(n, Accepted())] for n in range(4)]
+    with pytest.raises(OperatingFailure, match="closed"):
+        writer.submit(propose("table/2"), 4)
+
+
+async def test_whoever_submits_just_before_it_closes_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where both happen at the moment at which the task has found nothing to do."""
+    scribe, callers = GatedScribe(), Callers()
+    scribe.let(9)
+    writer = Writer(scribe.stored, deliver=callers.deliver)
+
+    def submit_and_close() -> None:
+        writer.submit(propose("table/1"), 0)
+        writer.close()
+
+    thread = Thread(target=submit_and_close)
+
+    class Meddling:
+        """A lock; when it is first let go, somebody else comes at once."""
+
+        lock, first = Lock(), True
+
+        def __enter__(self) -> None:
+            self.lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            first, self.first = self.first, False
+            self.lock.release()
+            if first:
+                thread.start()
+                while not writer._closed:
+                    pass
+
+    monkeypatch.setattr(writer, "_lock", Meddling())
+    assert await callers.next_batch() == [(0, Accepted())]
+    await asyncio.to_thread(thread.join)
+
+
+def test_whoever_waits_when_the_loop_ends_is_told_to_ask_again() -> None:
+    told: list[Result] = []
+    writers: list[Writer[int]] = []
+
+    async def end_early() -> asyncio.Task[object]:
+        scribe = GatedScribe()
+        writer: Writer[int] = Writer(scribe.stored, deliver=lambda _, results: told.extend(results))
+        writers.append(writer)
+        writer.submit(propose("table/1"), 0)
+        await scribe.size_of_next()
+        writer.submit(propose("table/2"), 1)
+        return asyncio.create_task(asyncio.to_thread(writer.write_now, propose("table/3")))
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(end_early()).result()
+    assert [type(result) for result in told] == [StoreAway, StoreAway]
+    assert "ask by its key" in str(told[0])
+    writers[0].close()
+    with pytest.raises(OperatingFailure, match="closed"):
+        writers[0].submit(propose("table/4"), 2)
+
+
+def test_a_loop_that_ends_before_the_writer_has_begun_leaves_nobody_waiting() -> None:
+    told: list[Result] = []
+
+    async def end_at_once() -> Writer[int]:
+        writer: Writer[int] = Writer(
+            GatedScribe().stored, deliver=lambda _, results: told.extend(results)
+        )
+        writer.submit(propose("table/1"), 0)
+        return writer
+
+    asyncio.run(end_at_once()).close()
+    assert [type(result) for result in told] == [StoreAway]
