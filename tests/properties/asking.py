@@ -327,6 +327,8 @@ class Asker:
         known = [random.randint(1, 6) for _ in range(random.randint(1, 3))]
         makers.append(lambda: asked.Report(by=dealer, irregularity="interruption", known=known))
         makers.append(lambda: asked.Report(by=dealer, irregularity="interruption", known=[9]))
+        reason = random.choice(["the dice are lost", " "])
+        makers.append(lambda: asked.AbandonRound(by=dealer, reason=reason))
         if current.bets and "bet-on-line" in self.game.facts.irregularities:
             lined = random.choice(list(current.bets))
             owner = random.choice([*current.bets[lined], self.player()])
@@ -482,6 +484,7 @@ class Asker:
                                      approved_by=random.choice([second, supervisor])),
             lambda: asked.CorrectBet(by=dealer, round=random.choice(settled), player=player,
                                      amount=-5, reason="paid wrongly", approved_by=supervisor),
+            lambda: asked.AbandonRound(by=by, reason="the dice are lost"),
             lambda: asked.MakeRuling(by=random.choice([by, manager]), player=player,
                                      amount=random.choice([0, 5, -5000]), reason="as seen"),
         ]  # fmt: skip
