@@ -68,7 +68,9 @@ class Setting:
     def enrol(self, people: People, name: str) -> tuple[Telephone, SignedIn]:
         """Have somebody of the staff sign in for the first time and set up codes."""
         signed_in = people.door.sign_in(name, PASSWORD)
-        telephone = Telephone(people.codes.begin(signed_in.token).secret, self.clock)
+        telephone = Telephone(
+            people.codes.begin(signed_in.token, password=PASSWORD).secret, self.clock
+        )
         done = people.codes.confirm(signed_in.token, telephone.code())
         return telephone, done.signed_in
 

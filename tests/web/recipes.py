@@ -97,14 +97,14 @@ class Cook:
         return Recipe(self.fresh(role), body=body)
 
     def begin_codes(self, role: str) -> Recipe:
-        return Recipe(self.fresh(role), body={})
+        return Recipe(self.fresh(role), body={"password": PASSWORD})
 
     def confirm_codes(self, role: str) -> Recipe:
         token = self.fresh(role)
         return Recipe(token, body={"code": self._shown(token)})
 
     def _shown(self, token: str) -> str:
-        return pyotp.TOTP(self.people.codes.begin(token).secret).now()
+        return pyotp.TOTP(self.people.codes.begin(token, password=PASSWORD).secret).now()
 
     def renew_recovery_codes(self, role: str) -> Recipe:
         token = self.fresh(role)

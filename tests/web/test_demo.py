@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
+from contextlib import closing
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,14 @@ import msgspec
 import pytest
 from websockets.sync.client import connect
 
-from tests.web.serve_process import started
-from threedice.cli.serve import DEMO_HOUSE
+from tests.web.serve_process import HOUSE, started
+from threedice.cli.serve import DEMO_COST, DEMO_HOUSE
 from threedice.errors import Refusal
 from threedice.floor.dealing import Act, Draw, next_act
 from threedice.floor.deciding import HOUSE_DEALER
 from threedice.floor.folds import Tended, fold_of
+from threedice.log.opening import state_directory
+from threedice.people import open_people
 from threedice.people.roles import ROLES
 from threedice.rulebook.library import shipped_games
 from threedice.table import commands as asked
@@ -75,6 +78,24 @@ def test_the_demo_comes_up_lives_and_ends(tmp_path: Path) -> None:
         process.stop(signal.SIGINT)
         assert process.end() == 0
     assert (tmp_path / "threedice" / "demo" / "house.sqlite").exists()
+
+
+def test_the_demo_and_a_house_keep_out_of_each_other_s_databases(tmp_path: Path) -> None:
+    (tmp_path / "house.toml").write_text(HOUSE, encoding="utf-8")
+    kinds = {"house": ["--house", str(tmp_path / "house.toml")], "demo": ["--demo"]}
+    for name, other in (("house", "demo"), ("demo", "house")):
+        url = f"sqlite:///{tmp_path / name}.sqlite"
+        database = ["--port", "0", "--database", url]
+        with started(tmp_path, *kinds[name], *database) as process:
+            process.until_listening()
+        with closing(open_people(url, state=state_directory(url), cost=DEMO_COST)) as people:
+            before = people.accounts.all()
+            with started(tmp_path, *kinds[other], *database) as process:
+                assert process.end() == 2
+            assert "this database is a" in process.errors
+            assert people.accounts.all() == before
+        with started(tmp_path, *kinds[name], *database) as process:  # it is its own still
+            process.until_listening()
 
 
 def _totals(message: dict[str, Any]) -> dict[str, int]:

@@ -60,6 +60,9 @@ def test_the_house_of_the_documentation_is_read(tmp_path: Path) -> None:
         ("only = { triple", "only = { trouble", "tables.pit-1"),
         ("[tables.pit-1]", '[tables."Pit 1"]', "tables"),
         ('mode = "record"', 'mode = "anything"', "tables.pit-1.mode"),
+        ("_minutes = 5", "_minutes = 0", "policies.dealer_locks_after_minutes"),
+        ("[policies]", "[policies]\ncommands_per_second = 0", "policies.commands_per_second"),
+        ("[policies]", "[policies]\nlongest_hours = -1", "policies.longest_hours"),
         ("betting_seconds = 25", "betting = 25", "dealt_by_house"),
     ],
 )

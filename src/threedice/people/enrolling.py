@@ -42,10 +42,16 @@ class Codes:
     def begin(
         self, token: str, *, password: str = "", code: str = "", address: str = ""
     ) -> Enrolment:
-        """Make a secret for a telephone; where codes are in use, for the password and a code."""
-        account = self._sessions.standing(token, "open", "enrolment").account
+        """Make a secret for a telephone, for the password; where codes are in use, also for one.
+
+        Who has just signed in to set them up has said his password.
+        """
+        session = self._sessions.standing(token, "open", "enrolment")
+        account = session.account
         if self.are_set_up(account.id):
             self._prove(account.id, password, code, address)
+        elif session.standing == "open":
+            self._prove_password(account.id, password, address)
         key, issuer = self._records.key, self._records.policy.issuer
 
         def work(run: Run) -> Enrolment:
@@ -98,6 +104,18 @@ class Codes:
             note(run, now, "code-reset", account, by)
 
         self._records.change(work)
+
+    def _prove_password(self, account: str, password: str, address: str) -> None:
+        """Refuse whoever only found a session open."""
+        tried = self._tries.begin("id", account, address)
+
+        def work(run: Run) -> None:
+            self._tries.check_unchanged(run, tried)
+            self._tries.let_through(run, tried)
+
+        with self._tries.failing(tried):
+            self._tries.check_password(tried, password)
+            self._records.change(work)
 
     def _prove(self, account: str, password: str, code: str, address: str) -> None:
         """Refuse whoever has not both the password and a code of an account."""

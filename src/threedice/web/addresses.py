@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TableId = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-PlayerId = Annotated[str, msgspec.Meta(pattern=r"^[^/\s]{1,100}$")]
+PlayerId = Annotated[str, msgspec.Meta(pattern=r"^[^/\s\x00-\x1f\x7f-\x9f]{1,100}$")]
+"""A player's id: one word, and nothing in it that no database holds or no screen shows."""
+
 Key = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9._-]{1,100}$")]
 Id = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9]{1,64}$")]
 Name = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]

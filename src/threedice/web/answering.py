@@ -25,12 +25,12 @@ from threedice.web.replying import Headers, Reply, reply_of
 from threedice.web.visiting import Visitor, credential_of, recognised
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Mapping
 
     from litestar.types import HTTPScope, Receive
 
     from threedice.web.context import Context
+    from threedice.web.limiting import Turns
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -201,18 +201,17 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 async def in_turn(
-    context: Context,
-    turns: asyncio.Semaphore,
+    turns: Turns,
     function: Callable[P, T],
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
     """Do in a thread what costs much: a few at a time, and no more waiting than may."""
-    if turns.locked() and context.waiting >= WAITING_MOST:
+    if turns.locked() and turns.waiting >= WAITING_MOST:
         raise QueueFull("too much is waiting; ask again later")
-    context.waiting += 1
+    turns.waiting += 1
     try:
         async with turns:
             return await in_thread(function, *args, **kwargs)
     finally:
-        context.waiting -= 1
+        turns.waiting -= 1

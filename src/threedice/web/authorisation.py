@@ -190,6 +190,11 @@ STANDINGS: Final[dict[str, frozenset[Standing]]] = {
 POSTED: Final[tuple[Role, ...]] = ("dealer", "supervisor")
 """Roles that count at the tables somebody is assigned to; others have the whole floor."""
 
+ON_DUTY: Final = frozenset({
+    "show-account", "show-statement", "show-person", "set-person", "list-requests", "show-request",
+})  # fmt: skip
+"""What concerns players or the floor, and is not for those who work nowhere at the moment."""
+
 OWN: Final = frozenset({"BuyIn", "CashOut", "RepayDebt", "PlaceBet", "WithdrawBet"})
 """Commands that a player may send for himself only."""
 
@@ -265,7 +270,8 @@ def may_ask(visitor: Visitor | None, query: str) -> bool:
         return True
     if visitor is None or visitor.standing not in STANDINGS.get(query, _OPEN):
         return False
-    return _scoped(visitor, right) and any(role in right.roles for role in visitor.account.roles)
+    roles = roles_at(visitor, None) if query in ON_DUTY else visitor.account.roles
+    return _scoped(visitor, right) and any(role in right.roles for role in roles)
 
 
 _OPEN: Final[frozenset[Standing]] = frozenset({"open"})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from threedice.web.limiting import Limits
+from threedice.web.limiting import Limits, Turns
 from threedice.web.posts import Posts
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
     from litestar.connection import ASGIConnection
@@ -70,10 +70,9 @@ class Context:
     hosts: frozenset[str] = field(init=False)
     limits: Limits = field(init=False)
     posts: Posts = field(init=False)
-    hashing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SLOW_AT_ONCE))
-    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SLOW_AT_ONCE))
-    proving: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    waiting: int = 0
+    hashing: Turns = field(default_factory=lambda: Turns(SLOW_AT_ONCE))
+    reading: Turns = field(default_factory=lambda: Turns(SLOW_AT_ONCE))
+    proving: Turns = field(default_factory=lambda: Turns(1))
     under_way: dict[tuple[str, str], asyncio.Event] = field(default_factory=dict)
     tables: set[str] = field(default_factory=set)
 

@@ -6,6 +6,7 @@ for tables, which are by far the most, are answered at once; all else goes on to
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from litestar.enums import ScopeType
@@ -13,6 +14,8 @@ from litestar.enums import ScopeType
 from threedice.web.answering import respond
 from threedice.web.commands import send_command
 from threedice.web.entering import Gone, check_entry, headers_of
+from threedice.web.handshakes import refuse
+from threedice.web.problems import Turned
 from threedice.web.replying import adding, house_headers, reply_to, send_reply
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 _BEFORE: Final = "/api/tables/"
 _AFTER: Final = "/commands"
+_LIVE: Final = re.compile(r"/api/tables/[^/]+/live")
 
 
 def behind_the_door(app: ASGIApp, context: Context) -> ASGIApp:
@@ -31,7 +35,11 @@ def behind_the_door(app: ASGIApp, context: Context) -> ASGIApp:
 
     async def door(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == ScopeType.WEBSOCKET:
-            await app(scope, receive, send)
+            if _LIVE.fullmatch(scope["path"]):
+                await app(scope, receive, send)
+            else:  # the router would close it without a word
+                nothing = Turned(404, "door/no-such")
+                await refuse(scope, send, reply_to(nothing, headers_of(scope), context))
             return
         path, headers = scope["path"], headers_of(scope)
         ours = api if path.startswith("/api") or path in ("/health", "/metrics") else pages

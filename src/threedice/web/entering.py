@@ -32,9 +32,11 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
 
 def check_entry(context: Context, scope: HTTPScope, headers: Mapping[bytes, bytes]) -> None:
     """Turn away what was meant for another host, or what another site has a browser do here."""
-    host = headers.get(b"host", b"").decode("latin-1").lower()
-    if host not in context.hosts and scope["path"] not in FOR_MACHINES:
+    host, path = headers.get(b"host", b"").decode("latin-1").lower(), scope["path"]
+    if host not in context.hosts and path not in FOR_MACHINES:
         raise Turned(421, "door/host")
+    if "//" in path:  # the router would take it for another, which goes by other rules here
+        raise Turned(404, "door/no-such")
     if scope["method"] not in SAFE and is_foreign(
         context, headers, must_say=has_cookie(context, headers)
     ):

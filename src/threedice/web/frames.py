@@ -12,15 +12,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from threedice.web.limiting import Buckets
+from threedice.web.limiting import Buckets, Meter
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle
 
+    from uvicorn._types import ASGISendEvent
+    from websockets.frames import Frame
     from websockets.http11 import Request
 
 EXTENSION: Final = "threedice.frames"
-PINGS_PER_SECOND: Final = 5.0
+FRAMES_PER_SECOND: Final = 5.0
+"""How many frames may come that are no message: pings, pongs, and parts of what comes in parts."""
+
+BYTES_PER_SECOND: Final = 8 * 1024
+BYTES_AT_ONCE: Final = 12 * 1024
+"""How much a client may send: pings of the largest size as often as they are taken, and some."""
+
 ABORT_SECONDS: Final = 15.0
 """How long a client that is told to go may still take what was sent to it."""
 
@@ -64,7 +72,8 @@ class Sockets(WebSocketsSansIOProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._pings = Buckets(PINGS_PER_SECOND)
+        self._frames = Buckets(FRAMES_PER_SECOND)
+        self._bytes = Meter(BYTES_PER_SECOND, BYTES_AT_ONCE)
         self._abort: TimerHandle | None = None
 
     def handle_connect(self, event: Request) -> None:
@@ -81,21 +90,58 @@ class Sockets(WebSocketsSansIOProtocol):
         self.transport.write(frame)
         return True
 
+    def data_received(self, data: bytes) -> None:
+        """Read on, but not a flood: what is more than may come is not even looked at."""
+        if not self.handshake_initiated:
+            super().data_received(data)
+            return
+        taken = self._bytes.take(len(data))
+        if taken and not self.transport.is_closing():
+            super().data_received(data[:taken])
+        if taken < len(data):
+            self._end("too much at once")
+
     def handle_ping(self) -> None:
         """Answer a ping, but not a flood of them."""
-        if not self._pings.take(""):
+        if self._may_go_on():
             super().handle_ping()
-        elif not self.close_sent:
-            self.conn.fail(1008, "too many pings")
+
+    def handle_pong(self, event: Frame) -> None:
+        """Hear that a client is there, but not again and again."""
+        if self._may_go_on():
+            super().handle_pong(event)
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a part of a message that comes in parts, if they are few."""
+        if self._may_go_on():
+            super().handle_cont(event)
+
+    def _may_go_on(self) -> bool:
+        """Count a frame that is no message of its own; end it with whoever sends too many."""
+        if self._frames.take(""):
+            self._end("too many frames")
+            return False
+        return True
+
+    def _end(self, reason: str) -> None:
+        """Tell a client to go, and hear no more of it."""
+        if not self.close_sent:
+            self.conn.fail(1008, reason)
             self.transport.write(b"".join(self.conn.data_to_send()))
             self.close_sent = True
-            self.transport.close()
-            self._abort_later()
+        self.transport.close()
+        self._abort_later()
 
     def keepalive_timeout(self) -> None:
         """Let a client go that does not answer."""
         super().keepalive_timeout()
         self._abort_later()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send; a handshake that was refused is at its end, which uvicorn takes for a mistake."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body":
+            self.handshake_complete = True
 
     async def run_asgi(self) -> None:
         """Run the application; a client that takes nothing is not waited for after it."""

@@ -94,9 +94,7 @@ async def tell_round(visit: Visit) -> RoundTold:
     table, number = visit.path["table"], visit.path["round"]
     need_staff_at(visit, table)
     await need_table(visit.context, table)
-    return await in_turn(
-        visit.context, visit.context.reading, _told, visit.context.house.floor, table, number
-    )
+    return await in_turn(visit.context.reading, _told, visit.context.house.floor, table, number)
 
 
 @operation(
@@ -116,7 +114,6 @@ async def explain_bets(visit: Visit) -> list[BetExplained]:
         need_staff_at(visit, table)
     await need_table(visit.context, table)
     return await in_turn(
-        visit.context,
         visit.context.reading,
         _explained,
         visit.context.house.floor,
@@ -137,7 +134,7 @@ async def report_shift(visit: Visit) -> ShiftReport:
     until = now if visit.query.until is None else visit.query.until
     if since > until:
         raise InvalidInput("a shift ends after it has begun")
-    report = await in_turn(visit.context, visit.context.reading, shift, store, table, since, until)
+    report = await in_turn(visit.context.reading, shift, store, table, since, until)
     hold = report.hold
     return ShiftReport(
         since=since,

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
 
 
+Minutes = Annotated[int, msgspec.Meta(ge=1, le=1440)]
+"""Something that lasts a while, and not for days."""
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of the file: unknown keys are refused."""
 
@@ -57,12 +61,12 @@ class Policies(Part, frozen=True, kw_only=True):
     """How long people stay signed in, and what they need to sign in."""
 
     totp_for_staff: bool = True
-    idle_minutes: int = 30
-    player_idle_minutes: int = 120
-    longest_hours: int = 12
-    dealer_locks_after_minutes: int = 5
-    requests_expire_after_minutes: int = 10
-    commands_per_second: int = 20
+    idle_minutes: Minutes = 30
+    player_idle_minutes: Minutes = 120
+    longest_hours: Annotated[int, msgspec.Meta(ge=1, le=168)] = 12
+    dealer_locks_after_minutes: Minutes = 5
+    requests_expire_after_minutes: Minutes = 10
+    commands_per_second: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 20
 
 
 class HouseFile(Part, frozen=True, kw_only=True):

@@ -81,7 +81,7 @@ async def verify_log(visit: Visit) -> Verified:
 
     if visit.context.proving.locked():
         raise QueueFull("the log is being proved already; ask again later")
-    report = await in_turn(visit.context, visit.context.proving, proved)
+    report = await in_turn(visit.context.proving, proved)
     return Verified(
         sound=report.is_sound,
         streams=report.streams,

@@ -107,9 +107,7 @@ class Hub:
             channel.detach(subscriber)
 
     def _channel_failed(self, channel: Channel, defect: Exception) -> None:
-        journal.write(
-            "live-failed", table=channel.table, error=f"{type(defect).__name__}: {defect}"
-        )
+        journal.warn("live-failed", defect, table=channel.table)
         if self._channels.get(channel.table) is channel:
             del self._channels[channel.table]
         for subscriber in tuple(self._at.get(channel.table, ())):

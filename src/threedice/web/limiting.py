@@ -5,6 +5,7 @@ A bucket fills at a steady rate and holds two seconds' worth, so that a burst of
 
 from __future__ import annotations
 
+import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -53,6 +54,38 @@ class Buckets:
         }
         if len(self._left) >= MOST:
             self._left.clear()
+
+
+class Meter:
+    """How much may come of something that streams: refilled at a steady rate, up to a most."""
+
+    def __init__(
+        self, per_second: float, most: float, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._rate, self._most, self._clock = per_second, most, clock
+        self._left, self._at = most, clock()
+
+    def take(self, wanted: int) -> int:
+        """Use up as much of what is wanted as there is, and return how much that is.
+
+        >>> meter = Meter(1, most=10, clock=lambda: 0.0)
+        >>> meter.take(6), meter.take(6), meter.take(6)
+        (6, 4, 0)
+        """
+        now = self._clock()
+        self._left = min(self._most, self._left + (now - self._at) * self._rate)
+        self._at = now
+        taken = min(wanted, int(self._left))
+        self._left -= taken
+        return taken
+
+
+class Turns(asyncio.Semaphore):
+    """Turns at something that costs much; who waits for one kind keeps nobody from another."""
+
+    def __init__(self, at_once: int) -> None:
+        super().__init__(at_once)
+        self.waiting = 0
 
 
 class Limits:

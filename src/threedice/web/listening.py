@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 
 from threedice.errors import InvalidInput, OperatingFailure
+from threedice.web.arriving import Requests
 from threedice.web.frames import Sockets
 from threedice.web.loopback import is_loopback
 
@@ -107,7 +108,7 @@ def configured(app: Any, address: Address) -> uvicorn.Config:
     """Return how uvicorn serves an application at an address."""
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=Requests,
         ws=Sockets,
         ws_max_size=LARGEST_FRAME,
         ws_per_message_deflate=False,

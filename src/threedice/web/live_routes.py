@@ -5,16 +5,19 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from litestar import WebSocket, websocket
 
+from threedice.web.addresses import TableId
 from threedice.web.authorisation import audience_of, may_ask
 from threedice.web.context import Context, context_of
 from threedice.web.entering import has_cookie, headers_of, is_foreign
 from threedice.web.frames import EXTENSION
+from threedice.web.handshakes import refuse
 from threedice.web.knowing import need_table
 from threedice.web.live import converse
 from threedice.web.problems import Turned
-from threedice.web.replying import COMMON, Reply, reply_to
+from threedice.web.replying import reply_to
 from threedice.web.subscriber import Subscriber
 from threedice.web.visiting import credential_of, recognised
 
@@ -37,7 +40,8 @@ async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
         subscriber = await admitted(socket, context, table)
         after = after_of(socket.scope["query_string"])
     except Exception as error:
-        await _refuse(socket, reply_to(error, headers_of(socket.scope), context))
+        reply = reply_to(error, headers_of(socket.scope), context)
+        await refuse(socket.scope, socket.send, reply)
         return
     await converse(context.hub, subscriber, after, socket.receive, socket.send)
 
@@ -62,6 +66,10 @@ async def admitted(socket: WebSocket[Any, Any, Any], context: Context, table: st
         raise Turned(429, "door/rate", seconds=ceil(wait))
     if not hub.has_room(visitor.account.id):
         raise Turned(429, "door/rate", seconds=FULL_SECONDS)
+    try:
+        msgspec.convert(table, TableId)
+    except msgspec.ValidationError:
+        raise Turned(404, "unknown/id", kind="table", name=table[:100]) from None
     await need_table(context, table)
     extensions: dict[str, Any] = socket.scope.get("extensions") or {}
     return Subscriber(visitor, token, table, *audience, extensions.get(EXTENSION))
@@ -79,22 +87,6 @@ def after_of(query: bytes) -> int | None:
     if name != "after" or not (said.isascii() and said.isdigit() and len(said) <= LONGEST):
         raise Turned(422, "door/form", problem="say after=VERSION, the version that you have")
     return int(said)
-
-
-async def _refuse(socket: WebSocket[Any, Any, Any], reply: Reply) -> None:
-    """Answer the handshake with a problem, where the server can; otherwise just refuse it."""
-    if "websocket.http.response" not in (socket.scope.get("extensions") or {}):
-        await socket.send({"type": "websocket.close", "code": 1008, "reason": ""})
-        return
-    headers = [(b"content-type", reply.kind), (b"cache-control", b"no-store"), *reply.headers]
-    start: Any = {
-        "type": "websocket.http.response.start",
-        "status": reply.status,
-        "headers": [*headers, *COMMON],
-    }
-    end: Any = {"type": "websocket.http.response.body", "body": reply.body}
-    await socket.send(start)
-    await socket.send(end)
 
 
 LIVE_ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (follow_table,)

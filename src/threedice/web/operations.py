@@ -17,7 +17,7 @@ from threedice import __version__
 from threedice.errors import ThreediceError
 from threedice.floor.folds import HOUSE_STREAM
 from threedice.web.answering import Operation, admit, operation
-from threedice.web.loopback import is_loopback
+from threedice.web.loopback import is_loopback, is_numbered
 from threedice.web.metrics import CONTENT_TYPE, Metrics
 from threedice.web.replying import Reply, reply_of
 
@@ -106,11 +106,18 @@ async def read_health(visit: Visit) -> Reply:
 @operation("GET", "/metrics", itself=True, problems=(401, 403))
 async def read_metrics(visit: Visit) -> Reply:
     """Tell the figures of the server, for Prometheus."""
-    if visit.context.behind_proxy or not is_loopback(visit.address):
+    if not _is_here(visit):
         await admit(visit, "read-metrics")
     metrics = visit.context.metrics
     text = metrics.text() if isinstance(metrics, Metrics) else b""
     return Reply(200, text, CONTENT_TYPE.encode())
+
+
+def _is_here(visit: Visit) -> bool:
+    """Tell whether this machine itself asks, and no page that has a browser here do so."""
+    host = visit.headers.get(b"host", b"").decode("latin-1").lower()
+    known = host in visit.context.hosts or is_numbered(host)
+    return known and is_loopback(visit.address) and not visit.context.behind_proxy
 
 
 OPERATION_ROUTES: Final[tuple[Operation, ...]] = (read_health, read_metrics)

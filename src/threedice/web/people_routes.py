@@ -76,7 +76,6 @@ async def add_person(visit: Visit) -> FirstPasswordView:
     """Add an account, with a first password that is shown once."""
     asked, accounts = visit.body, visit.context.people.accounts
     made = await in_turn(
-        visit.context,
         visit.context.hashing,
         accounts.add,
         asked.name,
@@ -111,7 +110,7 @@ async def enable_person(visit: Visit) -> None:
 async def forget_person(visit: Visit) -> None:
     """Forget an account's name for good."""
     person, accounts = _another(visit), visit.context.people.accounts
-    await in_turn(visit.context, visit.context.hashing, accounts.forget, person, by=visit.account)
+    await in_turn(visit.context.hashing, accounts.forget, person, by=visit.account)
 
 
 @operation("POST", "/api/people/{person}/password", answer=FirstPasswordView, problems=(404,))
@@ -119,9 +118,7 @@ async def reset_password(visit: Visit) -> FirstPasswordView:
     """Give somebody a first password anew; all his sessions end."""
     person, accounts = _another(visit), visit.context.people.accounts
     return _first(
-        await in_turn(
-            visit.context, visit.context.hashing, accounts.reset_password, person, by=visit.account
-        )
+        await in_turn(visit.context.hashing, accounts.reset_password, person, by=visit.account)
     )
 
 

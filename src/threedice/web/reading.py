@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from threedice.errors import InvalidInput
 from threedice.floor.commands import AnyAccountCommand, AnyTableCommand, EstablishTable
+from threedice.people.names import RESERVED
 from threedice.rulebook import shipped_games
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.web.addresses import PlayerId
 from threedice.web.answering import read
 from threedice.web.authorisation import (
     COMMANDS,
@@ -129,6 +132,9 @@ def check_words(visitor: Visitor, command: AnyTableCommand) -> None:
     """Refuse what a player or the staff may not say in a command that they may send."""
     kind = type(command).__name__
     is_player = "player" in visitor.account.roles
+    player = getattr(command, "player", None)
+    if player is not None and (player or not isinstance(command, asked.Report)):
+        check_player(player)
     if is_player and kind in OWN and getattr(command, "player", "") != visitor.account.id:
         raise Turned(403, "door/own")
     words = (PLAYERS_WORDS if is_player else STAFFS_WORDS).get(kind, {})
@@ -139,6 +145,16 @@ def check_words(visitor: Visitor, command: AnyTableCommand) -> None:
             )
     if is_player and isinstance(command, asked.BuyIn) and command.age_years is not None:
         raise Turned(403, "door/age")
+
+
+def check_player(player: str) -> None:
+    """Refuse an id that nobody can have: what is in the log once stays there for ever."""
+    try:
+        msgspec.convert(player, PlayerId)
+    except msgspec.ValidationError as error:
+        raise Turned(422, "door/form", problem=f"{error} - at `$.player`") from None
+    if player in RESERVED:
+        raise InvalidInput(f"{player!r} is no player; it stands for the house's own")
 
 
 def account_command(visitor: Visitor, player: str, said: dict[str, Any]) -> AnyAccountCommand:

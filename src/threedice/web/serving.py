@@ -12,6 +12,7 @@ from threedice.people import Policy, open_people
 from threedice.web import journal
 from threedice.web.app import make_app
 from threedice.web.context import Context
+from threedice.web.demo.people import check_database, make_people
 from threedice.web.hub import Hub
 from threedice.web.listening import Server, bind, configured
 from threedice.web.metrics import Metrics
@@ -68,6 +69,7 @@ async def open_house(plan: Plan, taken: socket.socket, exits: AsyncExitStack, sa
         policy=policy_of(plan.house_file.policies, plan.house_file.name),
     )
     exits.push_async_callback(asyncio.to_thread, people.close)
+    await asyncio.to_thread(check_database, people, demo=plan.demo)
     metrics = Metrics()
     metrics.watch(house)
     context = Context(
@@ -97,8 +99,7 @@ async def open_house(plan: Plan, taken: socket.socket, exits: AsyncExitStack, sa
 
 
 async def _open_demo(context: Context, exits: AsyncExitStack) -> None:
-    from threedice.web.demo.people import make_people  # noqa: PLC0415 -- houses go without
-    from threedice.web.demo.players import play  # noqa: PLC0415
+    from threedice.web.demo.players import play  # noqa: PLC0415 -- houses go without
 
     context.demo = await make_people(context)
     exits.push_async_callback(_ended, asyncio.create_task(play(context.house)))

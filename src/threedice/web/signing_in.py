@@ -88,7 +88,6 @@ async def sign_in(visit: Visit) -> Who:
     asked, context = visit.body, visit.context
     brought = cookie_of(visit.headers.get(b"cookie", b""), context.cookie)
     signed_in = await in_turn(
-        context,
         context.hashing,
         context.people.door.sign_in,
         asked.name,
@@ -133,7 +132,6 @@ async def change_password(visit: Visit) -> Who:
     """Choose another password; all other sessions end."""
     asked, door = visit.body, visit.context.people.door
     signed_in = await in_turn(
-        visit.context,
         visit.context.hashing,
         door.change_password,
         visit.token,
@@ -149,10 +147,9 @@ async def change_password(visit: Visit) -> Who:
 
 @operation("POST", "/api/session/codes", body=Proof, answer=Enrolment, problems=(401, 409, 429))
 async def begin_codes(visit: Visit) -> Enrolment:
-    """Begin to set up codes; where there are some, for the password and one of them."""
+    """Begin to set up codes, for the password; where there are some, also for one of them."""
     asked, codes = visit.body, visit.context.people.codes
     made = await in_turn(
-        visit.context,
         visit.context.hashing,
         codes.begin,
         visit.token,
@@ -170,7 +167,6 @@ async def confirm_codes(visit: Visit) -> RecoveryCodes:
     """Put codes into use with the first of them."""
     codes = visit.context.people.codes
     enrolled = await in_turn(
-        visit.context,
         visit.context.hashing,
         codes.confirm,
         visit.token,
@@ -192,7 +188,6 @@ async def renew_recovery_codes(visit: Visit) -> RecoveryCodes:
     """Make new recovery codes, for the password and a code."""
     asked, codes = visit.body, visit.context.people.codes
     made = await in_turn(
-        visit.context,
         visit.context.hashing,
         codes.new_recovery_codes,
         visit.token,
@@ -209,7 +204,6 @@ async def renew_recovery_codes(visit: Visit) -> RecoveryCodes:
 async def proved(visit: Visit, proof: Proof) -> SignedIn:
     """Have whoever sits there prove again that it is he; the session goes on under a new token."""
     return await in_turn(
-        visit.context,
         visit.context.hashing,
         visit.context.people.door.unlock,
         visit.token,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from threedice.cage.commands import Deposit, OpenAccount
+from threedice.errors import InvalidInput
 from threedice.floor.persons import Person, remember
 from threedice.people.names import CONSOLE
 from threedice.people.roles import ROLES, Role
@@ -37,6 +38,29 @@ SIGN_INS: Final[tuple[SignIn, ...]] = (
     *(SignIn(name, "player", PASSWORD) for name in PLAYERS),
     *(SignIn(role, role, PASSWORD) for role in ROLES if role != "player"),
 )
+
+
+def check_database(people: People, *, demo: bool) -> None:
+    """Refuse to put sign-ins that are no secret into a real house, or to serve one with them."""
+    names = {account.name for account in people.accounts.all()}
+    if demo and names and not names.issuperset(PLAYERS):
+        raise InvalidInput(
+            "this database is a house's own, and the demo's passwords are no secret; give the demo "
+            "another with --database, or leave that and THREEDICE_DATABASE out"
+        )
+    if not demo and names.issuperset(PLAYERS) and _is_open(people):
+        raise InvalidInput(
+            "this database is a demo's, whose passwords are no secret; give the house another with "
+            "--database"
+        )
+
+
+def _is_open(people: People) -> bool:
+    """Tell whether somebody can sign in with the password that everybody knows."""
+    found = people.records.database.rows(
+        "SELECT password FROM people_accounts WHERE name = ? AND enabled = 1", (PLAYERS[0],)
+    )
+    return any(people.records.passwords.verify(kept, PASSWORD) for (kept,) in found)
 
 
 async def make_people(context: Context) -> tuple[SignIn, ...]:
