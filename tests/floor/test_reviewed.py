@@ -461,3 +461,14 @@ async def test_what_was_forged_or_removed_beside_the_log_is_found(
 
     assert any(words in str(finding) for finding in report.findings)
     store.close()
+
+
+@pytest.mark.parametrize("player", ["", "a\0b", "a\nb", "a b", "a/b"])
+async def test_a_player_that_no_database_could_list_is_no_player(player: str) -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        command = asked.BuyIn(by=Actor(id="d", role="dealer"), player=player, amount=100)
+
+        with pytest.raises(InvalidInput, match="no command"):
+            await floor.handle(command, table="1", account="d", key="k")

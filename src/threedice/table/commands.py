@@ -14,7 +14,8 @@ from threedice.rulebook.conduct import IrregularityName, Role
 from threedice.table.terms import BoxId, Mode, PlayerId, TableLimits
 
 Name = Annotated[str, msgspec.Meta(max_length=100)]
-Player = Annotated[PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s]*$")]
+Player = Annotated[PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")]
+PlayerIfAny = Annotated[PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]*$")]
 """A player's id: opaque, in one word."""
 
 Words = Annotated[str, msgspec.Meta(max_length=2000)]
@@ -269,7 +270,7 @@ class Report(Command, frozen=True, kw_only=True):
     """Report an irregularity, with what is known and a second person where one is needed."""
 
     irregularity: IrregularityName
-    player: Player = ""
+    player: PlayerIfAny = ""
     known: list[int] = []
     rounds: list[int] = []
     note: Words = ""
