@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import signal
 import sys
@@ -16,11 +17,14 @@ from threedice.cli import counting
 from threedice.cli.app import app
 from threedice.cli.sessions_app import register
 from threedice.maths.session_odds import Reckoning
+from threedice.sim import jobs
+from threedice.sim.jobs import SessionJob
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cli.conftest import Run
+    from threedice.sim.tallies import Tally
 
 register(app)
 GAME = "sg-rws-tai-sai-v6/a"
@@ -128,6 +132,8 @@ def test_simulation_on_request_agrees_with_the_exact_answer(run: Run, tmp_path: 
 def test_without_simulation_it_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in [each for each in sys.modules if each.startswith("threedice.sim.")]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "threedice.sim", None)
     result = run("session", GAME, *SHORT, "--method", "simulate")
 
@@ -190,6 +196,53 @@ def test_what_cannot_be_is_one_clear_line(run: Run, words: tuple[str, ...], says
     assert (result.code, result.out) == (2, "")
     assert says in result.err
     assert result.err.count("\n") == 1
+
+
+def test_a_simulated_answer_without_a_maximum_knows_who_is_ahead_and_says_what_was_bounded(
+    run: Run,
+) -> None:
+    words = ("--plan", "labouchere", "--box", "big", "--bankroll", "300", "--base", "10")
+    exact = run("session", GAME, *words, "--rounds", "12", "--json").json
+    fallen_back = (*words, "--rounds", "12", "--method", "simulate", "--sessions", "40000")
+    told = run("session", GAME, *fallen_back, "--json").json
+
+    for each in ("ahead", "level"):
+        assert told[each]["value"] == pytest.approx(exact[each]["value"], abs=0.009)
+    median = next(each for each in told["quantiles"] if each["share"] == "1/2")
+    assert median["bankroll"] == median["up_to"]
+    assert told["maximum"] < exact["maximum"]
+    assert f"from 1 to {told['maximum']:,}" in run("session", GAME, *fallen_back).out
+
+
+def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
+    words = ("--plan", "flat", "--box", "big", "--bankroll", "1000001", "--base", "10", "--rounds",
+             "20", "--method", "simulate", "--sessions", "2000")  # fmt: skip
+
+    assert re.search(r"50 % +[\d,]+ to [\d,]+\n", run("session", GAME, *words).out)
+
+
+def test_stopping_a_simulated_session_shows_what_is_done(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = SessionJob.play
+
+    def stopping(self: SessionJob, first: int, count: int, device: str = "cpu") -> Tally:
+        if first == stop:
+            signal.raise_signal(signal.SIGINT)
+        return play(self, first, count, device)
+
+    monkeypatch.setattr(jobs, "ROUNDS_AT_ONCE", 64 * 20)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(SessionJob, "play", stopping)
+    words = (*SHORT, "--method", "simulate", "--sessions", "100000", "--json")
+    stop = 6400
+    result = run("session", GAME, *words)
+    stop = 0
+    at_once = run("session", GAME, *words)
+
+    assert "of 100,000 sessions" in result.err
+    assert 0 < result.json["sessions"] < 100_000
+    assert "stopped before the end" in at_once.err
 
 
 def test_bankrolls_counted_in_steps_do_not_pull_the_mean_down(run: Run) -> None:

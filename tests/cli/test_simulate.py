@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from threedice.sim import jobs
+from threedice.sim.jobs import SessionJob
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cli.conftest import Run
+    from threedice.sim.tallies import Tally
 
 GAME = "sg-rws-tai-sai-v6/a"
 MONEY = ("--bankroll", "300", "--base", "10", "--maximum", "160", "--rounds", "50")
@@ -43,14 +47,14 @@ def test_sessions_are_told_with_their_uncertainty(run: Run) -> None:
     assert low < value < high
     assert error == pytest.approx((value * (1 - value) / 20_000) ** 0.5, abs=1e-6)
     assert "99.9%" in out
-    assert "counted in steps" not in out
+    assert "counted to one part" not in out
 
 
 def test_sessions_as_json_hold_everything_counted(run: Run) -> None:
     told = run("simulate", GAME, *SESSIONS, "--seed", "9", "--json").json
 
     assert (told["game"], told["plan"], told["seed"]) == (GAME, "martingale", 9)
-    assert sum(count for _, count in told["final"]) == told["sessions"] == 20000
+    assert sum(count for _, _, count in told["final"]) == told["sessions"] == 20000
     assert told["ruin_by_round"][-1] == [50, told["ruin"]["value"]]
     assert told["fan"][0] == [0, *[300] * 7]
     assert sum(each["value"] for each in told["ends"].values()) == pytest.approx(1)
@@ -175,6 +179,45 @@ def test_stopping_shows_what_is_done_and_going_on_ends_the_same(run: Run, tmp_pa
     assert resumed.out == whole.out
 
 
+def test_what_is_done_is_shown_even_where_it_cannot_be_put_by(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "gone"
+    play = SessionJob.play
+
+    def stopping(self: SessionJob, first: int, count: int, device: str = "cpu") -> Tally:
+        if first == 64:
+            folder.rmdir()
+            signal.raise_signal(signal.SIGINT)
+        return play(self, first, count, device)
+
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(jobs, "ROUNDS_AT_ONCE", 64 * 50)
+    monkeypatch.setattr(SessionJob, "play", stopping)
+    result = run("simulate", GAME, *SESSIONS, "--threads", "1")
+
+    assert result.code == 130
+    assert "mean final bankroll" in result.out
+    assert "it cannot be gone on with: cannot write threedice-" in result.err
+
+
+def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
+    words = ("--plan", "flat", "--box", "big", "--bankroll", "1000001", "--base", "10", "--rounds",
+             "20", "--maximum", "100000", "--sessions", "2000")  # fmt: skip
+    out = run("simulate", GAME, *words).out
+    told = run("simulate", GAME, *words, "--json").json
+
+    median = re.search(r"50\.0% +([\d,]+) to ([\d,]+)", out)
+    assert median
+    low, high = (int(each.replace(",", "")) for each in median.groups())
+    assert low < 1_000_001 < high + 40
+    assert f"final bankrolls from {told['final_exact_below']:,} up are counted to one part" in out
+    level = re.search(r"level +(\S+)", out)
+    assert level
+    assert float(level[1]) == told["level"]["value"] > 0.1
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -203,6 +246,15 @@ def test_stopping_shows_what_is_done_and_going_on_ends_the_same(run: Run, tmp_pa
         (("--player", "ann big=5@martingal", "--rounds", "9"), "is no plan"),
         (("--player", "ann big=5", "--bet", "big=5", "--rounds", "9"), "leave --bet out"),
         (("--player", "ann big=5@martingale", "--rounds", "9999"), "lower --maximum"),
+        (
+            ("--player", "ann big=5", "--bankroll", "90", "--rounds", "9"),
+            "write it into a --player",
+        ),
+        ((*SESSIONS, "--differential", "50"), "give --player instead of --plan"),
+        ((*SESSIONS, "--maximum", "0"), "over the maximum"),
+        ((*SESSIONS, "--html", "nowhere/page.html"), "there is no folder nowhere"),
+        ((*SESSIONS, "--html", "."), "it is a folder"),
+        ((*SESSIONS, "--cluster", "nonsense"), "no Dask scheduler answers at 'nonsense'"),
     ],
 )
 def test_mistakes_are_told_in_a_line(words: tuple[str, ...], says: str, run: Run) -> None:

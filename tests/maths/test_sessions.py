@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -296,6 +297,17 @@ def test_a_plan_that_cannot_be_meant_is_refused(wrong: dict[str, Any], says: str
     terms: dict[str, Any] = {"name": "labouchere", "base": 10, "maximum": 50, **wrong}
     with pytest.raises(InvalidInput, match=says):
         Plan(**terms)
+
+
+def test_what_is_known_of_simulated_sessions_goes_before_what_was_counted_together() -> None:
+    exact = session_odds(Session(BIG, Plan("flat", 10), 100, 4))
+    known: Any = {"final": 98.5, "rounds": 3.5, "ahead": 0.25, "level": 0.375}
+
+    told = replace(exact, known=known, tops={80: 95})
+
+    assert (told.mean_final, told.mean_rounds, told.ahead, told.level) == tuple(known.values())
+    assert told.quantile_words(Fraction(1, 4)) == "80 to 95"
+    assert told.quantile_words(Fraction(1, 2)) == exact.quantile_words(Fraction(1, 2)) == "100"
 
 
 def test_an_unknown_plan_is_told_its_neighbours() -> None:

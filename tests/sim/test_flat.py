@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.paths import game
@@ -21,6 +21,7 @@ from threedice.sim.studies import FlatStudy
 SIC_BO = "sg-rws-tai-sai-v6/a"
 
 
+@settings(deadline=None)
 @given(st.integers(1, 300), st.sampled_from([2, 3]))
 def test_a_table_is_the_binomial_distribution_to_the_last_bit(trials: int, parts: int) -> None:
     first, sums = cumulative(trials, parts)

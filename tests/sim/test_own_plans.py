@@ -111,6 +111,13 @@ def test_less_than_the_minimum_is_made_up_to_it(file: Path) -> None:
             "    return int(str(due)[::-1] or '1') + 1, 0\n",
             "cannot be compiled; use whole numbers and plain arithmetic only",
         ),
+        (
+            "def plan(due, memory, net, base, maximum):\n"
+            "    return (base if memory < 150 else 1.5 * base), memory + 1\n",
+            "whole in every case",
+        ),
+        ("plan = max\n", "it has none at all"),
+        ("raise SystemExit(3)\n", "cannot be run: SystemExit"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused_before_work_begins(
@@ -141,6 +148,19 @@ def test_a_plan_that_divides_by_zero_after_a_long_run_is_told_of(file: Path) -> 
     whole = job(file, "plan", rounds=200, bankroll=5000, maximum=20)
 
     with pytest.raises(InvalidInput, match="divides by zero"):
+        whole.play(0, 5)
+
+
+def test_a_plan_that_raises_after_a_long_run_is_told_of(file: Path) -> None:
+    file.write_text(
+        "def plan(due, rounds, net, base, maximum):\n"
+        "    if rounds > 150:\n"
+        "        raise ValueError('tired')\n"
+        "    return base, rounds + 1\n"
+    )
+    whole = job(file, "plan", rounds=200, bankroll=5000, maximum=20)
+
+    with pytest.raises(InvalidInput, match="fails after many rounds: ValueError: tired"):
         whole.play(0, 5)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tests.sim.paths import asked, game
 from threedice.errors import InvalidInput, ThreediceError
 from threedice.maths.plans import PLANS, Plan
 from threedice.maths.session_odds import session_odds
-from threedice.sim import session_study
+from threedice.sim import memory, session_study
 from threedice.sim.asking import session_job
 from threedice.sim.jobs import SessionJob
 from threedice.sim.kernel import SUMS
@@ -21,6 +22,9 @@ from threedice.sim.memory import check_memory
 from threedice.sim.studies import SessionStudy
 from threedice.sim.telling import BANDS
 from threedice.sim.terms import FINEST, Terms
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SIC_BO = "sg-rws-tai-sai-v6/a"
 WIDE = 3.5
@@ -100,7 +104,7 @@ def test_another_seed_is_another_result() -> None:
 
 def test_all_counts_agree_with_the_sums() -> None:
     study = SessionStudy(job(), job().play(0, 1000))
-    left = [amount for amount, count in study.final for _ in range(count)]
+    left = [each.low for each in study.final for _ in range(each.times)]
 
     assert len(left) == study.sessions == 1000
     assert sum(left) == study.sums.of("bank") * 10
@@ -129,23 +133,54 @@ def test_the_fan_begins_with_the_bankroll_and_ends_with_the_final_ones() -> None
 
     assert study.fan[0] == (0, (1000,) * 7)
     assert [when for when, _ in study.fan] == [*range(0, 200, 12), 200]
-    assert study.fan[-1][1] == tuple(study.quantile(each) for each in BANDS)
-    assert study.quantile(Fraction(0)) == 0
+    assert study.fan[-1][1] == tuple(study.quantile(each).low for each in BANDS)
+    assert study.quantile(Fraction(0))[:2] == (0, 0)
 
 
-def test_large_amounts_are_counted_in_steps_and_summed_exactly() -> None:
-    fine, coarse = (
-        session_study(
-            game(SIC_BO), plan="flat", box="big", bankroll=10**6 + each, base=7, maximum=70_000,
-            rounds=300, sessions=2000, seed=1,
-        )
-        for each in (0, 1)
-    )  # fmt: skip
+def test_large_amounts_are_counted_to_so_many_bits_and_summed_exactly() -> None:
+    words: dict[str, Any] = {
+        "plan": "flat", "box": "big", "base": 7, "maximum": 70_000, "rounds": 300, "sessions": 2000,
+    }  # fmt: skip
+    fine = session_study(game(SIC_BO), bankroll=10**6, **words)
+    coarse = session_study(game(SIC_BO), bankroll=10**6 + 1, **words)
 
-    assert coarse.final_width > 1
+    assert any(each.high > each.low for each in coarse.final)
+    assert all(each.high - each.low < each.low / coarse.fineness for each in coarse.final)
     assert len(coarse.tally.counts["finals"]) <= FINEST
     assert coarse.mean_final.value - fine.mean_final.value == pytest.approx(1)
-    assert sum(count for _, count in coarse.final) == 2000
+    assert sum(each.times for each in coarse.final) == 2000
+    mean = sum(each.low * each.times for each in coarse.final) / 2000
+    assert 0 <= coarse.mean_final.value - mean < mean / coarse.fineness
+
+
+@pytest.mark.parametrize("maximum", [500, 10**6])
+def test_ahead_and_level_are_exact_however_finely_bankrolls_are_counted(maximum: int) -> None:
+    whole = job(bankroll=100_000, base=10, maximum=maximum, plan="martingale", rounds=20)
+    left = [SessionStudy(whole, whole.play(each, 1)).sums.of("bank") for each in range(300)]
+    start = whole.terms.bankroll // whole.terms.grain
+
+    study = SessionStudy(whole, whole.play(0, 300))
+
+    assert study.ahead.value == sum(each > start for each in left) / 300
+    assert study.level.value == sum(each == start for each in left) / 300 > 0
+    assert study.ahead.value > 0.5
+
+
+def test_small_bankrolls_are_known_exactly_where_great_ones_are_possible() -> None:
+    words: dict[str, Any] = {
+        "plan": "labouchere", "box": "big", "bankroll": 300, "base": 10, "rounds": 12,
+        "sessions": 40_000, "seed": 12,
+    }  # fmt: skip
+    exact = session_odds(asked(SIC_BO, {"big": 1}, Plan("labouchere", 10), 300, 12), "float64")
+
+    study = session_study(game(SIC_BO), **words)
+
+    assert study.job.terms.counting.top > 10**8
+    assert study.ahead.holds(float(exact.ahead), WIDE)
+    assert study.level.holds(float(exact.level), WIDE)
+    for share in (Fraction(1, 5), Fraction(2, 5), Fraction(4, 5)):
+        low, high, _ = study.quantile(share)
+        assert low == high == exact.quantile(share)
 
 
 def test_without_a_maximum_stakes_are_as_large_as_can_be_counted() -> None:
@@ -172,6 +207,9 @@ def test_a_study_shows_itself_in_a_notebook() -> None:
         ({"plan": "martingal"}, "did you mean martingale"),
         ({"box": "bog"}, "no box"),
         ({"maximum": 5}, "over the maximum"),
+        ({"maximum": 0}, "over the maximum"),
+        ({"base": 0, "maximum": None}, "base stake of 0"),
+        ({"sessions": 10**19}, "10^18"),
         ({"minimum": 20}, "under the minimum"),
         ({"bankroll": 0}, "bring at least"),
         ({"rounds": 0}, "0 rounds"),
@@ -205,6 +243,18 @@ def test_terms_of_an_unlucky_table_are_refused() -> None:
         Terms("flat", 5, 10, 10, 40, 5, even)
 
 
+def test_memory_that_files_are_kept_in_counts_as_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = tmp_path / "meminfo"
+    monkeypatch.setattr(memory, "_MEMORY", said)
+    assert memory.available() is None
+
+    said.write_text("MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable: 8000 kB\n")
+
+    assert memory.available() == 8000 * 1024
+
+
 def test_more_memory_than_there_is_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"would take .* GiB of memory"):
         check_memory(job(), hands=64, free=10**6)
@@ -214,9 +264,11 @@ def test_winning_more_than_can_be_counted_is_said() -> None:
     terms = Terms("paroli", 2**30 + 1, 2**24, 1, 2**24, 30, ((30, 215), (-1, 1)))
     assert not terms.bounded
 
-    with pytest.raises(InvalidInput, match="more than can be counted"):
-        SessionJob(terms, 10, 1).play(0, 10)
+    for stop_win in (None, 2**40):
+        with pytest.raises(InvalidInput, match="more than can be counted"):
+            SessionJob(replace(terms, stop_win=stop_win), 10, 1).play(0, 10)
+    assert SessionJob(replace(terms, stop_win=2**24), 10, 1).play(0, 10).units == 10
 
 
 def test_the_sums_are_named_once() -> None:
-    assert len(set(SUMS)) == len(SUMS) == 13
+    assert len(set(SUMS)) == len(SUMS) == 15

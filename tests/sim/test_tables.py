@@ -13,7 +13,7 @@ from threedice.errors import InvalidInput, ThreediceError
 from threedice.maths import box_figures
 from threedice.sim import table_study
 from threedice.sim.running import run, threads
-from threedice.sim.seating import Placed, Seat, table_job
+from threedice.sim.seating import UNLIMITED, Placed, Seat, table_job
 from threedice.sim.table_studies import TableStudy
 from threedice.sim.telling import Sums
 
@@ -61,7 +61,7 @@ def test_sessions_are_those_played_by_hand(name: str) -> None:
             sums = Sums(tally.counts["sums"][row].tolist())
             found = {each: sums.of(each) for each in ("bank", "staked", "played")}
             assert found == {
-                "bank": hands.bank[seat.name],
+                "bank": hands.bank[seat.name] - (seat.bankroll or UNLIMITED),
                 "staked": hands.staked[seat.name],
                 "played": hands.rounds[seat.name],
             }, (number, seat.name)
@@ -99,8 +99,44 @@ def test_the_house_wins_what_the_players_lose() -> None:
     )
     assert study.hold.value == pytest.approx(study.house.value / study.mean_staked().value)
     assert 0 < study.house_loses.value < 1
-    assert study.quantiles("", (Fraction(0), Fraction(1)))[0] < 0
+    assert study.quantiles("", (Fraction(0), Fraction(1)))[0].low < 0
     assert "the house" in study._repr_html_()
+
+
+def test_results_of_those_who_brought_no_bankroll_are_told_to_the_last_unit() -> None:
+    study = table_study(
+        game(SIC_BO), [Seat("bob", (Placed("big", 10),))], rounds=2, sessions=4000, seed=5
+    )
+
+    assert [each[:2] for each in study.results("bob")] == [(-20, -20), (0, 0), (20, 20)]
+    assert [each[:2] for each in study.results("")] == [(-20, -20), (0, 0), (20, 20)]
+    assert [each.times for each in study.results("bob")] == [
+        each.times for each in reversed(study.results(""))
+    ]
+    ahead = sum(each.times for each in study.results("") if each.low < 0)
+    assert study.house_loses.value == ahead / 4000
+
+
+def test_the_house_wins_more_than_the_base_stakes_where_a_plan_raises_them() -> None:
+    seats = [Seat("bob", (Placed("big", 5000, "dalembert"),))]
+
+    study = table_study(game(SIC_BO), seats, rounds=2, sessions=4000, maximum=10_000, seed=5)
+
+    assert study.results("")[-1][:2] == (15_000, 15_000)
+
+
+def test_great_results_are_told_between_two_amounts_and_their_squares_are_exact() -> None:
+    seats = [Seat("bob", (Placed("triple:6", 11_000_000),))]
+
+    study = table_study(game(SIC_BO), seats, rounds=1, sessions=4000, seed=5)
+
+    loss, win = study.results("bob")
+    assert loss.low <= -11_000_000 <= loss.high
+    assert win.low <= 11_000_000 * 180 <= win.high
+    chance = win.times / 4000
+    assert study.mean_net("bob").error == pytest.approx(
+        11_000_000 * 181 * (chance * (1 - chance) / 4000) ** 0.5
+    )
 
 
 def test_flat_bets_at_a_table_lose_their_edge() -> None:
@@ -140,6 +176,7 @@ def test_a_shooter_wins_as_often_as_four_throws_allow() -> None:
         ([Seat("ann", (Placed("big", 5),))], {"rounds": 0}, "0 rounds"),
         ([Seat("ann", (Placed("big", 5),))], {"seed": 2**64}, "seed of"),
         ([Seat("ann", (Placed("big", 5, "martingale"),))], {}, "lower --maximum"),
+        ([Seat("ann", (Placed("big", 5 * 10**7),))], {}, "give him a bankroll"),
     ],
 )
 def test_impossible_tables_are_refused(

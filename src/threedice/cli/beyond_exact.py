@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from threedice.cli.counting import progress, stopped
 from threedice.errors import InvalidInput
 from threedice.maths.session_odds import SessionOdds
 from threedice.maths.sessions import ENDINGS
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 def simulated_session(session: Session, sessions: int, seed: int) -> SessionOdds:
     """Return what became of simulated sessions, in the form of an exact answer."""
     plan = session.plan
-    study = _simulate()(
+    job = _sim("asking").session_job(
         session.spread.game,
         plan=plan.name,
         box=dict(session.spread.shares),
@@ -33,24 +35,44 @@ def simulated_session(session: Session, sessions: int, seed: int) -> SessionOdds
         line=plan.line,
         seed=seed,
     )
+    study = _sim("studies").SessionStudy(job, _played(job))
     estimates = {"ruin": study.ruin, "mean_final": study.mean_final, "ahead": study.ahead}
     return SessionOdds(
-        session,
+        replace(session, plan=replace(plan, maximum=job.terms.maximum)),
         session.rounds,
         "simulated",
         study.ruin.high - study.ruin.low,
         _ended(session, study),
-        tuple((left, count / study.sessions) for left, count in study.final),
+        tuple((each.low, each.times / study.sessions) for each in study.final),
         study.fan,
         study.sessions,
         {name: (each.low, each.high) for name, each in estimates.items()},
-        {"final": study.mean_final.value, "rounds": study.mean_rounds},
+        {
+            "final": study.mean_final.value,
+            "rounds": study.mean_rounds,
+            "ahead": study.ahead.value,
+            "level": study.level.value,
+        },
+        {each.low: each.high for each in study.final if each.high > each.low},
     )
 
 
-def _simulate() -> Any:
+def _played(job: Any) -> Any:
+    """Return the tally of a job; of what is done of it where somebody stops it."""
+    running = _sim("running")
     try:
-        return import_module("threedice.sim").simulated_session
+        with running.threads() as crew, progress("sessions", job.units) as shown:
+            return running.run(job, crew, report=lambda tally: shown(tally.units))
+    except running.Interrupted as stop:
+        if not stop.tally.units:
+            raise
+        stopped(f"these are the first {stop.tally.units:,} of {job.units:,} sessions")
+        return stop.tally
+
+
+def _sim(module: str) -> Any:
+    try:
+        return import_module(f"threedice.sim.{module}")
     except ImportError:
         raise InvalidInput(
             "simulated sessions need the extra `sim`, which is not installed; "
@@ -60,11 +82,12 @@ def _simulate() -> Any:
 
 def _ended(session: Session, study: Any) -> dict[Ending, tuple[float, ...]]:
     """Return which share of the sessions ended in each round, from the study's counts."""
-    wide = 1 << study.job.terms.counting.every
+    fine = study.job.terms.counting.end_fine
+    span_of = _sim("places").span_of
     shares: dict[Ending, tuple[float, ...]] = {}
     for kind, row in zip(ENDINGS, study.tally.counts["ends"].tolist(), strict=True):
         by_round = [0.0] * (session.rounds + 1)
         for place, count in enumerate(row):
-            by_round[min((place + 1) * wide - 1, session.rounds)] += count / study.sessions
+            by_round[min(span_of(place, fine)[1], session.rounds)] += count / study.sessions
         shares[kind] = tuple(by_round)
     return shares

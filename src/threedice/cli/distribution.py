@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from threedice.cli.arguments import read_bets, read_game
 from threedice.cli.counting import check_memory, progress, stoppable, stopped
 from threedice.cli.figures import (
+    check_page,
     exact_text,
     figure,
     identity,
@@ -55,6 +56,7 @@ def show(
     if method is not None and method not in METHODS:
         raise InvalidInput(f"{method!r} is no method; give {', '.join(METHODS)}")
     check_rounds(rounds)
+    check_page(html)
     shares = [read_share(each) for each in quantiles]
     for each in shares:
         check_share(each)

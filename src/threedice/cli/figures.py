@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from contextlib import contextmanager
 from fractions import Fraction
@@ -64,6 +65,18 @@ def print_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
+
+
+def check_page(file: Path | None) -> None:
+    """Refuse a file that no page can be written to, before the work that would go on it."""
+    if file is None:
+        return
+    if file.is_dir():
+        raise InvalidInput(f"cannot write {file}: it is a folder; name a file in it")
+    if not file.parent.is_dir():
+        raise InvalidInput(f"cannot write {file}: there is no folder {file.parent}; make it first")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise InvalidInput(f"cannot write {file}: you may not write there; name another file")
 
 
 def write_page(file: Path, page: str) -> None:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from threedice.cli.arguments import read_bets, read_game
 from threedice.cli.beyond_exact import simulated_session
 from threedice.cli.counting import beside, check_memory, progress, stoppable, stopped
-from threedice.cli.figures import figure, identity, money, print_csv, probability, write_page
+from threedice.cli.figures import (
+    check_page,
+    figure,
+    identity,
+    money,
+    print_csv,
+    probability,
+    write_page,
+)
 from threedice.cli.odds import readings_line
 from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.errors import InvalidInput
@@ -21,6 +29,7 @@ from threedice.pages.session import SAYS, method, session_page, terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
     from pathlib import Path
 
     from threedice.cli.odds import Form
@@ -59,6 +68,7 @@ def show(
     if method is not None and method not in METHODS:
         raise InvalidInput(f"{method!r} is no method; give {', '.join(METHODS)}")
     session = read_session(name, asked, readings)
+    check_page(html)
     found = _found(session, asked, method)
     match form:
         case "json":
@@ -169,7 +179,7 @@ def _print(found: SessionOdds) -> None:
     print_heading("Final bankroll")
     print_table(
         ("with probability", "no more than"),
-        [(f"{float(each) * 100:g} %", f"{found.quantile(each):,}") for each in SHARES],
+        [(f"{float(each) * 100:g} %", found.quantile_words(each)) for each in SHARES],
         right=frozenset({1}),
     )
 
@@ -204,14 +214,22 @@ def _as_json(found: SessionOdds) -> dict[str, Any]:
         "mean_rounds": figure(found.mean_rounds),
         "mean_rounds_to_ruin": None if ruin_time is None else figure(ruin_time),
         "endings": {each: figure(found.chance(each)) for each in ENDINGS},
-        "quantiles": [{"share": str(each), "bankroll": found.quantile(each)} for each in SHARES],
-        "final": [{"bankroll": left, **figure(share)} for left, share in found.final],
+        "quantiles": [_quantile(found, each) for each in SHARES],
+        "final": [
+            {"bankroll": left, "up_to": found.tops.get(left, left), **figure(share)}
+            for left, share in found.final
+        ],
         "by_round": {each: [float(share) for share in found.ended[each]] for each in ENDINGS},
         "fan": {
             "shares": [str(each) for each in BANDS],
             "rounds": [{"round": when, "bankroll": list(each)} for when, each in found.fan],
         },
     }
+
+
+def _quantile(found: SessionOdds, share: Fraction) -> dict[str, Any]:
+    left = found.quantile(share)
+    return {"share": str(share), "bankroll": left, "up_to": found.tops.get(left, left)}
 
 
 def _print_csv(found: SessionOdds) -> None:

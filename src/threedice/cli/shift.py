@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from threedice.cli.arguments import read_bets, read_game
 from threedice.cli.counting import progress, stopped
-from threedice.cli.figures import figure, identity, print_csv, read_share, write_page
+from threedice.cli.figures import check_page, figure, identity, print_csv, read_share, write_page
 from threedice.cli.odds import readings_line
 from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.errors import InvalidInput
@@ -60,6 +60,7 @@ def show(name: str, asked: Asked, readings: Sequence[str], form: Form, html: Pat
     """Print, or write, the house's shift."""
     game = read_game(name, readings)
     layout = read_layout(game, asked)
+    check_page(html)
     report = _report(layout, asked)
     if report is None:
         return

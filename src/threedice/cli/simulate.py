@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from threedice.cli.arguments import read_bets, read_game
 from threedice.cli.counting import progress
+from threedice.cli.figures import check_page
 from threedice.errors import InvalidInput
 from threedice.money import parse_amount
 
@@ -73,15 +74,16 @@ def simulate(
 
     game = read_game(asked.game, asked.readings)
     job, seats = _job(game, asked, crewing)
+    check_page(html)
     so_far = load(resume, job) if resume else job.blank()
     try:
         tally = _done(job, crewing, so_far, resume)
     except Interrupted as stop:
         file = resume or Path(f"threedice-{stop.tally.units}-done.json")
-        save(file, job, stop.tally)
+        kept = _kept(file, job, stop.tally)
         if stop.tally.units:
             tell(_study(game, asked, seats, job, stop.tally), form, html)
-        _how_to_go_on(job, stop.tally, file)
+        sys.stderr.write(f"threedice: stopped with {stop.tally.units / job.units:.1%} done; {kept}")
         return STOPPED
     if resume:
         save(resume, job, tally)
@@ -132,12 +134,18 @@ def _crew(crewing: Crewing) -> Iterator[Crew]:
             yield crew
 
 
-def _how_to_go_on(job: AnyJob, tally: Tally, file: Path) -> None:
+def _kept(file: Path, job: AnyJob, tally: Tally) -> str:
+    """Put by what is done, and say how to go on, or why that cannot be."""
+    from threedice.sim.saving import save
+
+    try:
+        save(file, job, tally)
+    except InvalidInput as error:
+        return f"it cannot be gone on with: {error}\n"
     own = ("--resume", str(file), f"--resume={file}")
     words = [word for word in sys.argv[1:] if word not in own]
     again = shlex.join(["threedice", *words, "--resume", str(file)])
-    share = tally.units / job.units
-    sys.stderr.write(f"threedice: stopped with {share:.1%} done; go on with: {again}\n")
+    return f"go on with: {again}\n"
 
 
 # --- what is asked ------------------------------------------------------------------------------
@@ -148,11 +156,13 @@ def _job(game: Game, asked: Asked, crewing: Crewing) -> tuple[AnyJob, tuple[Seat
     if asked.rounds is None:
         raise InvalidInput("say how many rounds to play with --rounds")
     if asked.players:
+        _refuse_idle(asked, "a table of players", _OF_A_PLAYER)
         return _table(game, asked, [_seat(words) for words in asked.players])
     bets = read_bets(game, asked.bets)
     if asked.plan or asked.bankroll is not None or asked.box:
+        _refuse_idle(asked, "sessions of one player", ("differential",))
         return _sessions(game, asked, bets, paths=crewing.device == "cpu"), ()
-    _refuse_idle(asked)
+    _refuse_idle(asked, "flat bets", _OF_A_SESSION)
     if not bets:
         raise InvalidInput(
             "nothing to simulate; give --bet for flat bets, --plan for sessions of a player, or "
@@ -165,16 +175,21 @@ def _job(game: Game, asked: Asked, crewing: Crewing) -> tuple[AnyJob, tuple[Seat
     return flat_job(bets, game, rounds=asked.rounds, seed=asked.seed), ()
 
 
-def _refuse_idle(asked: Asked) -> None:
-    """Refuse options that mean nothing for flat bets, rather than leave them unheard."""
-    given = {
-        "--base": asked.base, "--maximum": asked.maximum, "--stop-loss": asked.stop_loss,
-        "--stop-win": asked.stop_win, "--differential": asked.differential,
-        "--minimum": asked.minimum or None,
-    }  # fmt: skip
-    idle = [name for name, value in given.items() if value is not None]
+_OF_A_PLAYER: Final = ("plan", "box", "base", "bankroll", "stop_loss", "stop_win")
+_OF_A_SESSION: Final = ("base", "maximum", "stop_loss", "stop_win", "differential", "minimum")
+_GIVE: Final = {
+    "a table of players": "write it into a --player",
+    "sessions of one player": "give --player instead of --plan",
+    "flat bets": "give --plan as well",
+}
+
+
+def _refuse_idle(asked: Asked, what: str, names: tuple[str, ...]) -> None:
+    """Refuse options that mean nothing for what is asked, rather than leave them unheard."""
+    given = [name for name in names if getattr(asked, name) not in (None, 0)]
+    idle = ", ".join(f"--{name.replace('_', '-')}" for name in given)
     if idle:
-        raise InvalidInput(f"{', '.join(idle)} means nothing for flat bets; give --plan as well")
+        raise InvalidInput(f"{idle} means nothing for {what}; leave it out or {_GIVE[what]}")
 
 
 def _sessions(game: Game, asked: Asked, bets: dict[str, Any], *, paths: bool) -> AnyJob:

@@ -12,15 +12,17 @@ from threedice.pages.simulation import simulation_page
 from threedice.sim.kernel import ENDS
 from threedice.sim.studies import FlatStudy, SessionStudy
 from threedice.sim.table_studies import TableStudy
-from threedice.sim.telling import BANDS
+from threedice.sim.telling import BANDS, span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from threedice.cli.odds import Form
     from threedice.rulebook import Game
     from threedice.sim.asking import Study
     from threedice.sim.estimates import Estimate
+    from threedice.sim.places import Counted
 
 SHARES: Final = tuple(Fraction(each, 1000) for each in (1, 10, 50, 250, 500, 750, 950, 990, 999))
 _COLUMNS: Final = ("", "estimate", "standard error", "95 % from", "to")
@@ -73,16 +75,20 @@ def _print_sessions(study: SessionStudy) -> None:
     print_heading("Sessions")
     rows = [_row(each, study.chance(each), 6) for each in ENDS]
     rows.append(_row("ahead", study.ahead, 6))
+    rows.append(_row("level", study.level, 6))
     rows.append(_row("mean final bankroll", study.mean_final, 3))
     rows.append(_row("staked in a session", study.mean_staked, 3))
     rows.append(_row("house edge", study.edge, 6))
     _table(rows)
     print_line(f"\nrounds played on average: {study.mean_rounds:.3f}")
     print_heading("Final bankroll")
-    told = [(f"{float(share):.1%}", f"{study.quantile(share):,}") for share in SHARES]
+    told = [(f"{float(share):.1%}", span(study.quantile(share))) for share in SHARES]
     print_table(("with probability", "no more than"), told, right=frozenset((1,)))
-    if study.job.terms.counting.final_bits:
-        print_line(f"final bankrolls are counted in steps of {study.final_width}")
+    if study.final[-1].high >= study.exact_below:
+        print_line(
+            f"final bankrolls from {study.exact_below:,} up are counted to one part in "
+            f"{study.fineness:,}"
+        )
 
 
 def _sessions_json(study: SessionStudy) -> dict[str, Any]:
@@ -101,13 +107,14 @@ def _sessions_json(study: SessionStudy) -> dict[str, Any]:
         "ends": {each: estimate(study.chance(each)) for each in ENDS},
         "ruin": estimate(study.ruin),
         "ahead": estimate(study.ahead),
+        "level": estimate(study.level),
         "mean_final": estimate(study.mean_final),
         "sd_final": study.sd_final,
         "mean_staked": estimate(study.mean_staked),
         "edge": estimate(study.edge),
         "mean_rounds": study.mean_rounds,
         "final": [list(each) for each in study.final],
-        "final_width": study.final_width,
+        "final_exact_below": study.exact_below,
         "ruin_by_round": [list(each) for each in study.ruin_by_round],
         "bands": [float(each) for each in BANDS],
         "fan": [[when, *bands] for when, bands in study.fan],
@@ -176,7 +183,7 @@ def _print_table(study: TableStudy) -> None:
         ]
     )
     told = [
-        (f"{float(share):.1%}", f"{each:,}")
+        (f"{float(share):.1%}", span(each))
         for share, each in zip(SHARES, study.quantiles("", SHARES), strict=True)
     ]
     print_line()
@@ -194,7 +201,7 @@ def _table_json(study: TableStudy) -> dict[str, Any]:
                 "net": estimate(study.mean_net(seat.name)),
                 "staked": estimate(study.mean_staked(seat.name)),
                 **{end: estimate(study.chance(seat.name, end)) for end in ENDS[:3]},
-                "quantiles": list(study.quantiles(seat.name)),
+                "quantiles": _spans(study.quantiles(seat.name)),
             }
             for seat in study.seats
         },
@@ -202,10 +209,14 @@ def _table_json(study: TableStudy) -> dict[str, Any]:
             "win": estimate(study.house),
             "share": estimate(study.hold),
             "loses": estimate(study.house_loses),
-            "quantiles": list(study.quantiles("")),
+            "quantiles": _spans(study.quantiles("")),
         },
         "bands": [float(each) for each in BANDS],
     }
+
+
+def _spans(amounts: Iterable[Counted]) -> list[list[int]]:
+    return [[each.low, each.high] for each in amounts]
 
 
 # --- forms --------------------------------------------------------------------------------------
@@ -231,11 +242,11 @@ def _print_csv(study: Study) -> None:
     """Print what was counted one by one: final bankrolls, rolls, or results of players."""
     match study:
         case SessionStudy():
-            print_csv(("final_bankroll", "sessions"), study.final)
+            print_csv(("final_bankroll", "up_to", "sessions"), study.final)
         case FlatStudy():
             print_csv(("roll", "times"), list(enumerate(study.rolls)))
         case TableStudy():
             names = [*(seat.name for seat in study.seats), ""]
             shares = ("who", *(f"{float(each):g}" for each in SHARES))
-            rows = [(name or "house", *study.quantiles(name, SHARES)) for name in names]
+            rows = [(name or "house", *map(span, study.quantiles(name, SHARES))) for name in names]
             print_csv(shares, rows)

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING, Any
 
+from threedice.errors import InvalidInput
 from threedice.maths.notebook import html_bars, html_table
 from threedice.maths.rounds import WORST, check_rounds, check_share, place_of
 from threedice.maths.tilted import Tilted
@@ -91,8 +92,18 @@ class Approximation:
         return self._below(place_of(self.law, self.rounds, net, floor) + 1)
 
     def quantile(self, share: Fraction) -> Fraction:
-        """Return the least net result not exceeded with at least this probability."""
+        """Return the least net result not exceeded with at least this probability.
+
+        A probability that the error swallows, next to nought or one, has no quantile to be told.
+        """
         check_share(share)
+        if share == 1:
+            return self.law.highest * self.rounds
+        if not self.error < share < 1 - self.error:
+            raise InvalidInput(
+                f"a quantile of {float(share):g} among probabilities that are known within "
+                f"{self.error:.1e} only; count exactly, or ask for one less extreme"
+            )
         place = int(self._sums.searchsorted(float(share)))
         return self.net(min(place, len(self.shares) - 1))
 

@@ -36,6 +36,11 @@ class Law:
         return self.ways[-1][0]
 
     @property
+    def highest(self) -> Fraction:
+        """The best result of a round."""
+        return Fraction(self.lowest + self.degree * self.step, self.unit)
+
+    @property
     def mean(self) -> Fraction:
         """The expected net result of a round."""
         first = sum(k * ways for k, ways in self.ways)

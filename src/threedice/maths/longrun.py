@@ -8,7 +8,7 @@ a minute, or at a gigabyte of counts, whichever comes first.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import log2
+from math import floor, log2
 from typing import TYPE_CHECKING, Final, Literal
 
 from threedice.maths.approximation import Approximation, approximate
@@ -52,8 +52,7 @@ def long_run(law: Law, rounds: int, method: Method | None = None) -> LongRun:
 def chance_above(law: Law, rounds: int, net: Fraction | int) -> tuple[Fraction | float, float]:
     """Return the probability of more than a net result, and how far it may be from the truth."""
     check_rounds(rounds)
-    more = Fraction(net) + Fraction(1, law.unit)
-    reached = Fraction((more * law.unit).__ceil__(), law.unit)
+    reached = Fraction(floor(net * law.unit) + 1, law.unit)
     if method_for(law, rounds) == "exact":
         return chance_at_least(law, rounds, reached), 0.0
     return tail(law, rounds, reached)

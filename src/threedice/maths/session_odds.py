@@ -27,7 +27,7 @@ Share = Fraction | float
 """A probability or a mean: a fraction where it is exact, a float where it is bounded."""
 
 Method = Literal["exact", "float64", "simulated"]
-Mean = Literal["final", "rounds"]
+Known = Literal["final", "rounds", "ahead", "level"]
 
 BANDS: Final = tuple(Fraction(each, 100) for each in (1, 5, 25, 50, 75, 95, 99))
 """The quantiles of the bankroll that a fan shows."""
@@ -46,8 +46,8 @@ class SessionOdds:
     `ended[kind][t]` is the probability of an ending in round t; "played out" are those still
     playing at the end. `final` is the bankroll with its probability, least first; `fan` holds for
     some rounds the bankroll at each quantile of `BANDS`. Where sessions were simulated instead,
-    `sessions` says how many, `means` what they came to exactly (final bankrolls may be counted in
-    steps), and `intervals` what is 95 % sure of some figures.
+    `sessions` says how many, `known` what they came to exactly, `tops` for a final bankroll that
+    stands for several the greatest of them, and `intervals` what is 95 % sure of some figures.
     """
 
     session: Session
@@ -59,7 +59,8 @@ class SessionOdds:
     fan: tuple[tuple[int, tuple[int, ...]], ...]
     sessions: int = 0
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    means: Mapping[Mean, float] = field(default_factory=dict)
+    known: Mapping[Known, float] = field(default_factory=dict)
+    tops: Mapping[int, int] = field(default_factory=dict)
 
     def chance(self, ending: Ending) -> Share:
         """Return the probability that the session ends like this."""
@@ -73,15 +74,15 @@ class SessionOdds:
     @property
     def mean_final(self) -> Share:
         """The expected final bankroll."""
-        if "final" in self.means:
-            return self.means["final"]
+        if "final" in self.known:
+            return self.known["final"]
         return total(left * share for left, share in self.final)
 
     @property
     def mean_rounds(self) -> Share:
         """How many rounds are played, on average."""
-        if "rounds" in self.means:
-            return self.means["rounds"]
+        if "rounds" in self.known:
+            return self.known["rounds"]
         return total(t * share for each in ENDINGS for t, share in enumerate(self.ended[each]))
 
     @property
@@ -94,11 +95,15 @@ class SessionOdds:
     @property
     def ahead(self) -> Share:
         """The probability of leaving with more than was brought."""
+        if "ahead" in self.known:
+            return self.known["ahead"]
         return total(share for left, share in self.final if left > self.session.bankroll)
 
     @property
     def level(self) -> Share:
         """The probability of leaving with what was brought."""
+        if "level" in self.known:
+            return self.known["level"]
         return total(share for left, share in self.final if left == self.session.bankroll)
 
     def ruin_by_round(self) -> list[Share]:
@@ -106,8 +111,16 @@ class SessionOdds:
         return list(accumulate(self.ended["ruined"]))
 
     def quantile(self, share: Fraction) -> int:
-        """Return the least final bankroll not exceeded with at least this probability."""
+        """Return the least final bankroll not exceeded with at least this probability.
+
+        Where `tops` has it, it lies somewhere from there to the top.
+        """
         return quantiles(dict(self.final), (share,))[0]
+
+    def quantile_words(self, share: Fraction) -> str:
+        """Return a quantile as it is told: an amount, or between which two it lies."""
+        low = self.quantile(share)
+        return f"{low:,} to {self.tops[low]:,}" if low in self.tops else f"{low:,}"
 
     def _repr_html_(self) -> str:
         plan, brought = self.session.plan, self.session.bankroll

@@ -86,8 +86,8 @@ def chance_of_losing(law: Law, rounds: int, amount: int) -> tuple[Fraction | flo
 class SafeMaximum:
     """The largest table maximum that keeps a loss unlikely enough, with both chances.
 
-    `maximum` is None where even the smallest is too large; `next` is the chance at the step above,
-    None where a higher maximum changes nothing any more.
+    `maximum` is None where none of those tried is small enough; `next` is the chance at the step
+    above, None where a higher maximum changes nothing any more.
     """
 
     maximum: int | None
@@ -101,7 +101,8 @@ def safe_maximum(
     """Return the largest maximum under which losing more than an amount is at most this likely.
 
     Maxima are tried in steps of a chip by halving, on the footing that a higher maximum never makes
-    a large loss less likely; both sides of the answer are worked out.
+    a large loss less likely. Where it does, because it lets one box make up for others, the answer
+    keeps its promise but need not be the largest; both sides of it are worked out.
     """
     check_share(share)
     if amount < 0:
@@ -126,7 +127,7 @@ def safe_maximum(
 
 
 def _chip(layout: Layout) -> int:
-    """Return the chip that all stakes and the minimum can be made of."""
+    """Return the chip that all stakes can be made of."""
     if isinstance(layout, Crowd):
         return gcd(*(each.stake for each in layout.habits))
     return gcd(*layout.stakes.values())

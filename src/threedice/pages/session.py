@@ -64,10 +64,7 @@ def session_page(found: SessionOdds) -> str:
             heading("Final bankroll"),
             table(
                 ("with probability", "no more than"),
-                (
-                    (f"{float(share) * 100:g} %", amount(Fraction(found.quantile(share))))
-                    for share in SHARES
-                ),
+                ((f"{float(share) * 100:g} %", found.quantile_words(share)) for share in SHARES),
             ),
             heading("How the figures are made"),
             paragraph(method(found)),
@@ -102,8 +99,8 @@ def method(found: SessionOdds) -> str:
     if found.method == "simulated":
         low, high = found.intervals["ruin"]
         return (
-            f"{found.sessions:,} sessions were simulated. With "
-            f"95 % confidence the risk of ruin is between {chance(low)} and {chance(high)}."
+            f"{found.sessions:,} sessions were simulated, with no stake over the maximum above. "
+            f"With 95 % confidence the risk of ruin is between {chance(low)} and {chance(high)}."
         )
     return (
         "Every sequence of rolls is followed to its end, with probabilities in float64. Each is "

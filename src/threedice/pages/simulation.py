@@ -20,7 +20,7 @@ from threedice.pages.frame import (
 from threedice.sim.kernel import ENDS
 from threedice.sim.studies import FlatStudy, SessionStudy
 from threedice.sim.table_studies import TableStudy
-from threedice.sim.telling import BANDS
+from threedice.sim.telling import BANDS, span
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -100,7 +100,7 @@ def _sessions(game: Game, study: SessionStudy) -> str:
             heading("Final bankroll"),
             table(
                 ("with probability", "no more than"),
-                [(f"{float(share):.0%}", f"{study.quantile(share):,}") for share in _SHARES],
+                [(f"{float(share):.0%}", span(study.quantile(share))) for share in _SHARES],
             ),
             *_method(study.job.seed),
         ],
@@ -115,8 +115,8 @@ def _cut_short(done: int, asked: int) -> str:
 
 def _session_pictures(study: SessionStudy) -> list[str]:
     bankroll = study.job.terms.bankroll
-    results = [(float(left - bankroll), n / study.sessions) for left, n in study.final]
-    middle = float(study.quantile(Fraction(1, 2)) - bankroll)
+    results = [(float(each.low - bankroll), each.times / study.sessions) for each in study.final]
+    middle = float(study.quantile(Fraction(1, 2)).low - bankroll)
     bands = ", ".join(f"{float(each) * 100:g}" for each in BANDS)
     pictures = [
         figure(
@@ -195,11 +195,7 @@ def _table_page(game: Game, study: TableStudy) -> str:
         _row("the house: share of the stakes", study.hold, 6),
         _row("the house: loses a session", study.house_loses, 6),
     ]
-    width = 1 << study.job.widths[-1]
-    counts = study.tally.counts["house"].tolist()
-    house = [
-        (float(study.job.low + i * width), n / study.sessions) for i, n in enumerate(counts) if n
-    ]
+    house = [(float(each.low), each.times / study.sessions) for each in study.results("")]
     return page(
         "A table, simulated",
         game,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
 
 MOST_ROUNDS: Final = 10**18
+MOST_SESSIONS: Final = 10**18
 
 Study = SessionStudy | FlatStudy | TableStudy
 
@@ -53,13 +54,17 @@ def session_job(
 ) -> SessionJob:
     """Return the sessions of a player who stakes by a plan, ours or FILE.py:FUNCTION."""
     check_seed(seed)
-    if sessions < 1:
-        raise InvalidInput(f"{sessions} sessions; play at least one")
+    if not 1 <= sessions <= MOST_SESSIONS:
+        raise InvalidInput(f"{sessions} sessions; play at least one, and 10^18 at most")
     own = None if plan in PLANS or ":" not in plan else read_own(plan)
     shares = {box: 1} if isinstance(box, str) else dict(box)
     on = spread(game, shares)
     grain = 1 if own or on.step > 1 else gcd(bankroll, base)
-    top = maximum or largest_stake(bankroll // grain, rounds, max(on.nets)) * grain // base * base
+    top = maximum
+    if top is None:
+        # With terms that cannot be played this is no stake; `Session` says what is wrong with them.
+        most = largest_stake(bankroll // grain, max(rounds, 1), max(on.nets)) * grain
+        top = max(most // base * base, base) if base > 0 else 1
     known = Plan("flat" if own else plan, base, top, tuple(line))
     asked = Session(on, known, bankroll, rounds, minimum, stop_loss, stop_win)
     least = -(-asked.least // on.step) * on.step
@@ -156,13 +161,16 @@ def table_study(
     *,
     rounds: int,
     sessions: int,
+    minimum: int = 1,
+    maximum: int | None = None,
     differential: int | None = None,
     seed: int = 1,
     hands: int | None = None,
 ) -> TableStudy:
     """Simulate sessions of a whole table."""
     job = table_job(
-        game, seats, rounds=rounds, sessions=sessions, differential=differential, seed=seed
-    )
+        game, seats, rounds=rounds, sessions=sessions, minimum=minimum, maximum=maximum,
+        differential=differential, seed=seed,
+    )  # fmt: skip
     with threads(hands) as crew:
         return TableStudy(game, tuple(seats), job, run(job, crew))

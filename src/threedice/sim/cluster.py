@@ -85,6 +85,9 @@ def cluster(url: str, device: str = "cpu") -> Iterator[Crew]:
     import distributed  # noqa: PLC0415
 
     try:
+        # Dask's client leaves noise behind where it cannot even read the address.
+        if not url.startswith("inproc://"):
+            distributed.comm.addressing.parse_host_port(url.rpartition("://")[2])
         make: Any = distributed.Client
         client = make(url, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from threedice.sim import generator, kernel, moves
+from threedice.sim import generator, kernel, moves, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -72,8 +72,9 @@ PLAYING: tuple[Plain, ...] = (
     kernel.play_word,
     kernel.end_of,
     kernel.over,
-    kernel.place_of,
+    places.place_of,
     kernel.sums_of,
+    kernel.stand_of,
 )
 
 
@@ -84,6 +85,7 @@ LANES: tuple[Plain, ...] = (
     kernel.begin,
     kernel.play_block,
     kernel.count_in,
+    kernel.stand_in,
 )
 
 
@@ -182,7 +184,7 @@ def checked(function: Plain) -> Plain:
     return numba.njit(error_model="python")(function)
 
 
-_SOURCES = ("generator", "moves", "kernel", "binomials", "seats", "compiling")
+_SOURCES = ("generator", "moves", "places", "kernel", "binomials", "seats", "compiling")
 
 
 @cache

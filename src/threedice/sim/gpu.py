@@ -20,22 +20,25 @@ from threedice.errors import InvalidInput
 from threedice.sim.compiling import Shape, bound, names_for
 from threedice.sim.generator import ROLLS_A_BLOCK, drawn, rest_of
 from threedice.sim.kernel import (
+    AHEAD,
     COUNTS,
+    LEVEL,
     LINED,
     end_of,
     over,
-    place_of,
     play_round,
     play_word,
+    stand_of,
     sums_of,
 )
 from threedice.sim.moves import MOVES, RING
+from threedice.sim.places import place_of
 
 if not hasattr(np, "row_stack"):  # numba-cuda asks for a name that numpy has dropped
     setattr(np, "row_stack", np.vstack)  # noqa: B010 -- to mypy it is not there to be set
 
-THREADS: Final = 256
-BLOCKS_A_PROCESSOR: Final = 8
+THREADS: Final = 128
+BLOCKS_A_PROCESSOR: Final = 16
 ROOM = RING
 """Places for a line; settled when it is compiled, as the names in capitals of `kernel` are."""
 
@@ -53,12 +56,13 @@ def play_threads(
     limits = (terms[0], terms[1], terms[2], terms[3], terms[4], terms[5])
     bankroll, rounds = terms[6], terms[7]
     odds = (edges, (terms[10], terms[11], terms[12], terms[13]), table)
-    every, final_bits = terms[14], terms[15]
+    end_fine, final_fine = terms[14], terms[15]
     full, rest = rounds // int32(ROLLS_A_BLOCK), rounds % int32(ROLLS_A_BLOCK)
     lines = cuda.local.array((1, ROOM), int32)
     line = (lines, 0, fresh)
     none = int64(0)
     own = (none, none, none, none, none, none, none, none, none, none, none, none, none)
+    ahead, level = none, none
     for number in range(cuda.grid(1), count, cuda.gridsize(1)):
         session = uint64(first) + uint64(number)
         if LINED:
@@ -83,11 +87,15 @@ def play_threads(
                 w0 = rest_of(w0)
         end = end_of(state, limits)
         own = plus(own, sums_of(state, end))
+        more, same = stand_of(state[0], bankroll)
+        ahead, level = ahead + more, level + same
         if COUNTS:
-            cuda.atomic.add(ends, (end, place_of(state[3], every, ends.shape[1])), int64(1))
-            cuda.atomic.add(finals, place_of(state[0], final_bits, len(finals)), int64(1))
+            cuda.atomic.add(ends, (end, place_of(state[3], end_fine, ends.shape[1])), int64(1))
+            cuda.atomic.add(finals, place_of(state[0], final_fine, len(finals)), int64(1))
     for place in range(13):
         cuda.atomic.add(sums, place, own[place])
+    cuda.atomic.add(sums, AHEAD, ahead)
+    cuda.atomic.add(sums, LEVEL, level)
 
 
 def plus(own: Any, more: Any) -> Any:

@@ -123,6 +123,13 @@ class SessionJob:
                 cpu_kernel(self.terms.shape, move)(np.uint64(first), count, *arguments, *room)
         except ZeroDivisionError:
             raise InvalidInput(f"{self.terms.plan} divides by zero") from None
+        except Exception as error:
+            # A plan of the user's own may raise what it likes; anything else is a fault of ours.
+            if self.own is None or isinstance(error, InvalidInput):
+                raise
+            raise InvalidInput(
+                f"{self.terms.plan} fails after many rounds: {type(error).__name__}: {error}"
+            ) from None
         sums, ends, finals, paths = room
         self._check(sums)
         counts = {"sums": whole(sums), "ends": ends, "finals": finals, "paths": paths}
@@ -145,9 +152,9 @@ class SessionJob:
                 f"{self.terms.plan} made less than one due, or a number of more than 32 bits, in "
                 f"{sums[SUMS.index('broken')]} sessions; see what it does after a long run"
             )
-        if not self.terms.bounded and self.terms.stop_win is None and sums[SUMS.index("stop_win")]:
+        if self.terms.cut_off and sums[SUMS.index("stop_win")]:
             raise InvalidInput(
-                "somebody won more than can be counted; set a lower maximum or a stop-win"
+                "somebody won more than can be counted; set a lower maximum or stop-win"
             )
 
 
@@ -185,7 +192,10 @@ Row = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TableJob:
-    """Sessions of a whole table, as the rows of `seats`; widths are those of the counts."""
+    """Sessions of a whole table, as the rows of `seats`.
+
+    Nets are counted as finely as `fine` says, in so many places on either side of nothing.
+    """
 
     sessions: int
     rounds: int
@@ -195,8 +205,7 @@ class TableJob:
     players: tuple[Row, ...]
     spots: tuple[Row, ...]
     line: Row
-    widths: Row
-    low: int
+    fine: int
     places: int
 
     @property
@@ -211,14 +220,14 @@ class TableJob:
 
     def blank(self) -> Tally:
         """Return the tally of no session."""
-        sums, finals, house = self._room()
-        return Tally(0, {"sums": whole(sums), "finals": finals, "house": house})
+        sums, nets = self._room()
+        return Tally(0, {"sums": whole(sums), "nets": nets})
 
-    def _room(self) -> tuple[Any, Any, Any]:
+    def _room(self) -> tuple[Any, Any]:
+        rows = len(self.players) + 1
         return (
-            np.zeros((len(self.players) + 1, len(SUMS)), np.int64),
-            np.zeros((len(self.players), self.places), np.int64),
-            np.zeros(self.places, np.int64),
+            np.zeros((rows, len(SUMS)), np.int64),
+            np.zeros((rows, 2 * self.places + 1), np.int64),
         )
 
     def play(self, first: int, count: int, device: str = "cpu") -> Tally:
@@ -227,12 +236,12 @@ class TableJob:
         if device == "gpu":
             raise InvalidInput("a table of several bets is played on the CPU; leave the GPU out")
         arrays = [np.array(each, np.int64) for each in (self.bets, self.nets, self.players)]
-        spots, widths = np.array(self.spots, np.int64), np.array(self.widths, np.int64)
+        spots = np.array(self.spots, np.int64)
         lines = [[row[seats.BASE] * each for each in self.line] for row in self.bets]
         line = np.array(lines, np.int32)
-        sums, finals, house = self._room()
+        sums, nets = self._room()
         seats.playing()(
-            np.uint64(first), count, self.rounds, keys(self.seed), *arrays, spots, line, widths,
-            self.low, sums, finals, house,
+            np.uint64(first), count, self.rounds, keys(self.seed), *arrays, spots, line, self.fine,
+            sums, nets,
         )  # fmt: skip
-        return Tally(count, {"sums": whole(sums), "finals": finals, "house": house})
+        return Tally(count, {"sums": whole(sums), "nets": nets})

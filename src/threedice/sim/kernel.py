@@ -26,6 +26,7 @@ from threedice.sim.generator import (
 )
 from threedice.sim.moves import RING
 from threedice.sim.moves import flat as move
+from threedice.sim.places import place_of
 
 LANES: Final = 64
 """How many sessions a CPU plays side by side; their state stays in its nearest cache."""
@@ -54,9 +55,10 @@ SUMS: Final = (
     "bank", "bank_squared_low", "bank_squared_high",
     "staked", "staked_squared_low", "staked_squared_high",
     "both_low", "both_high",
-    "played", "ruined", "stop_loss", "stop_win", "broken",
+    "played", "ruined", "stop_loss", "stop_win", "broken", "ahead", "level",
 )  # fmt: skip
 """What the sums over sessions are, in order; squares and products go in two halves of 32 bits."""
+AHEAD, LEVEL = SUMS.index("ahead"), SUMS.index("level")
 _LOW: Final = int64(0xFFFFFFFF)
 _HALF: Final = int64(32)
 ENDS: Final = ("ruined", "stop-loss", "stop-win", "played-out")
@@ -137,7 +139,7 @@ def end_of(state: Any, terms: Any) -> int:
 
 
 def sums_of(state: Any, end: Any) -> Any:
-    """Return what a session adds to each of the `SUMS`."""
+    """Return what a session adds to each of the `SUMS` but the last two."""
     bank, staked = int64(state[0]), int64(state[4])
     return (
         bank, bank * bank & _LOW, bank * bank >> _HALF,
@@ -147,14 +149,14 @@ def sums_of(state: Any, end: Any) -> Any:
     )  # fmt: skip
 
 
+def stand_of(bank: Any, brought: Any) -> Any:
+    """Return what a session adds to the last two of the `SUMS`: is it ahead, is it level."""
+    return int64(bank > brought), int64(bank == brought)
+
+
 def over(state: Any, terms: Any) -> Any:
     """Tell whether a session can only go on as it is: ruined or stopped."""
     return (state[0] < terms[1]) | (state[1] <= 0)
-
-
-def place_of(amount: Any, bits: Any, places: int) -> Any:
-    """Return the place of an amount among counts 2^bits wide; the last takes all beyond it."""
-    return lesser(int64(amount) >> int64(bits), int64(places - 1))
 
 
 def play_lanes(
@@ -164,7 +166,7 @@ def play_lanes(
     """Play sessions from `first` on, `LANES` of them side by side, and add up what they come to."""
     limits = (terms[0], terms[1], terms[2], terms[3], terms[4], terms[5])
     odds = (edges, (terms[10], terms[11], terms[12], terms[13]), table)
-    rounds, path_bits, stride = terms[7], terms[16], terms[17]
+    rounds, path_fine, stride = terms[7], terms[16], terms[17]
     blocks = (rounds + ROLLS_A_BLOCK - 1) // ROLLS_A_BLOCK
     lanes, words = np.empty((5, LANES), int32), np.empty((4, LANES), uint32)
     lines = np.empty((LANES, RING if LINED else 1), int32)
@@ -177,8 +179,9 @@ def play_lanes(
             play_block(todo, lanes, words, limits, odds, lines, fresh)
             if PATHS and ((block + 1) % stride == 0 or block + 1 == blocks):
                 for lane in range(many):
-                    place = place_of(lanes[0, lane], path_bits, paths.shape[1])
+                    place = place_of(lanes[0, lane], path_fine, paths.shape[1])
                     paths[block // stride, place] += 1
+        stand_in(many, lanes, terms[6], sums)
         for lane in range(many):
             count_in(kept(lanes, lane), limits, terms, sums, ends, finals)
 
@@ -221,6 +224,16 @@ def count_in(
     if COUNTS:
         ends[end, place_of(state[3], terms[14], ends.shape[1])] += 1
         finals[place_of(state[0], terms[15], len(finals))] += 1
+
+
+def stand_in(many: int, lanes: Numbers, brought: Any, sums: Numbers) -> None:
+    """Add to the sums how many of the sessions side by side are ahead, and how many level."""
+    ahead, level = int64(0), int64(0)
+    for lane in range(many):  # a loop of its own: it goes in vectors
+        more, same = stand_of(lanes[0, lane], brought)
+        ahead, level = ahead + more, level + same
+    sums[AHEAD] += ahead
+    sums[LEVEL] += level
 
 
 def kept(lanes: Numbers, lane: int) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
 
 if TYPE_CHECKING:
     from threedice.sim.jobs import Job
+
+_MEMORY: Final = Path("/proc/meminfo")
 
 
 def needed(job: Job, hands: int) -> int:
@@ -18,11 +21,17 @@ def needed(job: Job, hands: int) -> int:
 
 
 def available() -> int | None:
-    """Return how many bytes of memory are free, where the system says so."""
+    """Return how many bytes of memory can be had, where the system says so.
+
+    What Linux keeps of files in memory it gives up when asked, so that it counts as free.
+    """
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
+        lines = _MEMORY.read_text(encoding="ascii").splitlines()
+    except OSError:
         return None
+    told = dict(line.split(":", 1) for line in lines if ":" in line)
+    amount = told.get("MemAvailable", "").split()
+    return int(amount[0]) * 1024 if amount else None
 
 
 def check_memory(job: Job, hands: int | None = None, free: int | None = None) -> None:

@@ -12,6 +12,7 @@ from functools import cache
 from inspect import Parameter, signature
 from pathlib import Path
 from random import Random
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -61,14 +62,14 @@ def _loaded(plan: OwnPlan) -> Any:
     names: dict[str, Any] = {"__name__": "threedice_own_plan"}
     try:
         exec(compile(plan.text, file, "exec"), names)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise InvalidInput(
             f"the plan {file} cannot be run{where}: {type(error).__name__}: {error}"
         ) from None
     found = names.get(plan.function)
-    if not callable(found):
-        functions = [each for each, value in names.items() if callable(value)]
+    if not isinstance(found, FunctionType):
+        functions = [each for each, value in names.items() if isinstance(value, FunctionType)]
         raise InvalidInput(
             f"there is no function {plan.function!r} in {file}; it has "
             f"{', '.join(functions) or 'none at all'}"
@@ -99,7 +100,7 @@ def try_out(plan: OwnPlan, terms: Terms) -> None:
         given = (due, memory, net, terms.base, terms.maximum)
         try:
             returned = plan.plain(*given)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InvalidInput(
                 f"{plan.name} fails on {told(given)}: {type(error).__name__}: {error}"
             ) from None
@@ -132,8 +133,9 @@ def told(given: tuple[int, ...]) -> str:
 
 def check_compiles(plan: OwnPlan) -> None:
     """Refuse a plan that cannot be turned into machine code."""
+    machine = numba.njit(plan.plain)
     try:
-        numba.njit(plan.plain).compile((numba.int64,) * 5)
+        machine.compile((numba.int64,) * 5)
     except numba.core.errors.NumbaError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = lines[1] if len(lines) > 1 else "".join(lines)
@@ -141,6 +143,13 @@ def check_compiles(plan: OwnPlan) -> None:
             f"{plan.name} cannot be compiled; use whole numbers and plain arithmetic only "
             f"({type(error).__name__}: {reason})"
         ) from None
+    returned = machine.nopython_signatures[0].return_type
+    whole = (isinstance(each, numba.types.Integer) for each in getattr(returned, "types", ()))
+    if not all(whole):
+        raise InvalidInput(
+            f"{plan.name} returns {returned} at times; both numbers must be whole in every case, "
+            "so use // where / stands and no decimals"
+        )
 
 
 @cache

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     AnyJob = SessionJob | FlatJob | TableJob
 
-FORMAT = "threedice simulation 1"
+FORMAT = "threedice simulation 2"
 
 
 def kind_of(job: AnyJob) -> str:

@@ -10,6 +10,7 @@ from threedice.errors import InvalidInput
 from threedice.maths.plans import LINE, PLANS, Plan
 from threedice.sim.jobs import Row, TableJob, check_seed
 from threedice.sim.memory import check_memory
+from threedice.sim.places import fine_for, place_of
 from threedice.sim.seats import PLAN_NUMBERS
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 UNLIMITED: Final = 2**30
 """The bankroll of somebody who brought none, and the maximum where there is none."""
-PLACES: Final = 2**13
+PLACES: Final = 2**15
+"""Into at most so many places are gains counted, and losses."""
 MOST: Final = 2**31
 """Results of a session must stay below this to be counted."""
 
@@ -69,17 +71,14 @@ def table_job(
     players = tuple(_player_row(seat) for seat in seats)
     spots = tuple(_spot_row(game, box, boxes, top, differential) for box in boxes)
     gains = [_gain(game, seat, rounds, top) for seat in seats]
-    least, most = -sum(gains), sum(each.base for _, each in laid) * rounds
     _check_size(rounds, gains)
-    tops = [row[0] + gain for row, gain in zip(players, gains, strict=True)]
-    widths = tuple(_bits(each) for each in (*tops, most - least))
-    job = TableJob(sessions, rounds, seed, bets, nets, players, spots, LINE, widths, least, PLACES)
+    losses = [_loss(seat, rounds, top) for seat in seats]
+    most = max(sum(gains), sum(losses))
+    fine = fine_for(most, PLACES)
+    places = int(place_of(most, fine, PLACES)) + 1
+    job = TableJob(sessions, rounds, seed, bets, nets, players, spots, LINE, fine, places)
     check_memory(job)
     return job
-
-
-def _bits(most: int) -> int:
-    return max(0, most.bit_length() - (PLACES.bit_length() - 1))
 
 
 def step_of(box: Box) -> int:
@@ -142,9 +141,26 @@ def _gain(game: Game, seat: Seat, rounds: int, top: int) -> int:
     won = 0
     for each in seat.bets:
         box = game.box(each.box)
-        most = each.base if each.plan == "flat" else min(top, UNLIMITED)
-        won += max(_nets(box)) * most // box.unit * -(-rounds // box.throws)
+        won += max(_nets(box)) * _most(each, top) // box.unit * -(-rounds // box.throws)
     return won
+
+
+def _loss(seat: Seat, rounds: int, top: int) -> int:
+    """Return the most that a player could lose in a session."""
+    staked = sum(_most(each, top) * rounds for each in seat.bets)
+    if seat.bankroll is not None:
+        return min(seat.bankroll, staked)
+    if staked > UNLIMITED:
+        raise InvalidInput(
+            f"{seat.name} could lose {staked} in {rounds} rounds, more than can be counted here; "
+            "give him a bankroll, set a lower --maximum, or play fewer rounds"
+        )
+    return staked
+
+
+def _most(each: Placed, top: int) -> int:
+    """Return the most that can be staked on a bet."""
+    return each.base if each.plan == "flat" else min(top, UNLIMITED)
 
 
 def _check_size(rounds: int, gains: list[int]) -> None:

@@ -24,7 +24,7 @@ from numpy import int32, int64, uint32, uint64
 
 from threedice.sim.compiling import DRAWING, compiled, kept
 from threedice.sim.generator import drawn, rest_of, roll_of
-from threedice.sim.kernel import place_of, sums_of
+from threedice.sim.kernel import AHEAD, LEVEL, stand_of, sums_of
 from threedice.sim.moves import (
     MOVES,
     RING,
@@ -37,6 +37,7 @@ from threedice.sim.moves import (
     oscars_grind,
     paroli,
 )
+from threedice.sim.places import net_place_of, place_of
 
 STREAM: Final = uint32(0x40000000)
 """Keeps these draws apart from those of sessions under the same seed."""
@@ -177,11 +178,11 @@ def leave(
 
 def play_table(
     first: Any, count: Any, rounds: Any, keys: Any, bets: Array, nets: Array, players: Array,
-    spots: Array, fresh: Array, widths: Array, low: Any, sums: Array, finals: Array, house: Array,
+    spots: Array, fresh: Array, fine: Any, sums: Array, counts: Array,
 ) -> None:  # fmt: skip
     """Play sessions of a table from `first` on, and add up what players and house come to.
 
-    The last row of the sums is the house's; `house` counts its result from `low` up.
+    Everything is counted as what was won or lost; the last row of sums and counts is the house's.
     """
     dues, memories = np.empty(len(bets), np.int64), np.empty(len(bets), np.int64)
     down, stakes = np.empty(len(bets), np.int64), np.empty(len(bets), np.int64)
@@ -219,25 +220,29 @@ def play_table(
         for player in range(len(players)):
             everything += staked[player]
             end = gone[player] - 1 if gone[player] else 3
-            state = (bank[player], int64(1), int64(0), played[player], staked[player])
-            add_row(sums, player, sums_of(state, end))
-            finals[player, place_of(bank[player], widths[player], finals.shape[1])] += 1
+            net = bank[player] - players[player, BANKROLL]
+            state = (net, int64(1), int64(0), played[player], staked[player])
+            add_row(sums, player, sums_of(state, end), net)
+            counts[player, net_place_of(net, fine, counts.shape[1] // 2)] += 1
         state = (won, int64(1), int64(0), int64(rounds), everything)
-        add_row(sums, len(players), sums_of(state, 3 if won >= 0 else 1))
-        house[place_of(max(won - low, int64(0)), widths[len(players)], len(house))] += 1
+        add_row(sums, len(players), sums_of(state, 3), won)
+        counts[len(players), net_place_of(won, fine, counts.shape[1] // 2)] += 1
 
 
-def add_row(sums: Array, row: int, more: Any) -> None:
-    """Add a session to a row of sums."""
+def add_row(sums: Array, row: int, more: Any, net: Any) -> None:
+    """Add a session and what it brought to a row of sums."""
     for place in range(len(more)):
         sums[row, place] += more[place]
+    ahead, level = stand_of(net, int64(0))
+    sums[row, AHEAD] += ahead
+    sums[row, LEVEL] += level
 
 
 @cache
 def playing() -> Any:
     """Return `play_table` as machine code."""
     functions = (
-        *DRAWING, *MOVES.values(), place_of, sums_of, moved, able, place_bets, trim, decide, leave,
-        add_row,
+        *DRAWING, *MOVES.values(), place_of, net_place_of, sums_of, stand_of, moved, able,
+        place_bets, trim, decide, leave, add_row,
     )  # fmt: skip
     return kept(play_table, compiled(functions, numba.njit(nogil=True), {}), "play_table")

@@ -13,7 +13,8 @@ from threedice.maths.mix import Mix
 from threedice.sim.estimates import Estimate, mean_of, ratio_of, share_of, variance
 from threedice.sim.generator import ROLLS_A_BLOCK
 from threedice.sim.kernel import ENDS
-from threedice.sim.telling import BANDS, Sums, amounts_of, html_table, quantiles, told
+from threedice.sim.places import Counted, counted, span_of
+from threedice.sim.telling import BANDS, Sums, html_table, quantiles, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,51 +99,61 @@ class SessionStudy:
         return self.sums.of("played") / max(self.sessions, 1)
 
     @cached_property
-    def final(self) -> tuple[tuple[int, int], ...]:
+    def final(self) -> tuple[Counted, ...]:
         """The final bankrolls with how often they came, least first.
 
-        Amounts are exact where `final_width` is one; otherwise each stands for as many above it.
+        Below `exact_below` they are known exactly, from there on to one part in `fineness`.
         """
-        return amounts_of(self.tally.counts["finals"], self.final_width)
+        terms = self.job.terms
+        return counted(self.tally.counts["finals"], terms.counting.final_fine, terms.grain)
 
     @property
-    def final_width(self) -> int:
-        """How many amounts are counted as one."""
-        return self.job.terms.grain << self.job.terms.counting.final_bits
+    def exact_below(self) -> int:
+        """The amount below which every final bankroll is counted by itself."""
+        return self.job.terms.grain * 2 * self.fineness
+
+    @property
+    def fineness(self) -> int:
+        """To one part in so many are greater final bankrolls counted."""
+        return 1 << self.job.terms.counting.final_fine
 
     @property
     def ahead(self) -> Estimate:
         """How likely it is to leave with more than was brought."""
-        more = sum(count for left, count in self.final if left > self.job.terms.bankroll)
-        return share_of(more, self.sessions)
+        return share_of(self.sums.of("ahead"), self.sessions)
 
-    def quantile(self, share: Fraction) -> int:
-        """Return the final bankroll that is not exceeded with this probability."""
+    @property
+    def level(self) -> Estimate:
+        """How likely it is to leave with what was brought."""
+        return share_of(self.sums.of("level"), self.sessions)
+
+    def quantile(self, share: Fraction) -> Counted:
+        """Return among which final bankrolls lies the one not exceeded with this probability."""
         return quantiles(self.final, (share,))[0]
 
     @cached_property
     def ruin_by_round(self) -> tuple[tuple[int, float], ...]:
         """The share of sessions ruined by each round, from the start."""
         ruined = self.tally.counts["ends"][0].tolist()
-        wide = 1 << self.job.terms.counting.every
-        whole = max(self.sessions, 1)
-        rounds = (min((i + 1) * wide - 1, self.job.terms.rounds) for i in range(len(ruined)))
+        terms, whole = self.job.terms, max(self.sessions, 1)
+        ends = (span_of(place, terms.counting.end_fine)[1] for place in range(len(ruined)))
+        rounds = (min(each, terms.rounds) for each in ends)
         return tuple((at, n / whole) for at, n in zip(rounds, accumulate(ruined), strict=True))
 
     @cached_property
     def fan(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """The bankroll at each quantile of `BANDS`, for some rounds; who left stays as he left."""
+        """The bankroll at each quantile of `BANDS`, for some rounds; who left stays as he left.
+
+        Of bankrolls that are counted together it is the least.
+        """
         terms = self.job.terms
         start = (0, (terms.bankroll,) * len(BANDS))
         if not terms.counting.points:
             return (start,)
-        width, every = (
-            terms.grain << terms.counting.path_bits,
-            terms.counting.stride * ROLLS_A_BLOCK,
-        )
+        fine, every = terms.counting.path_fine, terms.counting.stride * ROLLS_A_BLOCK
         rows = self.tally.counts["paths"]
         return start, *(
-            (min((i + 1) * every, terms.rounds), quantiles(amounts_of(row, width), BANDS))
+            (min((i + 1) * every, terms.rounds), _bands(counted(row, fine, terms.grain)))
             for i, row in enumerate(rows)
             if row.any()
         )
@@ -158,6 +169,10 @@ class SessionStudy:
                 ("rounds played", f"{self.mean_rounds:.2f}"),
             ],
         )
+
+
+def _bands(amounts: tuple[Counted, ...]) -> tuple[int, ...]:
+    return tuple(each.low for each in quantiles(amounts, BANDS))
 
 
 @dataclass(frozen=True)

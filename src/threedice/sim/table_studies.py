@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from threedice.errors import InvalidInput
 from threedice.sim.estimates import Estimate, mean_of, ratio_of, share_of
-from threedice.sim.telling import BANDS, Sums, amounts_of, html_table, quantiles, told
+from threedice.sim.places import Counted, nets_counted
+from threedice.sim.telling import BANDS, Sums, html_table, quantiles, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,11 +45,9 @@ class TableStudy:
         return names.index(name)
 
     def mean_net(self, name: str) -> Estimate:
-        """Return what a player wins in a session."""
-        sums, start = self.sums(name), self.job.players[self._row(name)][0]
-        total = sums.of("bank") - start * self.sessions
-        squares = sums.of("bank_squared") - 2 * start * sums.of("bank") + start**2 * self.sessions
-        return mean_of(total, squares, self.sessions)
+        """Return what a player wins in a session, the house where no name is given."""
+        sums = self.sums(name)
+        return mean_of(sums.of("bank"), sums.of("bank_squared"), self.sessions)
 
     def chance(self, name: str, end: str) -> Estimate:
         """Return how likely a player is to end so: ruined, stop-loss or stop-win."""
@@ -62,13 +61,13 @@ class TableStudy:
     @property
     def house(self) -> Estimate:
         """What the house wins in a session."""
-        sums = self.sums("")
-        return mean_of(sums.of("bank"), sums.of("bank_squared"), self.sessions)
+        return self.mean_net("")
 
     @property
     def house_loses(self) -> Estimate:
         """How likely the house is to lose over a session."""
-        return share_of(self.sums("").of("stop_loss"), self.sessions)
+        sums = self.sums("")
+        return share_of(self.sessions - sums.of("ahead") - sums.of("level"), self.sessions)
 
     @property
     def hold(self) -> Estimate:
@@ -79,16 +78,13 @@ class TableStudy:
             sums.of("staked_squared"), sums.of("both"), self.sessions,
         )  # fmt: skip
 
-    def quantiles(self, name: str, shares: Iterable[Fraction] = BANDS) -> tuple[int, ...]:
-        """Return the results of a session that are not exceeded with these probabilities."""
-        row = self._row(name)
-        width = 1 << self.job.widths[row]
-        if name:
-            start = self.job.players[row][0]
-            found = quantiles(amounts_of(self.tally.counts["finals"][row], width), shares)
-            return tuple(each - start for each in found)
-        found = quantiles(amounts_of(self.tally.counts["house"], width), shares)
-        return tuple(each + self.job.low for each in found)
+    def results(self, name: str) -> tuple[Counted, ...]:
+        """Return what a player won or lost in a session, the house where no name is given."""
+        return nets_counted(self.tally.counts["nets"][self._row(name)], self.job.fine)
+
+    def quantiles(self, name: str, shares: Iterable[Fraction] = BANDS) -> tuple[Counted, ...]:
+        """Return where the results lie that are not exceeded with these probabilities."""
+        return quantiles(self.results(name), shares)
 
     def _repr_html_(self) -> str:
         rows = [(seat.name, told(self.mean_net(seat.name), 3)) for seat in self.seats]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
 from threedice.sim.kernel import SUMS
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from threedice.sim.estimates import Estimate
+    from threedice.sim.places import Counted
 
 BANDS: Final = tuple(Fraction(each, 100) for each in (1, 5, 25, 50, 75, 95, 99))
 """The quantiles of the bankroll that a fan shows, as in exact sessions."""
@@ -31,28 +32,35 @@ class Sums:
         return self._by_name[name]
 
 
-def amounts_of(counts: Any, width: int) -> tuple[tuple[int, int], ...]:
-    """Return the amounts that were counted at all, each with its count."""
-    (places,) = counts.nonzero()
-    return tuple((int(place) * width, int(counts[place])) for place in places)
+def quantiles(amounts: Sequence[Counted], shares: Iterable[Fraction]) -> tuple[Counted, ...]:
+    """Return where the amounts lie not exceeded with at least these probabilities, which must rise.
 
-
-def quantiles(amounts: Sequence[tuple[int, int]], shares: Iterable[Fraction]) -> tuple[int, ...]:
-    """Return the amounts not exceeded with at least these probabilities, which must rise.
-
-    >>> quantiles([(0, 5), (10, 4), (20, 1)], (Fraction(1, 2), Fraction(9, 10), Fraction(1)))
-    (0, 10, 20)
+    >>> from threedice.sim.places import Counted
+    >>> amounts = [Counted(0, 0, 5), Counted(10, 19, 4), Counted(20, 20, 1)]
+    >>> [each.low for each in quantiles(amounts, (Fraction(1, 2), Fraction(9, 10), Fraction(1)))]
+    [0, 10, 20]
     """
     if not amounts:
         raise InvalidInput("nothing has been played yet, so there is nothing to tell")
-    whole = sum(count for _, count in amounts)
-    found, place, so_far = [], 0, amounts[0][1]
+    whole = sum(each.times for each in amounts)
+    found, place, so_far = [], 0, amounts[0].times
     for share in shares:
         while so_far < share * whole and place < len(amounts) - 1:
             place += 1
-            so_far += amounts[place][1]
-        found.append(amounts[place][0])
+            so_far += amounts[place].times
+        found.append(amounts[place])
     return tuple(found)
+
+
+def span(amounts: Counted) -> str:
+    """Return an amount in words, or between which two it lies.
+
+    >>> from threedice.sim.places import Counted
+    >>> span(Counted(1000, 1000, 7)), span(Counted(-1999, -1984, 7))
+    ('1,000', '-1,999 to -1,984')
+    """
+    low, high, _ = amounts
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def told(estimate: Estimate, places: int) -> str:

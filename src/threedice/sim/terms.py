@@ -19,11 +19,14 @@ from threedice.sim.compiling import Shape
 from threedice.sim.generator import ROLLS_A_BLOCK, edge_of
 from threedice.sim.kernel import ENDS, SUMS
 from threedice.sim.moves import MOVES, RING
+from threedice.sim.places import fine_for, place_of
 
 MOST: Final = 2**31 - 1
 """The largest amount, in grains, that a session can hold."""
 FINEST: Final = 2**16
-"""Into at most so many amounts are final bankrolls counted, and rounds at which sessions end."""
+"""Into at most so many places are final bankrolls counted."""
+ROUNDS: Final = 2**17
+"""Into at most so many places are the rounds counted at which sessions end."""
 CELLS: Final = 2**20
 """How many counts along the way are kept at most."""
 POINTS: Final = 100
@@ -84,10 +87,23 @@ class Terms:
     @cached_property
     def ceiling(self) -> int:
         """The bankroll in grains from which up the session stops."""
-        most = MOST if self.bounded else MOST - self.best
+        return min(self._wanted, self._countable)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether sessions stop where counting ends, rather than where the player would."""
+        return not self.bounded and self._countable < self._wanted
+
+    @property
+    def _countable(self) -> int:
+        return MOST if self.bounded else MOST - self.best
+
+    @property
+    def _wanted(self) -> int:
+        """The bankroll in grains with which the player leaves, more than any if he never does."""
         if self.stop_win is None:
-            return most
-        return min(-(-(self.bankroll + self.stop_win) // self.grain), most)
+            return MOST + 1
+        return -(-(self.bankroll + self.stop_win) // self.grain)
 
     @property
     def shape(self) -> Shape:
@@ -110,11 +126,11 @@ class Terms:
         blocks = -(-self.rounds // ROLLS_A_BLOCK)
         stride = -(-blocks // POINTS)
         points = -(-blocks // stride)
-        fine = CELLS // points
+        places = CELLS // points
         return Counting(
-            every=_bits(self.rounds, FINEST),
-            final_bits=_bits(top, FINEST),
-            path_bits=_bits(top, fine),
+            end_fine=fine_for(self.rounds, ROUNDS),
+            final_fine=fine_for(top, FINEST),
+            path_fine=fine_for(top, places),
             stride=stride,
             points=points if self.paths else 0,
             top=top,
@@ -134,7 +150,7 @@ class Terms:
         numbers = (
             self.base // grain, -(-self.minimum // grain), self.maximum // grain, self.step,
             self.floor, self.ceiling, self.bankroll // grain, self.rounds, due, memory, *four,
-            counting.every, counting.final_bits, counting.path_bits, counting.stride,
+            counting.end_fine, counting.final_fine, counting.path_fine, counting.stride,
         )  # fmt: skip
         table = [net for net, ways in self.outcomes for _ in range(ways)]
         line = [self.base // grain * each for each in self.line]
@@ -156,11 +172,11 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How finely sessions are counted: 2^every rounds, 2^bits grains, and blocks to a point."""
+    """How finely rounds and grains are counted (see `places`), and how many blocks to a point."""
 
-    every: int
-    final_bits: int
-    path_bits: int
+    end_fine: int
+    final_fine: int
+    path_fine: int
     stride: int
     points: int
     top: int
@@ -169,15 +185,14 @@ class Counting:
         """Return the shapes of sums, ends, finals and paths."""
         return (
             (len(SUMS),),
-            (len(ENDS), (rounds >> self.every) + 1),
-            ((self.top >> self.final_bits) + 1,),
-            (max(self.points, 1), (self.top >> self.path_bits) + 1 if self.points else 1),
+            (len(ENDS), _places(rounds, self.end_fine)),
+            (_places(self.top, self.final_fine),),
+            (max(self.points, 1), _places(self.top, self.path_fine) if self.points else 1),
         )
 
 
-def _bits(most: int, places: int) -> int:
-    """Return by how many bits numbers up to the most are cut short to fit so many places."""
-    return max(0, most.bit_length() - (places.bit_length() - 1))
+def _places(most: int, fine: int) -> int:
+    return int(place_of(most, fine, 2**62)) + 1
 
 
 def check(terms: Terms) -> None:
