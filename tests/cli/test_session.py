@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from fractions import Fraction
+from threading import main_thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -228,7 +229,7 @@ def test_stopping_a_simulated_session_shows_what_is_done(
 
     def stopping(self: SessionJob, first: int, count: int, device: str = "cpu") -> Tally:
         if first == stop:
-            signal.raise_signal(signal.SIGINT)
+            signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
         return play(self, first, count, device)
 
     monkeypatch.setattr(jobs, "ROUNDS_AT_ONCE", 64 * 20)

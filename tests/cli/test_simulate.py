@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from threading import main_thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -188,7 +189,7 @@ def test_what_is_done_is_shown_even_where_it_cannot_be_put_by(
     def stopping(self: SessionJob, first: int, count: int, device: str = "cpu") -> Tally:
         if first == 64:
             folder.rmdir()
-            signal.raise_signal(signal.SIGINT)
+            signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
         return play(self, first, count, device)
 
     folder.mkdir()
