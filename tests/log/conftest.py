@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.dictating import dictated
 from threedice.log.memory import MemoryStore
 from threedice.log.postgres import PostgresStore
 from threedice.log.sqlite import SqliteStore
@@ -39,14 +38,12 @@ def postgres_scribe(postgres: PostgresServer) -> Iterator[PostgresStore]:
     store.close()
 
 
-@pytest.fixture(
-    params=["memory", "sqlite", "sqlite-shared", "postgres", "sqlite_scribe", "postgres_scribe"]
-)
+KINDS = ("memory", "sqlite", "sqlite-shared", "postgres")
+SCRIBES = ("sqlite_scribe", "postgres_scribe")
+
+
+@pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    if request.param.endswith("_scribe"):
-        with dictated(request.getfixturevalue(request.param)) as shared:
-            yield shared
-        return
     opened = open_kind(request.param, request, tmp_path)
     yield opened
     opened.close()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.log.conftest import KINDS, SCRIBES, open_kind
+from tests.log.dictating import dictated
 from tests.log.stating import left, one, propose
 from threedice.errors import Conflicted, InvalidInput, InvariantBroken
 from threedice.log.entry import EMPTY, Head
@@ -25,9 +27,23 @@ from threedice.log.store import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from threedice.log.store import Store
 
 ACCEPTED = Accepted()
+
+
+@pytest.fixture(params=[*KINDS, *SCRIBES])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param in SCRIBES:
+        with dictated(request.getfixturevalue(request.param)) as shared:
+            yield shared
+        return
+    opened = open_kind(request.param, request, tmp_path)
+    yield opened
+    opened.close()
 
 
 # --- writing ------------------------------------------------------------------------------------

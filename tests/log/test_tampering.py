@@ -92,6 +92,25 @@ def test_every_flipped_bit_of_a_checkpoint_is_detected_and_located(tmp_path: Pat
     assert injected > 5_000
 
 
+def test_flipped_bits_are_found_when_all_is_verified_at_once(tmp_path: Path) -> None:
+    store, choose, injected = stored_log(tmp_path), random.Random(5), 0
+    store.close()
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        rows = SqliteRows(connection)
+        for table in PROVED:
+            for rowid, column, value in _cells(connection, table):
+                _, places = _concerned(connection, table, rowid, column)
+                for flipped, cast in choose.sample(list(_flips(value)), 2):
+                    connection.execute("BEGIN")
+                    if _is_set(connection, table.name, column, cast, flipped, rowid):
+                        found = [each.where for each in verify_rows(rows, public_keys={}).findings]
+                        assert any(each.startswith(places) for each in found), (column, flipped)
+                        injected += 1
+                    connection.execute("ROLLBACK")
+    print(f"{injected} bits flipped, all found among everything")  # noqa: T201
+    assert injected > 1000
+
+
 def _flip_all(connection: sqlite3.Connection, rows: SqliteRows, table: Table) -> tuple[int, int]:
     injected, refused = 0, 0
     for rowid, column, value in _cells(connection, table):

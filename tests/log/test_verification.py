@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from tests.log.conftest import open_kind
 from tests.log.logs import bet, tampering, writing
 from threedice.errors import InvalidInput, StoreAway, StoreUnfit, Tampered
-from threedice.log import matching, rows
+from threedice.log import matching, rows, schema
+from threedice.log.causes import said_by_all
 from threedice.log.chains import Chains
 from threedice.log.checkpoints import Body, Notary, decode, link_to, sign
-from threedice.log.entry import EMPTY, Entry, Record, chained, extend
-from threedice.log.keys import open_keys, rotate
-from threedice.log.matching import Matching
+from threedice.log.entry import EMPTY, Entry, Record, cause_of, chained, extend
+from threedice.log.keys import Keys, open_keys, rotate
+from threedice.log.matching import Matching, record
 from threedice.log.memory import MemoryStore
 from threedice.log.postgres import PostgresStore
+from threedice.log.rows import MemoryRows
 from threedice.log.sqlite import SqliteStore
 from threedice.log.store import Checkpoint, Proposal
 from threedice.log.verification import verify_log
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.log.findings import Finding, Report
+    from threedice.log.rows import Row
     from threedice.log.store import Store
 
 
@@ -75,10 +78,10 @@ def test_empty_log_is_sound(store: Store) -> None:
 
 def test_every_entry_is_shown_in_order(store: Store) -> None:
     play(store)
-    seen: list[Entry] = []
-    verify_log(store, public_keys={}, visit=seen.append)
+    seen: list[Row] = []
+    verify_log(store, public_keys={}, visit=seen.extend)
 
-    assert seen == [entry for stream in store.streams() for entry in store.scan(stream)]
+    assert seen == [as_row(entry) for stream in store.streams() for entry in store.scan(stream)]
 
 
 def test_progress_ends_with_all_entries(store: Store) -> None:
@@ -91,12 +94,12 @@ def test_progress_ends_with_all_entries(store: Store) -> None:
 
 def test_some_streams_alone_can_be_verified(store: Store) -> None:
     play(store)
-    seen: list[Entry] = []
-    report = verify_log(store, public_keys={}, streams=["table/1", "none"], visit=seen.append)
+    seen: list[Row] = []
+    report = verify_log(store, public_keys={}, streams=["table/1", "none"], visit=seen.extend)
 
     assert found(report) == []
     assert (report.streams, report.entries) == (1, 4)
-    assert {entry.stream for entry in seen} == {"table/1"}
+    assert {stream for stream, *_ in seen} == {"table/1"}
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -169,7 +172,8 @@ def follow(
     findings: list[Finding] = []
     with Matching() as matched:
         chains = Chains({stream: (version, digest)}, Claims(), matched, findings, None)
-        chains.follow(stream, stored)
+        chains.take(stored)
+        chains.finish()
     return findings
 
 
@@ -257,18 +261,19 @@ def test_stream_with_no_name_is_located(file: Path) -> None:
 def test_what_is_shown_ends_where_a_stream_is_damaged(file: Path) -> None:
     with tampering(file) as run:
         run("UPDATE entries SET at = at + 1 WHERE stream = 'table/1' AND version = 3")
-    seen: list[Entry] = []
-    report = verify_log(file, public_keys={}, visit=seen.append)
+    seen: list[Row] = []
+    report = verify_log(file, public_keys={}, visit=seen.extend)
 
     assert at(report) == ["table/1 version 3"]
-    assert [entry.version for entry in seen if entry.stream == "table/1"] == [1, 2]
-    assert [entry.version for entry in seen if entry.stream == "table/2"] == [1, 2, 3]
+    assert [row[1] for row in seen if row[0] == "table/1"] == [1, 2]
+    assert [row[1] for row in seen if row[0] == "table/2"] == [1, 2, 3]
 
 
 def test_what_a_fold_finds_is_a_finding(file: Path) -> None:
-    def visit(entry: Entry) -> None:
-        if entry.version == 3:
-            raise Tampered(f"balance of {entry.stream}", "is not what its entries add up to")
+    def visit(shown: Sequence[Row]) -> None:
+        stream, version, *_ = shown[-1]
+        if version >= 3:
+            raise Tampered(f"balance of {stream}", "is not what its entries add up to")
 
     report = verify_log(file, public_keys={}, visit=visit)
     assert at(report) == ["balance of table/1", "balance of table/2"]
@@ -335,8 +340,10 @@ def test_answer_that_leaves_entries_out_says_what_it_caused(file: Path) -> None:
             "UPDATE answers SET spans = CAST('[[\"table/2\",1,2]]' AS BLOB)"
             " WHERE instr(CAST(spans AS TEXT), 'table/2')"
         )
-    (finding,) = verify_log(file, public_keys={}).findings
+    report = verify_log(file, public_keys={})
 
+    (finding,) = report.findings
+    assert report.answers == 4
     assert finding.where.startswith("answer to bob key-")
     assert finding.what == (
         "says it wrote table/2 versions 1 to 2; what it caused is table/2 versions 1 to 3"
@@ -370,6 +377,147 @@ def test_more_causes_than_memory_holds_are_matched(
         run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), 'cage')")
     places = at(verify_log(file, public_keys={}))
     assert sorted(places) == ["cage/ann versions 1 to 2", "table/1 versions 2 to 3"]
+
+
+def test_answers_may_lie_in_any_order(file: Path) -> None:
+    with tampering(file) as run:
+        run("CREATE TABLE old AS SELECT * FROM answers ORDER BY rowid DESC")
+        run("DELETE FROM answers")
+        run("INSERT INTO answers SELECT * FROM old ORDER BY rowid")
+        run("DROP TABLE old")
+    assert verify_log(file, public_keys={}).is_sound
+
+    with tampering(file) as run:
+        run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), 'cage')")
+    places = at(verify_log(file, public_keys={}))
+    assert sorted(places) == ["cage/ann versions 1 to 2", "table/1 versions 2 to 3"]
+
+
+STRANGE_NAMES = ("a,b", "a,c", "a", "],[", "[[", '"', "\\", "%d", "\N{DIE FACE-6}", "")
+
+
+def test_streams_of_any_name_are_matched(store: Store) -> None:
+    for name in STRANGE_NAMES:
+        bet(store, f"table/{name}")
+        bet(store, "table/1", f"table/{name}", account=name)
+        bet(store, f"table/{name}", entries=2)
+
+    report = verify_log(store, public_keys={})
+    assert found(report) == []
+    assert report.answers == 3 * len(STRANGE_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("alone", "together"),
+    [
+        (("table/1",), ()),
+        (("table/1", "table/10"), ()),
+        (("table/1",), ("table/1", "table/2")),
+        (STRANGE_NAMES, STRANGE_NAMES),
+    ],
+)
+def test_what_all_answers_say_is_what_each_says(
+    alone: tuple[str, ...], together: tuple[str, ...]
+) -> None:
+    store = MemoryStore()
+    for _ in range(3):
+        for name in alone:
+            bet(store, name, account=name, entries=2)
+    if together:
+        bet(store, *together)
+    each: dict[bytes, list[bytes]] = {}
+    for answer in store.answers():
+        cause = cause_of(answer.account, answer.key, answer.command_hash)
+        for span in answer.spans:
+            begin, said = record(cause, span)
+            each.setdefault(begin, []).append(said)
+
+    (chunk,) = MemoryRows(store).in_any_order(schema.answers)
+    assert said_by_all(chunk) == each
+
+
+@pytest.mark.parametrize("name", STRANGE_NAMES)
+def test_a_missing_answer_is_found_whatever_the_name_of_the_stream(name: str) -> None:
+    store = MemoryStore()
+    for each in STRANGE_NAMES:
+        bet(store, f"table/{each}")
+    gone = bet(store, f"table/{name}", entries=2)
+    del store._answers[gone.account, gone.key]
+
+    assert found(verify_log(store, public_keys={})) == [
+        f"table/{name} versions 2 to 3: no answer says which command caused it"
+    ]
+
+
+def test_an_answer_that_says_what_two_said_is_found(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "log.sqlite")
+    first, second = bet(store, "table/1"), bet(store, "table/1")
+    store.close()
+    cause = second.appends[0].entries[0].cause
+    both = b'[["table/1",1,1]]' + cause + b'[["table/1",2,2]]'
+    with tampering(store.path) as run:
+        run("UPDATE answers SET spans = ? WHERE key = ?", both, first.key)
+        run("DELETE FROM answers WHERE key = ?", second.key)
+
+    places = at(verify_log(store.path, public_keys={}))
+    assert set(places) == {
+        f"answer to ann {first.key}",
+        "table/1 version 1",
+        "table/1 version 2",
+    }
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET at = at + 1 WHERE stream = 'table/1' AND version = 3",
+        "UPDATE entries SET hash = zeroblob(32) WHERE stream = 'table/1'",
+        "UPDATE entries SET cause = zeroblob(32) WHERE version = 2",
+        "DELETE FROM entries WHERE version = 2",
+        "UPDATE entries SET version = 9 WHERE stream = 'table/2' AND version = 2",
+        "UPDATE entries SET stream = 'table/0' WHERE stream = 'table/2' AND version > 1",
+        "UPDATE answers SET spans = CAST('[[\"table/2\",1,2]]' AS BLOB) WHERE account = 'bob'",
+        "DELETE FROM streams",
+        "DELETE FROM checkpoints WHERE number = 1",
+    ],
+)
+def test_the_same_is_found_however_many_rows_are_read_at_a_time(
+    statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, store = open_keys(tmp_path), SqliteStore(tmp_path / "log.sqlite")
+    play(store)
+    Notary(store, keys, tmp_path).make(at=1)
+    play(store)
+    Notary(store, keys, tmp_path).make(at=2)
+    store.close()
+    with tampering(store.path) as run:
+        run(statement)
+    whole, shown = seen_of(store.path, keys)
+    assert whole.findings
+
+    for size in (1, 2, 3, 5):
+        monkeypatch.setattr(rows, "CHUNK", size)
+        assert seen_of(store.path, keys) == (whole, shown)
+
+
+def seen_of(file: Path, keys: Keys) -> tuple[Report, list[Row]]:
+    shown: list[Row] = []
+    return verify_log(file, public_keys=keys.public, visit=shown.extend), shown
+
+
+def test_an_entry_that_was_signed_is_contested_where_it_was_changed(tmp_path: Path) -> None:
+    keys, store = open_keys(tmp_path), SqliteStore(tmp_path / "log.sqlite")
+    play(store)
+    Notary(store, keys, tmp_path).make(at=1)
+    play(store)
+    store.close()
+    with tampering(store.path) as run:
+        run("UPDATE entries SET hash = zeroblob(32) WHERE stream = 'table/1' AND version = 4")
+
+    assert found(verify_log(store.path, public_keys=keys.public)) == [
+        "table/1 version 4: its hash is not that of its columns and of the entry before it",
+        "table/1 versions 1 to 4: not what checkpoint 1 signed",
+    ]
 
 
 def test_all_findings_are_collected(file: Path) -> None:

@@ -1,6 +1,6 @@
 """The audit of a house: the log's own proof, and that everything kept beside it follows from it.
 
-`verify_rows` shows every entry once; here it is decoded and folded again, and the folds are
+`verify_rows` shows every row once; here it is decoded and folded again, and the folds are
 compared with what is stored at the same moment: states, lines of the books, and all money.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from threedice.errors import Tampered, ThreediceError
+from threedice.errors import Tampered
 from threedice.floor.books_again import Books
 from threedice.floor.stream_again import StreamAgain
 from threedice.log import schema
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from threedice.log.entry import Entry
     from threedice.log.keys import PublicKey
-    from threedice.log.rows import Rows
+    from threedice.log.rows import Row, Rows
     from threedice.log.store import Checkpoint, Store
     from threedice.rulebook import Game
 
@@ -54,10 +53,6 @@ def audit(
     return replace(report, findings=tuple(dict.fromkeys(findings)))
 
 
-_CANNOT = (ThreediceError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
-"""What folding raises over entries that nobody could have caused."""
-
-
 class Auditor:
     """Folds the entries of a house again, stream by stream, and compares."""
 
@@ -75,26 +70,16 @@ class Auditor:
         self._stream: StreamAgain | None = None
         self._seen: set[str] = set()
 
-    def visit(self, entry: Entry) -> None:
-        """Take the next entry of a stream; one that cannot be told is a finding, and the last."""
-        stream = self._stream
-        if stream is None or stream.name != entry.stream:
+    def visit(self, rows: Sequence[Row]) -> None:
+        """Take the next rows of a stream; one that cannot be told is a finding, and the last."""
+        name, stream = rows[0][0], self._stream
+        if stream is None or stream.name != name:
             self._finish_stream()
-            self._seen.add(entry.stream)
-            kept = self._snapshots.get(entry.stream)
-            books = self._books.of(entry.stream)
-            stream = self._stream = StreamAgain(entry.stream, kept, books, self._canonical)
-        if stream.failed:
-            return
-        try:
-            stream.take(entry)
-        except Tampered:
-            stream.failed = True
-            raise
-        except _CANNOT as error:
-            stream.failed = True
-            problem = f"cannot follow from what is before it: {error}"
-            raise Tampered(f"{entry.stream} version {entry.version}", problem) from None
+            self._seen.add(name)
+            kept, books = self._snapshots.get(name), self._books.of(name)
+            stream = self._stream = StreamAgain(name, kept, books, self._canonical)
+        if not stream.failed:
+            stream.take(rows)
 
     def finish(self) -> list[Finding]:
         """Return everything that does not agree."""

@@ -7,26 +7,30 @@ that stream's lines are made once more and compared one by one.
 from __future__ import annotations
 
 from hashlib import sha256
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from threedice.floor.encoding import decode
-from threedice.floor.projections import VIEW, Projector
+from threedice.floor.projections import VIEW, Projector, Said
 from threedice.log import schema
 from threedice.log.entry import Entry
 from threedice.log.findings import Finding
+from threedice.log.packing import packed
 from threedice.log.store import Line
+from threedice.table import events as happened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from threedice.floor.events import AnyStreamEvent
-    from threedice.log.rows import Rows
+    from threedice.log.rows import Row, Rows
     from threedice.rulebook import Game
 
-_encode = msgspec.msgpack.Encoder().encode
+_STREAM: Final = itemgetter(2)
+_encode: Final = msgspec.json.Encoder().encode
 
 
 class Books:
@@ -40,11 +44,19 @@ class Books:
             if row[0] == VIEW
         }
         self._digests: dict[Any, Any] = {}
-        for line in map(_line, chain.from_iterable(rows.chunks(schema.lines))):
-            digest = self._digests.get(line.stream)
-            if digest is None:
-                digest = self._digests[line.stream] = sha256()
-            digest.update(_encode(line))
+        for chunk in rows.chunks(schema.lines):
+            if len(set(map(_STREAM, chunk))) == 1:  # as nearly always
+                self._add(chunk[0][2], chunk)
+                continue
+            for stream, lines in groupby(chunk, key=_STREAM):
+                self._add(stream, list(lines))
+
+    def _add(self, stream: Any, lines: list[Row]) -> None:
+        digest = self._digests.setdefault(stream, sha256())
+        try:
+            digest.update(packed(lines))
+        except UnicodeEncodeError:
+            digest.update(b"text that is no text")  # as no line that is made
 
     def of(self, stream: str) -> StreamBooks:
         """Return the books of a stream, to be compared."""
@@ -70,13 +82,12 @@ class StreamBooks:
     ) -> None:
         self._stream, self._reached, self._kept = stream, reached, kept
         self._rows, self._game_of = rows, game_of
-        self._projector, self._made = Projector(stream, game_of), sha256()
+        self._projector, self._made = SettlingProjector(stream, game_of), sha256()
 
     def take(self, entry: Entry, event: AnyStreamEvent) -> None:
         """Make the lines that follow from an entry, as far as the books go."""
         if entry.version <= self._reached:
-            for line in self._projector.lines(entry, event):
-                self._made.update(_encode(line))
+            self._made.update(packed(self._projector.rows(entry, event)))
 
     def finish(self, last: int) -> list[Finding]:
         """Return how the books differ from what the entries lead to."""
@@ -104,6 +115,42 @@ class StreamBooks:
                 yield Finding(f"{where} version {line.version}", what)
         for version, place in made:
             yield Finding(f"{where} version {version}", f"line {place} is missing")
+
+
+class SettlingProjector(Projector):
+    """Makes the lines of a settlement in one go: there are as many of them as there were bets."""
+
+    def rows(self, entry: Entry, event: AnyStreamEvent) -> Sequence[Row | Line]:
+        """Return the lines that follow from an entry, which comes after all shown before."""
+        if isinstance(event, happened.LosersCollected):
+            said = self._collected(event)
+        elif isinstance(event, happened.WinnersPaid):
+            said = self._paid(event)
+        else:
+            return list(self.lines(entry, event))
+        stream, version, at = self.stream, entry.version, entry.at
+        return [
+            (VIEW, subject, stream, version, place, at, data)
+            for place, (subject, data) in enumerate(said)
+        ]
+
+    def _collected(self, event: happened.LosersCollected) -> list[tuple[str, bytes]]:
+        number, staked, said = self._round, self._staked, []
+        for spot, player, stake in event.bets:
+            staked[spot] = staked.get(spot, 0) + stake
+            self._win += stake
+            said.append((f"player/{player}", _encode(Said("lost", number, -stake, note=spot))))
+        return said
+
+    def _paid(self, event: happened.WinnersPaid) -> list[tuple[str, bytes]]:
+        number, staked, said = self._round, self._staked, []
+        for spot, player, stake, winnings in event.bets:
+            staked[spot] = staked.get(spot, 0) + stake
+            self._win -= winnings
+            said.append((f"player/{player}", _encode(Said("won", number, winnings, note=spot))))
+        said.append((self.stream, _encode(self._result(event))))
+        self._forget_round()
+        return said
 
 
 def _line(row: Any) -> Line:

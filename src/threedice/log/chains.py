@@ -7,21 +7,29 @@ speed; a test ties the two together.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from threedice.errors import Tampered
-from threedice.log.entry import EMPTY, Entry, chained
+from threedice.log.entry import EMPTY, chained
 from threedice.log.findings import Finding, versions
+from threedice.log.matching import CAUSE, spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from threedice.log.matching import Matching
     from threedice.log.rows import Row
     from threedice.log.witnesses import Claims
 
 _COLUMNS = struct.Struct(">32sHQqHHI32s")
+_STREAM = itemgetter(0)
+_FOUND = b"%b%b%d,%d]]"
+"""A record of `matching`: the cause, how spans of the stream begin, first and last version."""
+
 _MALFORMED = (struct.error, TypeError, AttributeError, UnicodeEncodeError)
 _TYPES = {
     "version": int,
@@ -35,7 +43,7 @@ _TYPES = {
 
 
 class Chains:
-    """Follows streams one by one, and notes what is wrong with them."""
+    """Follows streams one after another, and notes what is wrong with them."""
 
     def __init__(
         self,
@@ -43,60 +51,55 @@ class Chains:
         claims: Claims,
         matching: Matching,
         findings: list[Finding],
-        visit: Callable[[Entry], None] | None,
+        visit: Callable[[Sequence[Row]], None] | None,
     ) -> None:
         self._heads, self._claims, self._matching = heads, claims, matching
         self._findings, self._visit = findings, visit
-        self._tags = _Tags()
+        self._chain: _Chain | None = None
+        self._named: Any = object()
+        self.count = 0
 
-    def follow(self, stream: Any, rows: Iterable[Row]) -> None:
-        """Check all entries of a stream, against one another, its head and the checkpoints."""
+    def take(self, rows: Sequence[Row]) -> None:
+        """Check the next rows of all, which come by stream and version."""
+        if len(set(map(_STREAM, rows))) == 1:  # as nearly always
+            self._follow(rows[0][0], rows)
+            return
+        for stream, some in groupby(rows, key=_STREAM):
+            self._follow(stream, list(some))
+
+    def finish(self) -> None:
+        """Note heads and claims of streams that have no entries."""
+        self._end()
+        for stream, (version, digest) in self._heads.items():
+            if (version, digest) != (EMPTY.version, EMPTY.hash):
+                self._note(f"head of {stream}", f"says version {version}, and there are no entries")
+        for stream in self._claims.streams():
+            self._findings += _Signed(stream, self._claims.take(stream)).contested(0)
+
+    def _follow(self, stream: Any, rows: Sequence[Row]) -> None:
+        if stream != self._named:
+            self._end()
+            self._begin(stream)
+        if self._chain is not None:
+            self._chain.follow(rows)
+
+    def _begin(self, stream: Any) -> None:
+        self._named = stream
+        self.count += 1
         try:
             name = stream.encode()
         except (AttributeError, UnicodeEncodeError):
             self._note(f"stream {stream!r}", "has a name that no stream has")
             self._heads.pop(stream, None)
             return
-        careful = _Careful(stream, self._findings)
         signed = _Signed(stream, self._claims.take(stream))
-        claimed, visit, found = signed.versions, self._visit, self._matching.found
-        size, pack, tags = len(name), _COLUMNS.pack, self._tags
-        version, previous = 0, EMPTY.hash
-        before, caused, first = 0, b"", 1
-        for row in rows:
-            _, number, at, kind, schema, data, cause, digest = row
-            version += 1
-            try:
-                tag = tags[kind]
-                columns = pack(previous, size, number, at, len(tag), schema, len(data), cause)
-                right = sha256(b"".join((columns, name, tag, data))).digest()
-                good = right == digest and number == version and len(cause) == 32
-            except _MALFORMED:
-                right, good = b"", False
-            if not good:  # and the folds over this stream end here
-                visit = None
-                version, cause, digest = careful.examine(row, version, previous, right)
-            if cause != caused:
-                if caused:
-                    found(caused, stream, first, before)
-                caused, first = cause, version
-            if version in claimed:
-                signed.hear(version, digest)
-            if visit is not None:
-                self._show(visit, row)
-            previous, before = digest, version
-        if caused:
-            found(caused, stream, first, before)
-        self._findings += signed.contested(version)
-        self._check_head(stream, version, previous)
+        self._chain = _Chain(stream, name, signed, self._matching, self._findings, self._visit)
 
-    def finish(self) -> None:
-        """Note heads and claims of streams that have no entries."""
-        for stream, (version, digest) in self._heads.items():
-            if (version, digest) != (EMPTY.version, EMPTY.hash):
-                self._note(f"head of {stream}", f"says version {version}, and there are no entries")
-        for stream in self._claims.streams():
-            self._findings += _Signed(stream, self._claims.take(stream)).contested(0)
+    def _end(self) -> None:
+        if self._chain is not None:
+            version, digest = self._chain.finish()
+            self._check_head(self._named, version, digest)
+            self._chain = None
 
     def _check_head(self, stream: str, version: int, digest: bytes) -> None:
         head = self._heads.pop(stream, None)
@@ -108,22 +111,112 @@ class Chains:
         elif head[1] != digest:
             self._note(f"head of {stream}", f"its hash is not that of version {version}")
 
-    def _show(self, visit: Callable[[Entry], None], row: Row) -> None:
-        try:
-            visit(Entry(*row))
-        except Tampered as tampered:
-            self._note(tampered.where, tampered.problem)
-
     def _note(self, where: str, what: str) -> None:
         self._findings.append(Finding(where, what))
 
 
-class _Tags(dict[str, bytes]):
-    """The few kinds of entries there are, as bytes."""
+class _Chain:
+    """One stream, as far as it was followed."""
 
-    def __missing__(self, kind: str) -> bytes:
-        self[kind] = tag = kind.encode()
-        return tag
+    def __init__(
+        self,
+        stream: str,
+        name: bytes,
+        signed: _Signed,
+        matching: Matching,
+        findings: list[Finding],
+        visit: Callable[[Sequence[Row]], None] | None,
+    ) -> None:
+        self._size, self._tails, self._spans = len(name), _Tails(name), spans_of(stream)
+        self._signed, self._careful = signed, _Careful(stream, findings)
+        self._matching, self._findings, self._visit = matching, findings, visit
+        self._version, self._hash = EMPTY.version, EMPTY.hash
+        self._cause, self._first = b"", 0
+
+    def follow(self, rows: Sequence[Row]) -> None:
+        """Check the next rows, against one another and what is signed."""
+        start = 0
+        while True:
+            before, stop = self._version, self._pass(rows, start)
+            if stop > start:
+                sound = rows if stop - start == len(rows) else rows[start:stop]
+                self._signed.hear(before + 1, sound)
+                self._show(sound)
+            if stop == len(rows):
+                return
+            self._examine(rows[stop])
+            start = stop + 1
+
+    def finish(self) -> tuple[int, bytes]:
+        """Return the version and the hash with which the stream ends."""
+        self._found_until_now()
+        self._findings += self._signed.contested(self._version)
+        return self._version, self._hash
+
+    def _pass(self, rows: Sequence[Row], start: int) -> int:
+        """Go over rows that are as they were written, and return where the first other stands."""
+        version, previous, caused, first = self._version, self._hash, self._cause, self._first
+        size, tails, spans, pack = self._size, self._tails, self._spans, _COLUMNS.pack
+        found: list[tuple[bytes, bytes, int, int]] = []
+        try:
+            for _, number, at, kind, schema, data, cause, digest in rows[start:]:
+                length, tail = tails[kind]
+                columns = pack(previous, size, number, at, length, schema, len(data), cause)
+                right = sha256(columns + tail + data).digest()
+                if right != digest or number != version + 1 or len(cause) != CAUSE:
+                    break
+                if cause != caused:
+                    if caused:
+                        found.append((caused, spans, first, version))
+                    caused, first = cause, number
+                version, previous = number, digest
+        except _MALFORMED:
+            pass  # `_examine` says what is wrong
+        stop = start + version - self._version
+        self._version, self._hash, self._cause, self._first = version, previous, caused, first
+        if found:
+            self._matching.found(spans, [_FOUND % each for each in found])
+        return stop
+
+    def _examine(self, row: Row) -> None:
+        """Go over a row that is not as it was written; the folds over this stream end here."""
+        self._visit = None
+        try:
+            right = chained(self._hash, *row[:7])
+        except _MALFORMED:
+            right = b""
+        version, cause, digest = self._careful.examine(row, self._version + 1, self._hash, right)
+        if cause != self._cause:
+            self._found_until_now()
+            self._cause, self._first = cause, version
+        self._signed.hear(version, [(*row[:7], digest)])
+        self._version, self._hash = version, digest
+
+    def _found_until_now(self) -> None:
+        if self._cause:
+            last = (self._cause, self._spans, self._first, self._version)
+            self._matching.found(self._spans, [_FOUND % last])
+
+    def _show(self, rows: Sequence[Row]) -> None:
+        if self._visit is None:
+            return
+        try:
+            self._visit(rows)
+        except Tampered as tampered:
+            self._findings.append(Finding(tampered.where, tampered.problem))
+
+
+class _Tails(dict[str, tuple[int, bytes]]):
+    """What follows the columns in what is hashed, for the few kinds there are of a stream."""
+
+    def __init__(self, name: bytes) -> None:
+        super().__init__()
+        self._name = name
+
+    def __missing__(self, kind: str) -> tuple[int, bytes]:
+        tag = kind.encode()
+        self[kind] = tail = len(tag), self._name + tag
+        return tail
 
 
 class _Careful:
@@ -188,17 +281,20 @@ class _Signed:
     """What checkpoints say of a stream, compared with what it holds."""
 
     def __init__(self, stream: str, claims: dict[int, list[tuple[bytes, int]]]) -> None:
-        self.versions = claims
+        self._claims, self._order = claims, sorted(claims)
         self._stream, self._agreed = stream, 0
         self._wrong: list[tuple[int, int, int]] = []
 
-    def hear(self, version: int, digest: bytes) -> None:
-        """Compare what is claimed of a version."""
-        for signed, number in self.versions.pop(version):
-            if signed == digest:
-                self._agreed = version
-            else:
-                self._wrong.append((self._agreed, version, number))
+    def hear(self, first: int, rows: Sequence[Row]) -> None:
+        """Compare what is claimed of the versions that rows hold, from the first on."""
+        start, stop = (bisect_left(self._order, each) for each in (first, first + len(rows)))
+        for version in self._order[start:stop]:
+            digest = rows[version - first][7]
+            for signed, number in self._claims.pop(version, ()):
+                if signed == digest:
+                    self._agreed = version
+                else:
+                    self._wrong.append((self._agreed, version, number))
 
     def contested(self, last: int) -> list[Finding]:
         """Return where a stream of so many entries is not what was signed."""
@@ -213,7 +309,7 @@ class _Signed:
                     f"not what checkpoint {number} signed{more}",
                 )
             )
-        for version, claims in sorted(self.versions.items())[-1:]:
+        for version, claims in sorted(self._claims.items())[-1:]:
             where = versions(self._stream, min(last + 1, version), version)
             findings.append(Finding(where, f"missing, and signed in checkpoint {claims[0][1]}"))
         return findings

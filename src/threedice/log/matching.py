@@ -1,42 +1,60 @@
 """Which command caused which entries: every cause needs one answer that says so, and no other.
 
-There are as many causes as there were ever commands, so what is said and what is found is sorted
-into parts, which lie in temporary files once they are large, and each part is compared by itself.
+A record is a cause and, as answers say it, the consecutive entries of one stream that it left. What
+is said and what is found is gathered by stream, in temporary files once there is much of it. As
+commands are written one after another, both sides of a stream are nearly always the same bytes.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from struct import Struct
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from msgspec.structs import astuple
+
+from threedice.log.batch import decode_spans, encode_spans
+from threedice.log.packing import packed, unpacked
+from threedice.log.store import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
 PARTS = 64
-IN_MEMORY = 1 << 20
-"""How many bytes of a part are held before they go to a file."""
+IN_MEMORY = 1 << 26
+"""How many bytes of each side are held before they go to files."""
 
-_SPAN = Struct(">32sIQQ")
-_WHOLE = Struct(f"{_SPAN.size}s")
+CAUSE = 32
+"""How many bytes of a record are the cause."""
 
-
-class Written(NamedTuple):
-    """Consecutive entries of a stream with one cause."""
-
-    stream: str
-    first: int
-    last: int
+_HEADER = Struct(">IQQ")
 
 
 class Mismatch(NamedTuple):
     """A cause of which something is said that is not found, or found that is not said."""
 
     cause: bytes
-    said: tuple[Written, ...]
-    found: tuple[Written, ...]
+    said: tuple[Span, ...]
+    found: tuple[Span, ...]
+
+
+def spans_of(stream: str) -> bytes:
+    """Return how whatever is said of a stream begins.
+
+    >>> spans_of("table/1")
+    b'[["table/1",'
+    """
+    return encode_spans((Span(stream, 0, 0),)).removesuffix(b"0,0]]")
+
+
+def record(cause: bytes, span: Span) -> tuple[bytes, bytes]:
+    """Return how a span begins, up to a comma, and its record."""
+    spans = encode_spans((span,))
+    return spans[: spans.index(b",") + 1], cause + spans
 
 
 class Matching:
@@ -44,7 +62,6 @@ class Matching:
 
     def __init__(self) -> None:
         self._said, self._found = _Gathered(), _Gathered()
-        self._numbers: dict[str, int] = {}
 
     def __enter__(self) -> Matching:
         return self
@@ -58,70 +75,107 @@ class Matching:
         self._said.close()
         self._found.close()
 
-    def said(self, cause: bytes, stream: str, first: int, last: int) -> None:
-        """Take in what an answer says was written."""
-        self._add(self._said, cause, stream, first, last)
+    def said(self, begin: bytes, records: Sequence[bytes]) -> None:
+        """Take in what answers say was written, of spans that begin like this up to a comma."""
+        self._said.add(begin, records)
 
-    def found(self, cause: bytes, stream: str, first: int, last: int) -> None:
-        """Take in entries as they are found."""
-        self._add(self._found, cause, stream, first, last)
+    def found(self, begin: bytes, records: Sequence[bytes]) -> None:
+        """Take in entries as they are found, of spans that begin like this."""
+        self._found.add(begin[: begin.index(b",") + 1], records)
 
-    def _add(self, side: _Gathered, cause: bytes, stream: str, first: int, last: int) -> None:
-        number = self._numbers.setdefault(stream, len(self._numbers))
-        part = side.parts[cause[0] % PARTS]
-        part += _SPAN.pack(cause, number, first, last)
-        if len(part) > IN_MEMORY:
-            side.put_away(cause[0] % PARTS)
+    def forget_said(self) -> None:
+        """Start over with what answers say."""
+        self._said.close()
+        self._said = _Gathered()
+
+    def agree(self) -> bool:
+        """Tell whether just that is said which is found."""
+        return next(self._differing(), None) is None
 
     def mismatches(self) -> Iterator[Mismatch]:
         """Yield every cause of which not just that is said which is found."""
-        names = list(self._numbers)
-        for number in sorted(self._said.parts.keys() | self._found.parts.keys()):
-            said, found = self._said.sorted(number), self._found.sorted(number)
-            if said != found:
-                yield from _mismatches(said, found, names)
+        causes: dict[bytes, tuple[list[Span], list[Span]]] = {
+            each[:CAUSE]: ([], []) for each in self._differing()
+        }
+        for place, side in enumerate((self._said, self._found)):
+            for each in side.records() if causes else ():
+                if each[:CAUSE] in causes:
+                    causes[each[:CAUSE]][place].extend(decode_spans(each[CAUSE:]))
+        for cause, (said, found) in causes.items():
+            yield Mismatch(
+                cause, tuple(sorted(said, key=astuple)), tuple(sorted(found, key=astuple))
+            )
+
+    def _differing(self) -> Iterator[bytes]:
+        """Yield the records that are only on one side, or more often on one than on the other."""
+        for number in range(PARTS):
+            said, found = self._said.part(number), self._found.part(number)
+            for begin in sorted(said.keys() | found.keys()):
+                these, those = said.get(begin, _Records()), found.get(begin, _Records())
+                if these != those:  # unless only in another order, as of two servers
+                    counts, others = Counter(these.all()), Counter(those.all())
+                    yield from (counts - others) + (others - counts)
+
+
+@dataclass(slots=True)
+class _Records:
+    """Records one after another, and how many there are."""
+
+    data: bytearray = field(default_factory=bytearray)
+    count: int = 0
+
+    def all(self) -> list[bytes]:
+        return unpacked(self.data, self.count)
 
 
 class _Gathered:
-    """Spans in parts, in memory or in files."""
+    """Records by the stream they concern, in memory or in files."""
 
     def __init__(self) -> None:
-        self.parts: dict[int, bytearray] = defaultdict(bytearray)
-        self._files: dict[int, IO[bytes]] = {}
+        self._held: list[dict[bytes, _Records]] = [{} for _ in range(PARTS)]
+        self._files: list[IO[bytes]] = []
+        self._size = 0
 
-    def sorted(self, number: int) -> list[bytes]:
-        data: bytes | bytearray = self.parts[number]
-        if number in self._files:
-            self.put_away(number)
-            self._files[number].seek(0)
-            data = self._files[number].read()
-        return sorted(span for (span,) in _WHOLE.iter_unpack(data))
+    def add(self, begin: bytes, records: Sequence[bytes]) -> None:
+        data = packed(records)
+        kept = self._held[crc32(begin) % PARTS].setdefault(begin, _Records())
+        kept.data += data
+        kept.count += len(records)
+        self._size += len(data)
+        if self._size > IN_MEMORY:
+            self._put_away()
+
+    def part(self, number: int) -> dict[bytes, _Records]:
+        """Return all records of a part, by how their spans begin."""
+        if not self._files:
+            return self._held[number]
+        self._put_away()
+        file, whole = self._files[number], defaultdict[bytes, _Records](_Records)
+        file.seek(0)
+        while header := file.read(_HEADER.size):
+            length, size, count = _HEADER.unpack(header)
+            records = whole[file.read(length)]
+            records.data += file.read(size)
+            records.count += count
+        return whole
+
+    def records(self) -> Iterator[bytes]:
+        for number in range(PARTS):
+            for records in self.part(number).values():
+                yield from records.all()
 
     def close(self) -> None:
-        for file in self._files.values():
+        for file in self._files:
             file.close()
 
-    def put_away(self, number: int) -> None:
-        if number not in self._files:
-            self._files[number] = TemporaryFile()  # noqa: SIM115 -- closed with all the others
-        self._files[number].write(self.parts[number])
-        self.parts[number].clear()
-
-
-def _mismatches(said: list[bytes], found: list[bytes], names: list[str]) -> Iterator[Mismatch]:
-    # counted: a span that is said twice is not what is found once
-    differing = (Counter(said) - Counter(found)) + (Counter(found) - Counter(said))
-    causes: dict[bytes, tuple[list[Written], list[Written]]] = {
-        span[:32]: ([], []) for span in differing
-    }
-    for place, side in enumerate((said, found)):
-        for span in side:
-            if span[:32] in causes:
-                causes[span[:32]][place].append(_written(span, names))
-    for cause, (of_answers, of_entries) in causes.items():
-        yield Mismatch(cause, tuple(of_answers), tuple(of_entries))
-
-
-def _written(span: bytes, names: list[str]) -> Written:
-    _, number, first, last = _SPAN.unpack(span)
-    return Written(names[number], first, last)
+    def _put_away(self) -> None:
+        if not self._files:
+            for _ in range(PARTS):
+                self._files.append(TemporaryFile())  # noqa: SIM115 -- closed with the others
+        for file, held in zip(self._files, self._held, strict=True):
+            for begin, records in held.items():
+                file.write(_HEADER.pack(len(begin), len(records.data), records.count))
+                file.write(begin)
+                file.write(records.data)
+            held.clear()
+        self._size = 0

@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
-CHUNK = 1000
+CHUNK = 250
+"""How many rows are read at a time: few, so that they stay near the processor."""
+
+FETCHED = 1000
+"""How many rows PostgreSQL sends at a time."""
+
 BUSY_SECONDS = 5.0
 PATIENCE_SECONDS = 60.0
 """How long PostgreSQL may take for a chunk."""
@@ -53,6 +58,9 @@ class Rows(Protocol):
 
     def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
         """Yield the rows of a table by its primary key, all or those of some streams."""
+
+    def in_any_order(self, table: Table) -> Iterator[list[Row]]:
+        """Yield the rows of a table as they are quickest to read."""
 
 
 PROVED = ("streams", "entries", "answers", "games", "checkpoints", "people")
@@ -133,6 +141,10 @@ class MemoryRows:
         while chunk := list(islice(rows, CHUNK)):
             yield chunk
 
+    def in_any_order(self, table: Table) -> Iterator[list[Row]]:
+        """Yield the rows of a table as they are quickest to read."""
+        return self.chunks(table)
+
 
 # --- SQLite -------------------------------------------------------------------------------------
 
@@ -187,6 +199,10 @@ class SqliteRows:
             for stream in sorted(streams):
                 yield from self._chunks(table.name, _query(table, "stream = ?"), (stream,))
 
+    def in_any_order(self, table: Table) -> Iterator[list[Row]]:
+        """Yield the rows of a table as they lie in the file, without going by its index."""
+        yield from self._chunks(table.name, f"{_all_of(table)} ORDER BY rowid", ())
+
     def _chunks(self, name: str, sql: str, params: Row) -> Iterator[list[Row]]:
         """Read text as it should be; from where some is not, as the bytes it has, more slowly."""
         given = 0
@@ -211,10 +227,12 @@ def _unreadable(where: str, error: sqlite3.DatabaseError) -> Tampered | StoreAwa
 
 
 def _query(table: Table, condition: str = "") -> str:
-    columns = ", ".join(column.name for column in table.columns)
     where = f" WHERE {condition}" if condition else ""
-    order = ", ".join(column.name for column in table.primary_key)
-    return f"SELECT {columns} FROM {table.name}{where} ORDER BY {order}"
+    return f"{_all_of(table)}{where} ORDER BY {', '.join(each.name for each in table.primary_key)}"
+
+
+def _all_of(table: Table) -> str:
+    return f"SELECT {', '.join(column.name for column in table.columns)} FROM {table.name}"
 
 
 # --- PostgreSQL ---------------------------------------------------------------------------------
@@ -242,14 +260,20 @@ class PostgresRows:
     def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
         """Yield the rows of a table by its primary key, all or those of some streams."""
         sql = _query(table, "" if streams is None else "stream = ANY(%s)")
-        params = None if streams is None else (sorted(streams),)
+        return self._chunks(table.name, sql, None if streams is None else (sorted(streams),))
+
+    def in_any_order(self, table: Table) -> Iterator[list[Row]]:
+        """Yield the rows of a table as they lie in the files, without going by its index."""
+        return self._chunks(table.name, _all_of(table), None)
+
+    def _chunks(self, name: str, sql: str, params: Row | None) -> Iterator[list[Row]]:
         self._connection.allow(PATIENCE_SECONDS)
         with (
-            _answering(f"table {table.name}"),
-            self._connection.cursor(f"rows_of_{table.name}") as cursor,
+            _answering(f"table {name}"),
+            self._connection.cursor(f"rows_of_{name}") as cursor,
         ):
             cursor.execute(sql, params, binary=True)
-            while chunk := cursor.fetchmany(CHUNK):
+            while chunk := cursor.fetchmany(FETCHED):
                 yield chunk
                 self._connection.allow(PATIENCE_SECONDS)
 

@@ -6,22 +6,18 @@ findings that say where; whatever a row may hold, it is a finding and never a fa
 
 from __future__ import annotations
 
-import struct
 from contextlib import contextmanager
 from hashlib import sha256
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from threedice.errors import Tampered
 from threedice.log import schema
-from threedice.log.batch import decode_spans, encode_spans
+from threedice.log.causes import UNREADABLE, said_by, said_by_all
 from threedice.log.chains import Chains
 from threedice.log.entry import cause_of
 from threedice.log.findings import Finding, Report, versions
-from threedice.log.matching import Matching
+from threedice.log.matching import Matching, record
 from threedice.log.rows import open_rows
 from threedice.log.witnesses import Claims, Witnesses
 
@@ -29,19 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from threedice.log.entry import Entry
     from threedice.log.keys import PublicKey
-    from threedice.log.matching import Mismatch, Written
+    from threedice.log.matching import Mismatch
     from threedice.log.rows import Row, Rows
-    from threedice.log.store import Checkpoint, Store
-
-_UNREADABLE = (
-    msgspec.DecodeError,
-    struct.error,
-    TypeError,
-    ValueError,
-    AttributeError,
-)
+    from threedice.log.store import Checkpoint, Span, Store
 
 
 def verify_log(
@@ -50,13 +37,14 @@ def verify_log(
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),
     streams: Sequence[str] | None = None,
-    visit: Callable[[Entry], None] | None = None,
+    visit: Callable[[Sequence[Row]], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Verify a store, or an SQLite file such as a backup, as it is at this moment.
 
-    `visit` is shown the entries of each stream in turn and in order, as far as they are sound; what
-    it raises as `Tampered` is a finding. `progress` hears how many entries of how many are done.
+    `visit` is shown the rows of each stream in turn and in order, some at a time and as far as they
+    are sound; what it raises as `Tampered` is a finding. `progress` hears how many entries of how
+    many are done.
     """
     try:
         with open_rows(store) as rows:
@@ -78,7 +66,7 @@ def verify_rows(
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),
     streams: Sequence[str] | None = None,
-    visit: Callable[[Entry], None] | None = None,
+    visit: Callable[[Sequence[Row]], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Verify rows; with `streams`, only those streams and what concerns them."""
@@ -93,7 +81,6 @@ def verify_rows(
         with _noting(found):
             walk.streams(visit, progress)
             walk.answers()
-            walk.compare()
         games = 0
         with _noting(found):
             games = _check_games(rows, found)
@@ -128,7 +115,7 @@ class _Walk:
 
     def streams(
         self,
-        visit: Callable[[Entry], None] | None,
+        visit: Callable[[Sequence[Row]], None] | None,
         progress: Callable[[int, int], None] | None,
     ) -> None:
         """Follow every stream."""
@@ -140,45 +127,60 @@ class _Walk:
         total = sum(version for version, _ in heads.values() if type(version) is int)
         claims = self._claims if self._names is None else self._claims.only(self._names)
         chains = Chains(heads, claims, self._matching, self._found, visit)
-        entries = chain.from_iterable(self._counted(total, progress))
-        for stream, rows in groupby(entries, key=itemgetter(0)):
-            self.stream_count += 1
-            chains.follow(stream, rows)
+        try:
+            for chunk in self._rows.chunks(schema.entries, self._names):
+                chains.take(chunk)
+                self.entry_count += len(chunk)
+                if progress is not None:
+                    progress(self.entry_count, max(total, self.entry_count))
+        finally:
+            self.stream_count = chains.count
         chains.finish()
 
-    def _counted(
-        self, total: int, progress: Callable[[int, int], None] | None
-    ) -> Iterator[list[Row]]:
-        for chunk in self._rows.chunks(schema.entries, self._names):
-            yield chunk
-            self.entry_count += len(chunk)
-            if progress is not None:
-                progress(self.entry_count, max(total, self.entry_count))
-
     def answers(self) -> None:
-        """Take in what every answer says was written."""
-        said, wanted = self._matching.said, None if self._names is None else set(self._names)
+        """Compare what every answer says was written with what was found."""
+        if not self._agrees_at_once():
+            self._matching.forget_said()
+            self._hear_answers()
+            self._compare()
+
+    def _agrees_at_once(self) -> bool:
+        """Tell whether all answers agree with all entries, without saying which do not."""
+        if self._names is not None:
+            return False
+        try:
+            for chunk in self._rows.in_any_order(schema.answers):
+                self.answer_count += len(chunk)
+                for begin, records in said_by_all(chunk).items():
+                    self._matching.said(begin, records)
+        except UNREADABLE:
+            return False
+        return self._matching.agree()
+
+    def _hear_answers(self) -> None:
+        """Take in what every answer says, one by one, and note what cannot be read."""
+        wanted = None if self._names is None else set(self._names)
+        self.answer_count = 0
         for row in self._all_answers():
             self.answer_count += 1
             account, key, command_hash, spans = row
             try:
-                decoded = decode_spans(spans)
-                if not decoded or encode_spans(decoded) != spans:
-                    raise ValueError("its spans are not as they are written")
+                decoded = said_by(spans)
                 cause = cause_of(account, key, command_hash)
                 for span in decoded:
                     if wanted is None or span.stream in wanted:
-                        said(cause, span.stream, span.first, span.last)
-            except _UNREADABLE as error:
+                        begin, one = record(cause, span)
+                        self._matching.said(begin, [one])
+            except UNREADABLE as error:
                 self._note(_named(row), f"cannot be read: {error}")
 
-    def compare(self) -> None:
+    def _compare(self) -> None:
         """Note entries that no answer accounts for, and answers that account for what is not."""
         mismatches = {each.cause: each for each in self._matching.mismatches()}
         for mismatch in mismatches.values():
             if not mismatch.said:
-                for place in mismatch.found:
-                    self._note(versions(*place), "no answer says which command caused it")
+                for span in mismatch.found:
+                    self._note(_place(span), "no answer says which command caused it")
         if any(mismatch.said for mismatch in mismatches.values()):
             self._name_answers(mismatches)
 
@@ -187,7 +189,7 @@ class _Walk:
         for row in self._all_answers():
             try:
                 mismatch = mismatches.get(cause_of(*row[:3]))
-            except _UNREADABLE:
+            except UNREADABLE:
                 continue
             if mismatch is not None:
                 said, found = _places(mismatch.said), _places(mismatch.found)
@@ -213,5 +215,9 @@ def _named(row: Row) -> str:
     return f"answer to {row[0]} {row[1]}"
 
 
-def _places(places: Sequence[Written]) -> str:
-    return ", ".join(versions(*place) for place in places) or "nothing"
+def _places(spans: Sequence[Span]) -> str:
+    return ", ".join(map(_place, spans)) or "nothing"
+
+
+def _place(span: Span) -> str:
+    return versions(span.stream, span.first, span.last)
