@@ -6,26 +6,14 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test test-log-and-floor test-the-rest check format bench soak faults mutants citations pictures playthroughs clean
+.PHONY: run test check format bench soak faults mutants citations pictures playthroughs clean
 
 run: .venv/ready
 	$(BIN)/threedice serve --demo
 
-# Two halves beside each other, on a core each: the log and the floor under it, and all the rest.
-LOG_AND_FLOOR := tests/faults tests/floor tests/log tests/people tests/properties
-
 test: check
-	rm -f .coverage .coverage.*
-	$(MAKE) --jobs=2 --no-print-directory test-log-and-floor test-the-rest
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report --skip-covered
+	$(BIN)/pytest --cov --cov-report=term:skip-covered
 	$(BIN)/coverage report --fail-under=100 --format=total --include='src/threedice/rulebook/*,src/threedice/table/*,src/threedice/ledger/*,src/threedice/maths/*'
-
-test-log-and-floor: .venv/ready
-	COVERAGE_FILE=.coverage.log-and-floor $(BIN)/pytest --cov --cov-report= $(LOG_AND_FLOOR)
-
-test-the-rest: .venv/ready
-	COVERAGE_FILE=.coverage.the-rest $(BIN)/pytest --cov --cov-report= tests README.md src $(LOG_AND_FLOOR:%=--ignore=%)
 
 check: .venv/ready
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,11 @@ from tests.log.postgres_server import PostgresServer, quick_folder, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background, a run would not hear Ctrl-C, nor would what its tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
