@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check format bench soak faults mutants citations pictures playthroughs clean
+.PHONY: run test check format screens bench soak faults mutants citations pictures playthroughs clean
 
 run: .venv/ready
 	$(BIN)/threedice serve --demo
@@ -34,6 +34,10 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/fan_out.py
 	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/simulation.py
+
+screens: .venv/ready
+	$(BIN)/python screens/api_types.py
+	$(BIN)/python screens/build.py
 
 citations: .venv/ready
 	$(BIN)/pytest --collect-only --quiet --write-citations=src/threedice/rulebooks/citations.json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from litestar import Litestar, Request, Response
@@ -26,17 +26,13 @@ from threedice.web.live_routes import LIVE_ROUTES
 from threedice.web.openapi import document
 from threedice.web.operations import OPERATION_ROUTES
 from threedice.web.own_sessions import OWN_OPERATIONS
+from threedice.web.pages import PAGE_ROUTES
 from threedice.web.people_routes import PEOPLE_OPERATIONS
 from threedice.web.problems import Turned
 from threedice.web.replying import Reply, reply_to
 from threedice.web.requests_routes import REQUEST_OPERATIONS
 from threedice.web.signing_in import SESSION_OPERATIONS
 from threedice.web.table_queries import TABLE_OPERATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from litestar.types import ControllerRouterHandler
 
 
 @operation("GET", "/api/openapi.json", answer=dict[str, Any])
@@ -69,13 +65,11 @@ def _document() -> bytes:
     return msgspec.json.encode(document(OPERATIONS))
 
 
-def make_app(
-    context: Context, more: Sequence[ControllerRouterHandler] = (), **settings: Any
-) -> Litestar:
-    """Return the application of a house; `more` are routes beside its own, such as screens."""
+def make_app(context: Context, **settings: Any) -> Litestar:
+    """Return the application of a house: its operations, its live sockets, its screens."""
     routes = [as_handler(each) for each in OPERATIONS]
     app = Litestar(
-        [*routes, *LIVE_ROUTES, *more],
+        [*routes, *LIVE_ROUTES, *PAGE_ROUTES],
         openapi_config=None,
         state=State({"context": context}),
         exception_handlers={HTTPException: _turned_away, Exception: _failed},

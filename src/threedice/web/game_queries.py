@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
+from threedice.dice import ROLLS
 from threedice.errors import RulebookError, ThreediceError, UnknownName
 from threedice.maths import Mix, odds_sheet
 from threedice.money import MOST
 from threedice.rulebook import load, open_book
-from threedice.rulebook.conduct import StepName
+from threedice.rulebook.conduct import Conduct
 from threedice.rulebook.felt import Felt
 from threedice.rulebook.schema import Status
 from threedice.rulebook.source import shipped_ids
@@ -46,10 +47,14 @@ class ClauseView(msgspec.Struct, frozen=True):
 
 
 class LineView(msgspec.Struct, frozen=True):
-    """One way for a box to win: "a to b", on so many of the 216 rolls."""
+    """One way for a box to win: "a to b", on so many of the 216 rolls.
+
+    `rolls` says on which: a digit for each of 1-1-1, 1-1-2 up to 6-6-6, `1` where it wins.
+    """
 
     odds: str
     ways: int
+    rolls: str
 
 
 class BoxView(msgspec.Struct, frozen=True):
@@ -69,7 +74,11 @@ class BoxView(msgspec.Struct, frozen=True):
 
 
 class GameView(msgspec.Struct, frozen=True):
-    """A game: its boxes, its felt, the order of its round, and the clauses they rest on."""
+    """A game: its boxes, its felt, how it is run, and the clauses all of it rests on.
+
+    `calls` is what a dealer says of each roll, in the order of `LineView.rolls`; `working_order`
+    the boxes as he works the layout.
+    """
 
     id: str
     hash: str
@@ -77,8 +86,10 @@ class GameView(msgspec.Struct, frozen=True):
     unit: int
     faces: list[str]
     readings: dict[str, str]
-    order: list[StepName]
+    conduct: Conduct
     boxes: list[BoxView]
+    working_order: tuple[str, ...]
+    calls: list[str]
     felt: Felt | None
     clauses: dict[str, ClauseView]
 
@@ -212,8 +223,10 @@ def game_view(game: Game, book: str) -> GameView:
         unit=game.unit,
         faces=list(game.facts.faces),
         readings=game.readings,
-        order=list(game.facts.procedure.order),
+        conduct=Conduct(**{name: getattr(game.facts, name) for name in Conduct.__struct_fields__}),
         boxes=[_box(game, each) for each in game.boxes.values()],
+        working_order=game.working_order,
+        calls=[game.call(roll) for roll in ROLLS],
         felt=game.felt,
         clauses={
             number: ClauseView(each.status, each.summary, each.reason)
@@ -231,7 +244,10 @@ def _box(game: Game, box: Box) -> BoxView:
         box.selection,
         box.unit,
         box.throws,
-        [LineView(str(line.odds), line.rolls.bit_count()) for line in box.lines],
+        [
+            LineView(str(line.odds), line.rolls.bit_count(), f"{line.rolls:0216b}"[::-1])
+            for line in box.lines
+        ],
         box.rule,
         box.pays,
         game.ends[box.id],

@@ -1,0 +1,59 @@
+// What is said aloud: to screen readers always, by voice and bell where the person wants sound.
+
+export const said = $state({ polite: "", assertive: "" });
+
+const KEPT = "threedice.sound";
+export const sound = $state({ on: kept() });
+
+function kept(): boolean {
+  try {
+    return localStorage.getItem(KEPT) === "on";
+  } catch {
+    return false;
+  }
+}
+
+export function setSound(on: boolean): void {
+  sound.on = on;
+  try {
+    localStorage.setItem(KEPT, on ? "on" : "off");
+  } catch {
+    // it holds for this page then
+  }
+  if (on) bell();
+}
+
+/** Tell a screen reader; `now` interrupts what it is reading. */
+export function announce(text: string, now = false): void {
+  const place = now ? "assertive" : "polite";
+  said[place] = said[place] === text ? `${text}\u00a0` : text;
+}
+
+/** Say an announcement of the rules aloud, in the words and the language of the rulebook. */
+export function call(text: string, lang = "en"): void {
+  announce(text, true);
+  if (!sound.on || !("speechSynthesis" in window)) return;
+  const words = new SpeechSynthesisUtterance(text);
+  words.lang = lang;
+  speechSynthesis.cancel();
+  speechSynthesis.speak(words);
+}
+
+let audio: AudioContext | null = null;
+
+/** Ring once: two partials that die away, like the bell on a table. */
+export function bell(): void {
+  if (!sound.on || !("AudioContext" in window)) return;
+  audio ??= new AudioContext();
+  const start = audio.currentTime;
+  for (const [frequency, loudness] of [[1318, 0.25], [3290, 0.08]] as const) {
+    const tone = audio.createOscillator();
+    const fading = audio.createGain();
+    tone.frequency.value = frequency;
+    fading.gain.setValueAtTime(loudness, start);
+    fading.gain.exponentialRampToValueAtTime(0.0001, start + 1.4);
+    tone.connect(fading).connect(audio.destination);
+    tone.start(start);
+    tone.stop(start + 1.5);
+  }
+}

@@ -1,0 +1,84 @@
+"""Chromium, as Debian ships it, and people in front of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+from tests.screens.serving import PASSWORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+    from tests.screens.house import House
+
+SIZES = {"desk": (1440, 900), "board": (1920, 1080), "phone": (360, 740)}
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--mute-audio"]
+
+
+def chromium() -> str:
+    """Return where Chromium is, having it installed where it is not."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not found:
+        quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "update", "-qq"], check=True, env=quiet)
+        packages = ["chromium", "fonts-noto-cjk"]
+        subprocess.run(["apt-get", "install", "-y", "-qq", *packages], check=True, env=quiet)
+        found = shutil.which("chromium")
+    assert found, "there is no Chromium, and apt-get did not bring one"
+    return found
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    """Start a browser that every test opens its own windows in."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Person:
+    """Somebody in front of a screen of his own: his window, and what it complained about."""
+
+    def __init__(
+        self, browser: Browser, house: House, size: str = "desk", lang: str = "en"
+    ) -> None:
+        self._origin = house.url
+        width, height = SIZES[size]
+        self.context = browser.new_context(
+            base_url=house.url,
+            viewport={"width": width, "height": height},
+            locale={"en": "en-GB", "zh-Hant": "zh-TW", "zh-Hans": "zh-CN"}[lang],
+            has_touch=size == "phone",
+        )
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _heard(self, message: object) -> None:
+        text = getattr(message, "text", "")
+        expected = "Failed to load resource", "WebSocket connection to"
+        if getattr(message, "type", "") == "error" and not text.startswith(expected):
+            self.complaints.append(text)
+
+    def sign_in(self, who: str, path: str = "/") -> Page:
+        """Sign in through the API, as the form does, and go to a page."""
+        response = self.context.request.post(
+            "/api/session",
+            data={"name": who, "password": PASSWORD},
+            headers={"Origin": self._origin},
+        )
+        assert response.ok, response.text()
+        self.page.goto(path)
+        return self.page

@@ -1,0 +1,46 @@
+"""The shell of every page: signing in, languages, addresses that lead nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from tests.screens.serving import PASSWORD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.screens.browser import Person
+    from tests.screens.house import House
+
+
+def test_somebody_signs_in_with_name_and_password(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house).page
+    page.goto("/")
+    page.get_by_label("Name").fill("player")
+    page.get_by_label("Password").fill("not this one")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert").filter(has_text="do not go together")).to_be_visible()
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+def test_the_language_changes_without_loading_anything(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house).sign_in("player")
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    page.evaluate("window.same = true")
+    page.get_by_label("Language").select_option("zh-Hant")
+    expect(page.get_by_role("button", name="登出")).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hant"
+    assert page.evaluate("window.same")
+
+
+def test_an_address_that_leads_nowhere_says_so(house: House, person: Callable[..., Person]) -> None:
+    page = person(house).sign_in("player", "/table")
+    expect(page.get_by_role("heading", name="nothing under this address")).to_be_visible()
