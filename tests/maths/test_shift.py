@@ -75,11 +75,35 @@ def test_the_safe_maximum_is_the_largest_that_is_safe(
         assert found.next == chance((found.maximum or 0) + 25) > share
 
 
+def test_a_maximum_above_an_unsafe_one_is_found() -> None:
+    """Big makes up for the others once enough may lie there, so that 75 and 100 are worse."""
+    stakes = {"domino:2-3": 100, "triple:3": 200, "big": 200}
+    share = Fraction(8303, 46656)
+    found = safe_maximum(FixedLayout(GAME, stakes), 2, 50, share, step=25)
+
+    assert (found.maximum, found.chance, found.next) == (200, share, None)
+    assert found.all_tried
+
+
+def test_of_many_maxima_some_are_tried_and_it_is_said() -> None:
+    layout = FixedLayout(GAME, {"big": 50_000, "small": 20_000})
+    found = safe_maximum(layout, 3, 20_000, Fraction(1, 7), step=10)
+    safe, unsafe = (
+        chance_of_losing(replace(layout, limits=Limits(1, each)).house_law(), 3, 20_000)[0]
+        for each in (found.maximum or 0, (found.maximum or 0) + 10)
+    )
+
+    assert not found.all_tried
+    assert (found.chance, found.next) == (safe, unsafe)
+    assert safe <= Fraction(1, 7) < unsafe
+
+
 def test_no_maximum_is_small_enough_for_the_impossible() -> None:
     found = safe_maximum(LAYOUT, 30, 0, Fraction(1, 10**6))
 
     assert (found.maximum, found.chance) == (None, None)
     assert found.next is not None
+    assert found.all_tried
 
 
 def test_no_maximum_is_needed_where_nothing_can_be_lost() -> None:

@@ -218,6 +218,7 @@ def _as_json(report: ShiftReport, asked: Asked) -> dict[str, Any]:
             "maximum": safe.maximum,
             "chance": None if safe.chance is None else figure(safe.chance),
             "next_chance": None if safe.next is None else figure(safe.next),
+            "all_tried": safe.all_tried,
         },
     }
 

@@ -7,10 +7,10 @@ a period is a number of rounds.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from math import expm1, gcd, inf, log1p
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
 from threedice.maths.crowd import Crowd, FixedLayout
@@ -20,6 +20,7 @@ from threedice.maths.notebook import html_bars, html_table
 from threedice.maths.rounds import check_share
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     from threedice.maths.laws import Law
@@ -87,12 +88,18 @@ class SafeMaximum:
     """The largest table maximum that keeps a loss unlikely enough, with both chances.
 
     `maximum` is None where none of those tried is small enough; `next` is the chance at the step
-    above, None where a higher maximum changes nothing any more.
+    above, None where a higher maximum changes nothing any more. `all_tried` says that no maximum
+    was passed over, so that there is no larger one.
     """
 
     maximum: int | None
     chance: Fraction | float | None
     next: Fraction | float | None
+    all_tried: bool
+
+
+MOST_TRIED: Final = 128
+"""How many maxima are looked at one by one; where there are more, so many spread over them."""
 
 
 def safe_maximum(
@@ -100,30 +107,49 @@ def safe_maximum(
 ) -> SafeMaximum:
     """Return the largest maximum under which losing more than an amount is at most this likely.
 
-    Maxima are tried in steps of a chip by halving, on the footing that a higher maximum never makes
-    a large loss less likely. Where it does, because it lets one box make up for others, the answer
-    keeps its promise but need not be the largest; both sides of it are worked out.
+    Maxima are tried in steps of a chip from the highest down, since a higher one can make a large
+    loss less likely: it lets one box make up for others. Where there are too many, some are tried,
+    and between the last that is not safe and the first that is, halving finds where that changes.
     """
     check_share(share)
     if amount < 0:
         raise InvalidInput(f"a loss of {amount}; give the amount that may be lost, nought or more")
     chip = step or _chip(layout)
     least = -(-layout.limits.minimum // chip)
-    most = -(-layout.heaviest() // chip)
+    maxima = range(least, max(-(-layout.heaviest() // chip), least) + 1)
 
+    @cache
     def chance(chips: int) -> Fraction | float:
         limits = replace(layout.limits, maximum=chips * chip)
         law = replace(layout, limits=limits).house_law()
         return chance_of_losing(law, rounds, amount)[0]
 
-    low, high = least - 1, max(most, least) + 1
-    known: dict[int, Fraction | float] = {}
-    while high - low > 1:
+    tried = _spread(maxima)
+    all_tried = len(tried) == len(maxima)
+    above: int | None = None
+    for chips in reversed(tried):
+        if chance(chips) <= share:
+            low, high = _narrowed(chips, above, lambda each: chance(each) <= share)
+            after = None if high is None else chance(high)
+            return SafeMaximum(low * chip, chance(low), after, all_tried)
+        above = chips
+    return SafeMaximum(None, None, chance(least), all_tried)
+
+
+def _spread(maxima: range) -> list[int]:
+    """Return all of the maxima, or some from the first to the last."""
+    if len(maxima) <= MOST_TRIED:
+        return list(maxima)
+    last = len(maxima) - 1
+    return [maxima[place * last // (MOST_TRIED - 1)] for place in range(MOST_TRIED)]
+
+
+def _narrowed(low: int, high: int | None, is_safe: Callable[[int], bool]) -> tuple[int, int | None]:
+    """Return a safe maximum and the next, which is not, between one that is and one that is not."""
+    while high is not None and high - low > 1:
         middle = (low + high) // 2
-        known[middle] = chance(middle)
-        low, high = (middle, high) if known[middle] <= share else (low, middle)
-    maximum = low * chip if low >= least else None
-    return SafeMaximum(maximum, known.get(low), known.get(high))
+        low, high = (middle, high) if is_safe(middle) else (low, middle)
+    return low, high
 
 
 def _chip(layout: Layout) -> int:

@@ -111,7 +111,8 @@ def safe_words(report: ShiftReport) -> str:
     asked = f"a loss of more than {report.loss:,} in a shift at most {chance(report.share)} likely"
     safe = report.safe
     if safe.maximum is None or safe.chance is None:
-        return f"No table maximum was found that keeps {asked}."
+        tried = "No table maximum keeps" if safe.all_tried else "None of the maxima tried keeps"
+        return f"{tried} {asked}."
     above = (
         "A higher one changes nothing, because nobody stakes more."
         if safe.next is None
