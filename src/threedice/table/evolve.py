@@ -30,8 +30,35 @@ def replay(events: Iterable[AnyEvent]) -> TableState:
 def evolve(state: TableState, event: AnyEvent) -> TableState:
     """Apply an event to the state, in place, and return it."""
     match event:
-        case happened.BetPlaced():  # by far the commonest, so it is looked for first
+        case happened.BetPlaced():  # the commonest are looked for first
             _place(state, event)
+        case happened.KeyPressed():
+            state.current.keys = [*state.current.keys[-2:], event.key]
+        case happened.LosersCollected():
+            _collect(state, event)
+        case happened.WinnersPaid():
+            _pay(state, event)
+        case happened.RoundStarted():
+            _start_round(state, event)
+        case happened.BettingOpened():
+            state.limits, state.next_limits = event.limits, None
+            state.current.done.add("open-betting")
+        case happened.BettingClosed():
+            state.current.done.add("close-betting")
+        case happened.StepTaken():
+            state.current.done.add(event.step)
+        case happened.DiceTumbled():
+            state.current.times_tumbled = event.times
+            state.current.done.add("tumble")
+        case happened.ResultCalled():
+            state.current.called = event.dice
+            state.current.done.add("call-result")
+        case happened.ResultEntered():
+            state.current.result = event.dice
+            state.current.keys = []
+            state.current.done.add("enter-result")
+        case happened.AreasLit():
+            state.current.done.add("illuminate")
         case happened.TableOpened():
             _open(state, event)
         case happened.CheckPassed():
@@ -64,15 +91,6 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case happened.ColouredUp():
             seat = state.seats[event.player]
             seat.colour, seat.colour_value = "", 0
-        case happened.RoundStarted():
-            _start_round(state, event)
-        case happened.BettingOpened():
-            state.limits, state.next_limits = event.limits, None
-            state.current.done.add("open-betting")
-        case happened.BettingClosed():
-            state.current.done.add("close-betting")
-        case happened.StepTaken():
-            state.current.done.add(event.step)
         case happened.BetWithdrawn():
             _take_back(state, event.spot, event.player, event.amount, event.area)
             _forget_moves(state, event.spot, event.player)
@@ -98,29 +116,11 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case happened.DiceChosen():
             _shooter(state).dice = event.dice
             state.current.done.add("choose-dice")
-        case happened.DiceTumbled():
-            state.current.times_tumbled = event.times
-            state.current.done.add("tumble")
-        case happened.ResultCalled():
-            state.current.called = event.dice
-            state.current.done.add("call-result")
-        case happened.KeyPressed():
-            state.current.keys = [*state.current.keys[-2:], event.key]
-        case happened.ResultEntered():
-            state.current.result = event.dice
-            state.current.keys = []
-            state.current.done.add("enter-result")
         case happened.ResultAmended():
             state.current.result = state.current.called = event.dice
             state.current.done.discard("illuminate")
-        case happened.AreasLit():
-            state.current.done.add("illuminate")
         case happened.BetsApportioned():
             _apportion(state, event)
-        case happened.LosersCollected():
-            _collect(state, event)
-        case happened.WinnersPaid():
-            _pay(state, event)
         case happened.ShooterAdvanced():
             _shooter(state).throws = event.throws
         case happened.ShooterWon():
@@ -338,19 +338,21 @@ def _apportion(state: TableState, event: happened.BetsApportioned) -> None:
 def _collect(state: TableState, event: happened.LosersCollected) -> None:
     current = state.current
     current.done.add("collect-losers")
+    seats, nets = state.seats, current.nets
     for _, player, amount in event.bets:
-        state.seats[player].at_risk -= amount
+        seats[player].at_risk -= amount
         state.float_amount += amount
-        _net(state, player, -amount)
+        nets[player] = nets.get(player, 0) - amount
 
 
 def _pay(state: TableState, event: happened.WinnersPaid) -> None:
+    seats, nets = state.seats, state.current.nets
     for _, player, stake, winnings in event.bets:
-        seat = state.seats[player]
+        seat = seats[player]
         seat.at_risk -= stake
         seat.stack += stake + winnings
         state.float_amount -= winnings
-        _net(state, player, winnings)
+        nets[player] = nets.get(player, 0) + winnings
     state.settled[event.round] = state.current.nets
     state.round = None
 
