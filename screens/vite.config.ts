@@ -8,6 +8,7 @@ export default defineConfig({
   build: {
     outDir: "../src/threedice/web/screens",
     emptyOutDir: true,
+    manifest: true,
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -51,7 +51,7 @@ def files() -> dict[str, File]:
     return {
         "/" + each.relative_to(BUILT).as_posix(): _file(each)
         for each in BUILT.rglob("*")
-        if each.is_file() and each.suffix
+        if each.is_file() and each.suffix and not each.parent.name.startswith(".")
     }
 
 
