@@ -15,7 +15,9 @@ RUN = """async () => {
   return found.violations.map((each) => ({
     id: each.id,
     help: each.help,
-    nodes: each.nodes.slice(0, 4).map((node) => `${node.html.slice(0, 160)} -- ${node.failureSummary}`),
+    nodes: each.nodes
+      .slice(0, 4)
+      .map((node) => `${node.html.slice(0, 160)} -- ${node.failureSummary}`),
   }));
 }"""
 

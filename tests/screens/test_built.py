@@ -1,4 +1,4 @@
-"""What is built: small enough, with the API's own types, complete in three languages, installable."""
+"""What is built: small enough, with the API's own types, in three languages, installable."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from screens import api_types, build
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 MOST = 60_000
@@ -64,7 +65,7 @@ def test_no_page_loads_more_javascript_than_it_may(capsys: pytest.CaptureFixture
         )
     with capsys.disabled():
         told_sizes = ", ".join(f"{Path(page).stem} {size:,}" for page, size in sizes.items())
-        print(f"\nJavaScript by page, compressed: {told_sizes} bytes")
+        print(f"\nJavaScript by page, compressed: {told_sizes} bytes")  # noqa: T201
     assert {page: size for page, size in sizes.items() if size > MOST} == {}
 
 
