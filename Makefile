@@ -6,14 +6,28 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check format screens bench soak faults mutants citations pictures playthroughs clean
+.PHONY: run test test-rules test-house test-rest check format screens bench soak faults mutants citations pictures playthroughs clean
 
 run: .venv/ready
 	$(BIN)/threedice serve --demo
 
+# Two cores, two groups of tests at a time; each prints what it has to say when it is done.
 test: check
-	$(BIN)/pytest --cov --cov-report=term:skip-covered
-	$(BIN)/coverage report --fail-under=100 --format=total --include='src/threedice/rulebook/*,src/threedice/table/*,src/threedice/ledger/*,src/threedice/maths/*'
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-house test-rules test-rest
+
+RULES := tests/cases tests/ledger tests/maths tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
+HOUSE := tests/faults tests/floor tests/log tests/people tests/web
+GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/ledger/*,src/threedice/maths/*
+
+test-rules: .venv/ready
+	$(BIN)/pytest $(RULES) --cov --cov-report=
+	$(BIN)/coverage report --skip-covered --show-missing --fail-under=100 --include='$(GATED)'
+
+test-house: .venv/ready
+	$(BIN)/pytest $(HOUSE)
+
+test-rest: .venv/ready
+	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE))
 
 check: .venv/ready
 	$(BIN)/ruff check .
