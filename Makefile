@@ -73,6 +73,7 @@ mutants: .venv/ready
 
 pictures: .venv/ready
 	$(BIN)/python docs/pictures.py
+	PYTHONPATH=. $(BIN)/python docs/screenshots.py
 
 clean:
 	rm -rf .venv dist .coverage .mypy_cache .pytest_cache .ruff_cache

@@ -140,3 +140,19 @@ class House:
         player = self.id(who)
         self.send(who, table, "BuyIn", player=player, amount=amount, source="account")
         return player
+
+    def play_out(self, table: str, dice: tuple[int, int, int]) -> None:
+        """Play a Singapore round from the close of betting to its end, as its dealer would."""
+        acts: list[tuple[str, dict[str, Any]]] = [
+            ("CloseBetting", {}),
+            ("Tumble", {"times": 3}),
+            ("Uncover", {}),
+            ("CallResult", {"dice": dice}),
+            *(("PressKey", {"key": face}) for face in dice),
+            ("PressEnter", {}),
+            ("Illuminate", {}),
+            ("CollectLosers", {}),
+            ("PayWinners", {}),
+        ]
+        for command, fields in acts:
+            self.send("dealer", table, command, **fields)

@@ -1,0 +1,105 @@
+"""For everybody: axe-core finds nothing on any page, in three languages and at three sizes.
+
+Each page is looked at with live bets on the felt; and with a dialog open, and a refusal showing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.screens.axe import violations
+from tests.screens.browser import SIZES
+from tests.screens.house import House, house_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Page
+
+    from tests.screens.browser import Person
+
+    Put = Callable[..., Person]
+
+LANGUAGES = ("en", "zh-Hant", "zh-Hans")
+TABLE = "sg-a"
+PAGES = {
+    "lobby": ("player", "/"),
+    "player": ("player", f"/table/{TABLE}"),
+    "dealer": ("dealer", f"/deal/{TABLE}"),
+    "board": ("player", f"/board/{TABLE}"),
+    "pit": ("pit-manager", "/pit"),
+    "pit of a table": ("pit-manager", f"/pit/{TABLE}"),
+    "odds": ("player", "/odds/sg-rws-tai-sai-v6/a"),
+    "games": ("player", "/odds"),
+    "account": ("player", "/account"),
+}
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A house whose table has bets on the felt, and a round behind it."""
+    games = {"sg-a": "sg-rws-tai-sai-v6/a", "triple": "triple-dice/mat"}
+    house = House(tmp_path_factory.mktemp("live"), house_toml(games, mode="refuse"))
+    house.open_table(TABLE)
+    player = house.seat(TABLE)
+    for betting in (True, False):
+        house.send("dealer", TABLE, "OpenBetting")
+        for box, amount in {"big": 2500, "total:9": 500, "single:6": 100}.items():
+            house.send("player", TABLE, "PlaceBet", player=player, box=box, amount=amount)
+        if betting:
+            house.play_out(TABLE, (1, 2, 6))
+    yield house
+    house.stop()
+
+
+def looked_at(page: Page) -> dict[str, object]:
+    """Return what is found at every size in every language, in one window."""
+    found: dict[str, object] = {}
+    for language in LANGUAGES:
+        page.evaluate(f"localStorage.setItem('threedice.language', '{language}')")
+        page.reload()
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        expect(page.locator("h1")).to_have_count(1)
+        page.wait_for_load_state("networkidle")
+        for size, (width, height) in SIZES.items():
+            page.set_viewport_size({"width": width, "height": height})
+            if wrong := violations(page):
+                found[f"{language} {size}"] = wrong
+    return found
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_found_on_a_page(name: str, live: House, person: Put) -> None:
+    who, path = PAGES[name]
+    page = person(live).sign_in(who, path)
+
+    assert looked_at(page) == {}
+
+
+def test_nothing_is_found_where_somebody_signs_in(live: House, person: Put) -> None:
+    page = person(live).page
+    page.goto("/")
+
+    assert looked_at(page) == {}
+
+
+def test_nothing_is_found_while_a_dialog_is_open(live: House, person: Put) -> None:
+    page = person(live).sign_in("player", "/")
+    page.get_by_role("button", name="Rules").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+    assert violations(page) == []
+
+
+def test_nothing_is_found_while_a_refusal_shows(live: House, person: Put) -> None:
+    page = person(live).sign_in("player", f"/table/{TABLE}")
+    live.send("dealer", TABLE, "CloseBetting")
+    page.route("**/commands", lambda route: route.continue_())
+    page.locator("[data-area='small']").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="5.7")).to_be_visible()
+
+    assert violations(page) == []
