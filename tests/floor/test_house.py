@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from typing import TYPE_CHECKING
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from threedice.errors import Refusal, StoreUnfit
 from threedice.floor import Floor
 from threedice.floor import running as running_module
 from threedice.floor.auditing import audit
+from threedice.floor.dealer import Dealer
 from threedice.floor.house import House
 from threedice.floor.interpreter import COLLECT_AFTER
 from threedice.floor.reports import results
@@ -22,6 +24,7 @@ from threedice.log.memory import MemoryStore
 from threedice.log.opening import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
@@ -126,13 +129,16 @@ async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url, clock = postgres.fresh(), HandClock()
-    async with House(url, state=tmp_path / "two", clock=clock) as two:
+    async with AsyncExitStack() as later:
         async with House(url, state=tmp_path / "one", clock=clock) as one:
             people = People(one.floor)
             await people.open(timing=QUICK)
             clock.move(QUICK.closing_seconds)
             await Watch(one).until("1", lambda t: t.betting_since > 0)
             await people.bet("ann", 100, "big")
+            # not before, or it might be the one that deals
+            second = House(url, state=tmp_path / "two", clock=clock)
+            two = await later.enter_async_context(second)
         watch = Watch(two)
         # The first has given its lease back; the second looks for it soon, and finds no seed.
         async with asyncio.timeout(60):
@@ -141,6 +147,31 @@ async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
                 await asyncio.sleep(0.01)
         tended = await watch.until("1", lambda t: t.seeds_lost == 1)
         assert tended.table.seats["ann"].stack == 1000
+
+
+async def test_a_table_has_one_dealer_though_two_see_to_it_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two, each would call the other's rounds off, and one would never be closed."""
+    dealt: list[Dealer] = []
+    run = Dealer.run
+
+    def noted(dealer: Dealer) -> Coroutine[Any, Any, None]:
+        dealt.append(dealer)
+        return run(dealer)
+
+    monkeypatch.setattr(Dealer, "run", noted)
+    store = MemoryStore()
+    async with (
+        House("memory:", store=store, state=tmp_path, clock=HandClock()) as house,
+        Floor(store) as elsewhere,
+    ):
+        await People(elsewhere).open(timing=QUICK)
+        # whoever has set it up, and whoever keeps the books; both wait until it is loaded
+        await asyncio.gather(house._see_to("table/1"), house._see_to("table/1"))
+        for dealer in dealt:
+            dealer.close()
+    assert dealt == list(house.dealers.values())
 
 
 async def test_a_house_in_service_collects_garbage_seldom_and_tidies_up(tmp_path: Path) -> None:

@@ -164,12 +164,17 @@ class House:
             dealer.wake.set()
 
     async def _see_to(self, stream: str) -> None:
-        """Have a table dealt that the house is to deal."""
+        """Have a table dealt that the house is to deal.
+
+        Several may be at it together, so whether it has a dealer is asked last: of two dealers one
+        would never be closed, and each would call the other's rounds off.
+        """
         kind, _, table = stream.partition("/")
         if kind != "table" or table in self.dealers:
             return
         tended = await self.floor.tended(table)
-        if tended.dealt_by_house and not self._closing.is_set():
+        wanted = tended.dealt_by_house and table not in self.dealers
+        if wanted and not self._closing.is_set():
             dealer = self.dealers[table] = Dealer(self.floor, table, self.holder, self.clock)
             self._tasks.append(asyncio.create_task(dealer.run()))
 
