@@ -122,8 +122,7 @@ class PostgresStore(SqlStore):
                     self._writer.allow(self._seconds)
                     self._writer.execute("SELECT pg_advisory_unlock_all()")
                 self._writer.close()
-            while self._idle:
-                self._idle.pop().close()
+            self._close_idle()
 
     # how statements are run
 
@@ -241,10 +240,17 @@ class PostgresStore(SqlStore):
             return self._connect()
 
     def _give_back(self, connection: Connection) -> None:
-        if self._closed or len(self._idle) >= IDLE_MOST:
+        if len(self._idle) >= IDLE_MOST:
             connection.close()
         else:
             self._idle.append(connection)
+        if self._closed:  # perhaps only since: whoever closed did not see this one
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):  # several may be at it together
+            while True:
+                self._idle.pop().close()
 
     def _leave(self, connection: Connection) -> None:
         """Give up the connection that writes: it does not know any more what is prepared on it."""
