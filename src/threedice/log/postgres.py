@@ -41,6 +41,11 @@ PAUSE_SECONDS: Final = 0.05
 IDLE_MOST: Final = 8
 """How many connections are kept for those who read."""
 
+PATIENCE_SECONDS, PATIENCE_DEADLINES = 60.0, 12
+"""How long a scribe may take: twice as many deadlines as its store needs where all goes wrong (two
+of trying, one more for each of waiting for the server, connecting, looking and the work), and time
+for a busy machine to start a process."""
+
 SERVING, PREPARING, STARTING = "31, 6661", "31, 6662", "31, 6663"
 """The advisory locks of those who serve, of who makes the tables, and of who begins to serve."""
 
@@ -72,8 +77,12 @@ class PostgresStore(SqlStore):
                 self._begin()
             self._writing(self._prepare)
             if scribe:
-                place = Place("postgres", url, deadline_seconds)
-                self.scribe = Scribe(place, failed=self._note_failure, turn=Turn())
+                self.scribe = Scribe(
+                    Place("postgres", url, deadline_seconds),
+                    failed=self._note_failure,
+                    turn=Turn(),
+                    patience=max(PATIENCE_SECONDS, PATIENCE_DEADLINES * deadline_seconds),
+                )
         except BaseException:
             self.close()
             raise

@@ -111,7 +111,9 @@ class SqliteStore(SqlStore):
                 self._writers.append(self._open(NORMAL))
             self._prepare()
             if scribe:
-                # it holds the lock too: nobody serves the file before its last batch is written
+                # It holds the lock too: nobody serves the file before its last batch is written. It
+                # is given no time: only a disk keeps it from answering, and to kill it in a sync
+                # would be to kill who alone hears that the disk has failed.
                 self.scribe = Scribe(
                     Place("sqlite", str(self.path)),
                     failed=self._note_failure,
