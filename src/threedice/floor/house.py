@@ -193,8 +193,9 @@ class House:
                     await self._see_to(stream)
                 await asyncio.to_thread(self._close_books, streams)
                 self.trouble = ""
-            except ThreediceError as trouble:
-                self.trouble = str(trouble)  # shown; the log has everything, and it is tried again
+            except Exception as trouble:  # of whatever kind: nobody would miss books that ended
+                # shown; the log has everything, and it is tried again
+                self.trouble = str(trouble) or type(trouble).__name__
                 self._changed |= streams
             await self._pause(BOOKS_SECONDS)
 
@@ -210,7 +211,7 @@ class House:
     async def _watch(self) -> None:
         """Stop writing when another server has found the database failing."""
         while not self._closing.is_set():
-            with suppress(ThreediceError):
+            with suppress(Exception):  # it is asked again soon
                 cause = await asyncio.to_thread(self.floor.store.suspended)
                 if cause and not self.floor.suspended:
                     self.floor.streams.writer.hold(cause)
