@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from threedice.floor import running as running_module
 from threedice.floor.auditing import audit
 from threedice.floor.dealer import Dealer
 from threedice.floor.house import House
-from threedice.floor.interpreter import COLLECT_AFTER
+from threedice.floor.interpreter import COLLECT_AFTER, TURN_SECONDS
 from threedice.floor.reports import results
 from threedice.floor.running import load
 from threedice.log.keys import public_keys
@@ -179,6 +180,19 @@ async def test_a_house_in_service_collects_garbage_seldom_and_tidies_up(tmp_path
     async with House("memory:", store=MemoryStore(), state=tmp_path):
         assert gc.get_threshold() == COLLECT_AFTER
     assert gc.get_threshold() == before
+
+
+async def test_so_does_one_of_several_that_come_and_go_in_any_order(tmp_path: Path) -> None:
+    before, turn = gc.get_threshold(), sys.getswitchinterval()
+    first = House("memory:", store=MemoryStore(), state=tmp_path / "one")
+    second = House("memory:", store=MemoryStore(), state=tmp_path / "two")
+    async with AsyncExitStack() as later:
+        async with first:
+            await later.enter_async_context(second)
+        assert gc.get_threshold() == COLLECT_AFTER
+        assert sys.getswitchinterval() == TURN_SECONDS
+    assert gc.get_threshold() == before
+    assert sys.getswitchinterval() == turn
 
 
 async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without(
