@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from threading import Event
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.floor.setting import SUPERVISOR, People, player
+from tests.log.proposing import PATIENCE
 from threedice.cage.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import InvalidInput, KeyReused, QueueFull, Refusal
 from threedice.floor import Floor
 from threedice.floor.commands import EstablishTable
+from threedice.floor.streams import Streams
 from threedice.log.memory import MemoryStore
 from threedice.table import commands as asked
 from threedice.table.events import BetPlaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from threedice.log.entry import Entry
 
 pytestmark = pytest.mark.anyio
 
@@ -159,6 +168,53 @@ async def test_two_floors_on_one_store_lose_nothing_and_double_nothing() -> None
         assert [entry.version for entry in store.scan("table/1")] == list(
             range(1, head.version + 1)
         )
+
+
+class Late(MemoryStore):
+    """A store of which one may be read a little late: others write meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late, self.has_read, self.go_on = False, Event(), Event()
+
+    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+        entries = super().read(stream, after, most)
+        if self.late and not entries:
+            self.late = False
+            self.has_read.set()
+            self.go_on.wait(PATIENCE)
+        return entries
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["being loaded", "being mended"])
+@pytest.mark.parametrize(
+    "hint",
+    [lambda streams: streams.changed("table/1", 8), Streams.look_again],
+    ids=["told of", "not told of"],
+)
+async def test_what_others_write_while_a_stream_is_read_is_not_missed(
+    known: bool, hint: Callable[[Streams], None]
+) -> None:
+    store = Late()
+    async with Floor(store) as one, Floor(store) as other:
+        people, others = People(one), People(other)
+        await people.open()
+        await people.play("open betting")
+        if known:
+            assert await others.stack("ann") == 1000
+        await people.bet("ann", 50, "big")
+        if known:
+            hint(other.streams)
+        store.late = True
+        looking = asyncio.create_task(others.stack("ann"))
+        await asyncio.to_thread(store.has_read.wait, PATIENCE)
+        answer = await people.bet("ann", 50, "big")
+        assert answer.version("table/1") == 8
+
+        hint(other.streams)
+        store.go_on.set()
+
+        assert await looking == 900
 
 
 async def test_a_full_queue_is_told_at_once_and_harms_nothing() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from typing import TYPE_CHECKING
+import sys
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,8 +15,9 @@ from threedice.errors import Refusal, StoreUnfit
 from threedice.floor import Floor
 from threedice.floor import running as running_module
 from threedice.floor.auditing import audit
+from threedice.floor.dealer import Dealer
 from threedice.floor.house import House
-from threedice.floor.interpreter import COLLECT_AFTER
+from threedice.floor.interpreter import COLLECT_AFTER, TURN_SECONDS
 from threedice.floor.reports import results
 from threedice.floor.running import load
 from threedice.log.keys import public_keys
@@ -22,6 +25,7 @@ from threedice.log.memory import MemoryStore
 from threedice.log.opening import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
@@ -126,13 +130,16 @@ async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url, clock = postgres.fresh(), HandClock()
-    async with House(url, state=tmp_path / "two", clock=clock) as two:
+    async with AsyncExitStack() as later:
         async with House(url, state=tmp_path / "one", clock=clock) as one:
             people = People(one.floor)
             await people.open(timing=QUICK)
             clock.move(QUICK.closing_seconds)
             await Watch(one).until("1", lambda t: t.betting_since > 0)
             await people.bet("ann", 100, "big")
+            # not before, or it might be the one that deals
+            second = House(url, state=tmp_path / "two", clock=clock)
+            two = await later.enter_async_context(second)
         watch = Watch(two)
         # The first has given its lease back; the second looks for it soon, and finds no seed.
         async with asyncio.timeout(60):
@@ -143,11 +150,49 @@ async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
         assert tended.table.seats["ann"].stack == 1000
 
 
+async def test_a_table_has_one_dealer_though_two_see_to_it_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two, each would call the other's rounds off, and one would never be closed."""
+    dealt: list[Dealer] = []
+    run = Dealer.run
+
+    def noted(dealer: Dealer) -> Coroutine[Any, Any, None]:
+        dealt.append(dealer)
+        return run(dealer)
+
+    monkeypatch.setattr(Dealer, "run", noted)
+    store = MemoryStore()
+    async with (
+        House("memory:", store=store, state=tmp_path, clock=HandClock()) as house,
+        Floor(store) as elsewhere,
+    ):
+        await People(elsewhere).open(timing=QUICK)
+        # whoever has set it up, and whoever keeps the books; both wait until it is loaded
+        await asyncio.gather(house._see_to("table/1"), house._see_to("table/1"))
+        for dealer in dealt:
+            dealer.close()
+    assert dealt == list(house.dealers.values())
+
+
 async def test_a_house_in_service_collects_garbage_seldom_and_tidies_up(tmp_path: Path) -> None:
     before = gc.get_threshold()
     async with House("memory:", store=MemoryStore(), state=tmp_path):
         assert gc.get_threshold() == COLLECT_AFTER
     assert gc.get_threshold() == before
+
+
+async def test_so_does_one_of_several_that_come_and_go_in_any_order(tmp_path: Path) -> None:
+    before, turn = gc.get_threshold(), sys.getswitchinterval()
+    first = House("memory:", store=MemoryStore(), state=tmp_path / "one")
+    second = House("memory:", store=MemoryStore(), state=tmp_path / "two")
+    async with AsyncExitStack() as later:
+        async with first:
+            await later.enter_async_context(second)
+        assert gc.get_threshold() == COLLECT_AFTER
+        assert sys.getswitchinterval() == TURN_SECONDS
+    assert gc.get_threshold() == before
+    assert sys.getswitchinterval() == turn
 
 
 async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without(

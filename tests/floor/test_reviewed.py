@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,10 @@ from threedice.errors import (
     Tampered,
 )
 from threedice.floor import Floor
+from threedice.floor import house as house_module
 from threedice.floor.auditing import audit
 from threedice.floor.commands import EstablishTable, ResolveInterruption
+from threedice.floor.dealer import LEASE_SECONDS
 from threedice.floor.encoding import decode_command
 from threedice.floor.events import Timing
 from threedice.floor.fairness import check_dice
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.entry import Entry
+    from threedice.log.entry import Entry, Head
 
 pytestmark = pytest.mark.anyio
 MANAGER = Actor(id="manager", role="shift-manager")
@@ -208,6 +211,52 @@ async def test_a_dealer_outlives_a_disk_that_failed(tmp_path: Path) -> None:
         await house.release("sue", "there is room again")
 
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+
+
+class Exhausted(MemoryStore):
+    """A store for which the machine lacks something now and then: no error of ours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lacks = False
+
+    def take_lease(self, name: str, holder: str, seconds: float) -> bool:
+        self._need()
+        return super().take_lease(name, holder, seconds)
+
+    def heads(self) -> dict[str, Head]:
+        self._need()
+        return super().heads()
+
+    def _need(self) -> None:
+        if self.lacks:
+            raise OSError(errno.EMFILE, "Too many open files")
+
+
+async def test_dealers_and_books_outlive_whatever_stands_in_their_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house_module, "BOOKS_SECONDS", 0.0)
+    store, clock = Exhausted(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        _, watch = await begun(house, clock)
+        store.lacks = True
+        clock.move(LEASE_SECONDS)
+        house.hear("table/1", news=True)
+        async with asyncio.timeout(60):
+            while not (house.trouble and house.dealers["1"].stuck):
+                await asyncio.sleep(0.01)
+        assert "Too many open files" in house.trouble
+        assert "Too many open files" in house.dealers["1"].stuck
+
+        store.lacks = False
+        clock.move(QUICK.betting_seconds)
+        house.hear("table/1", news=True)
+
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+        async with asyncio.timeout(60):
+            while house.trouble:
+                await asyncio.sleep(0.01)
 
 
 async def test_a_table_that_changes_hands_is_dealt_by_whoever_has_it(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.log.losing import cut_way
 from tests.log.postgres_server import PostgresServer, quick_folder, running
 from tests.log.stating import left, one, propose
 from threedice.errors import Conflicted, StoreAway, StoreFailed, StoreUnfit
-from threedice.log.deadline import connect
+from threedice.log.deadline import Connection, connect
 from threedice.log.entry import EMPTY, Head, chained
 from threedice.log.judging import answer_to
 from threedice.log.postgres import PostgresStore
@@ -486,6 +486,20 @@ def test_a_closed_store_says_so(store: PostgresStore) -> None:
     for ask in (lambda: store.head("table/1"), lambda: store.write([one("table/1")])):
         with pytest.raises(StoreAway, match="has been closed"):
             ask()
+
+
+def test_a_connection_given_back_while_the_store_is_closed_is_closed(store: PostgresStore) -> None:
+    class Closing(list[Connection]):
+        def append(self, connection: Connection) -> None:
+            store.close()
+            super().append(connection)
+
+    store.head("table/1")
+    (kept,) = store._idle
+    store._idle = Closing(store._idle)
+    store.head("table/1")
+    assert kept.closed
+    assert store._idle == []
 
 
 def through(url: str, server: PostgresServer, way: Path) -> str:

@@ -24,6 +24,7 @@ from threedice.errors import InvalidInput, StoreAway, StoreFailed, StoreUnfit
 from threedice.floor import Floor
 from threedice.floor.commands import ResolveInterruption
 from threedice.floor.house import House
+from threedice.log import scribe as scribe_module
 from threedice.log.entry import EMPTY
 from threedice.log.opening import open_store
 from threedice.log.postgres import PostgresStore
@@ -216,6 +217,53 @@ def test_players_do_not_notice_that_a_scribe_was_killed(served: Stored) -> None:
             assert not floor.suspended
 
     asyncio.run(play())
+
+
+def test_a_scribe_that_neither_answers_nor_dies_is_killed_and_another_takes_over(
+    postgres_url: str,
+) -> None:
+    with closing(PostgresStore(postgres_url, scribe=True)) as store:
+        row, scribe = propose_row("table/1", 2), scribe_of(store)
+        tell(store, row[0])
+        patience, scribe.patience = scribe.patience, 0.1
+        with Watched(pid_of(store)) as stopped:
+            os.kill(pid_of(store), signal.SIGSTOP)
+            with pytest.raises(StoreAway, match="signal 9"):
+                tell(store, row[1])
+            stopped.wait()
+        scribe.patience = patience
+        assert tell(store, row[1]) == [Accepted()]
+
+
+def test_one_that_is_slow_to_open_its_database_is_given_up_too(postgres_url: str) -> None:
+    with closing(PostgresStore(postgres_url, scribe=True)) as store:
+        scribe = scribe_of(store)
+        os.kill(pid_of(store), signal.SIGSTOP)
+        patience, scribe.patience = scribe.patience, 0.1
+        with pytest.raises(StoreAway, match="signal 9"):
+            tell(store, propose("table/1"))
+        scribe.patience = patience
+        assert tell(store, propose("table/1")) == [Accepted()]
+
+
+def test_a_disk_is_given_the_time_that_it_takes_and_a_server_is_not(served: Stored) -> None:
+    expected = None if isinstance(served, SqliteStore) else 60.0
+    assert scribe_of(served).patience == expected
+
+
+def test_a_scribe_that_not_even_a_kill_ends_holds_nobody_up(
+    sqlite: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scribe_module, "END_SECONDS", 0.05)
+    process = scribe_of(sqlite)._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    with monkeypatch.context() as patched:
+        patched.setattr(process, "kill", lambda: None)
+        sqlite.close()
+    assert process.returncode is None
+    process.kill()
+    process.wait()
 
 
 def test_a_scribe_whose_connection_was_ended_writes_all_the_same(postgres_url: str) -> None:

@@ -262,6 +262,19 @@ def test_a_closed_store_says_so(path: Path) -> None:
             ask()
 
 
+def test_a_connection_given_back_while_the_store_is_closed_is_closed(path: Path) -> None:
+    store = SqliteStore(path)
+
+    class Closing(list[Connection]):
+        def append(self, connection: Connection) -> None:
+            store.close()
+            super().append(connection)
+
+    store._readers = Closing()
+    store.head("table/1")
+    assert store._readers == []
+
+
 # --- what is not ours, or no longer what it was -------------------------------------------------
 
 

@@ -100,8 +100,8 @@ class Dealer:
     async def _once(self) -> float:
         """Do what is next; return for how long there is nothing more to do.
 
-        Whatever stands in the way, a store that is away or a float that is too short to pay, is
-        tried again: people, or time, see to it.
+        Whatever stands in the way, a store that is away, a float that is too short to pay or a
+        defect, is shown and tried again: people, or time, see to it.
         """
         try:
             if not await self._holds_lease():
@@ -114,8 +114,8 @@ class Dealer:
                     return min(seconds, self._renewal())
         except (Conflicted, KeyReused, QueueFull):
             return 0.1
-        except ThreediceError as trouble:
-            self.stuck = str(trouble)
+        except Exception as trouble:
+            self.stuck = str(trouble) or type(trouble).__name__
             return LEASE_SECONDS / 5
         return 0.0
 

@@ -164,12 +164,17 @@ class House:
             dealer.wake.set()
 
     async def _see_to(self, stream: str) -> None:
-        """Have a table dealt that the house is to deal."""
+        """Have a table dealt that the house is to deal.
+
+        Several may be at it together, so whether it has a dealer is asked last: of two dealers one
+        would never be closed, and each would call the other's rounds off.
+        """
         kind, _, table = stream.partition("/")
         if kind != "table" or table in self.dealers:
             return
         tended = await self.floor.tended(table)
-        if tended.dealt_by_house and not self._closing.is_set():
+        wanted = tended.dealt_by_house and table not in self.dealers
+        if wanted and not self._closing.is_set():
             dealer = self.dealers[table] = Dealer(self.floor, table, self.holder, self.clock)
             self._tasks.append(asyncio.create_task(dealer.run()))
 
@@ -188,8 +193,9 @@ class House:
                     await self._see_to(stream)
                 await asyncio.to_thread(self._close_books, streams)
                 self.trouble = ""
-            except ThreediceError as trouble:
-                self.trouble = str(trouble)  # shown; the log has everything, and it is tried again
+            except Exception as trouble:  # of whatever kind: nobody would miss books that ended
+                # shown; the log has everything, and it is tried again
+                self.trouble = str(trouble) or type(trouble).__name__
                 self._changed |= streams
             await self._pause(BOOKS_SECONDS)
 
@@ -205,7 +211,7 @@ class House:
     async def _watch(self) -> None:
         """Stop writing when another server has found the database failing."""
         while not self._closing.is_set():
-            with suppress(ThreediceError):
+            with suppress(Exception):  # it is asked again soon
                 cause = await asyncio.to_thread(self.floor.store.suspended)
                 if cause and not self.floor.suspended:
                     self.floor.streams.writer.hold(cause)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,17 +21,32 @@ COLLECT_AFTER = (200_000, 10, 100)
 TURN_SECONDS = 0.001
 
 
+class _Serving:
+    """How many houses serve in this process, and how Python was set before the first."""
+
+    lock = Lock()
+    houses = 0
+    threshold: tuple[int, int, int]
+    turn: float
+
+
 @contextmanager
 def set_for_service() -> Iterator[None]:
-    """Have Python serve many at once for as long as the context lasts."""
-    threshold, turn = gc.get_threshold(), sys.getswitchinterval()
+    """Have Python serve many at once until the last of those that serve has ended."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
-    sys.setswitchinterval(TURN_SECONDS)
+    with _Serving.lock:
+        if not _Serving.houses:
+            _Serving.threshold, _Serving.turn = gc.get_threshold(), sys.getswitchinterval()
+            gc.set_threshold(*COLLECT_AFTER)
+            sys.setswitchinterval(TURN_SECONDS)
+        _Serving.houses += 1
     try:
         yield
     finally:
-        sys.setswitchinterval(turn)
-        gc.set_threshold(*threshold)
-        gc.unfreeze()
+        with _Serving.lock:
+            _Serving.houses -= 1
+            if not _Serving.houses:
+                sys.setswitchinterval(_Serving.turn)
+                gc.set_threshold(*_Serving.threshold)
+                gc.unfreeze()

@@ -39,7 +39,8 @@ class Running(Generic[State]):
 
     __slots__ = (
         "_durable", "_frozen", "_keep_at", "_mark", "_since", "at", "behind", "broken",
-        "durable_head", "fold", "generation", "head", "kept_version", "mending", "name", "state",
+        "durable_head", "fold", "generation", "head", "hinted", "kept_version", "mending", "name",
+        "state",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +57,7 @@ class Running(Generic[State]):
         self.kept_version = kept_version
         self._keep_at = kept_version + KEEP_EVERY
         self.broken = self.behind = False
+        self.hinted = 0  # how far others say that it has come, which may be wrong
         self.mending: Any = None
         self.start_over()
 

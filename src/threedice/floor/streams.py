@@ -57,6 +57,7 @@ class Streams:
         self._loop = asyncio.get_running_loop()
         self._running: dict[str, Running[Any]] = {}
         self._loading: dict[str, asyncio.Task[Running[Any]]] = {}
+        self._behind: set[str] = set()  # what others wrote to while it was being loaded
         self._keeping: set[asyncio.Task[None]] = set()
         self.writer: Writer[Asked] = Writer(
             store,
@@ -89,22 +90,29 @@ class Streams:
 
     def changed(self, stream: str, version: int) -> None:
         """Take a hint that another server has written to a stream."""
-        running = self._running.get(stream)
-        if running and version > running.head.version:
-            running.broken = True
+        if running := self._running.get(stream):
+            running.hinted = max(version, running.hinted)
+            running.broken = running.broken or version > running.head.version
+        elif stream in self._loading:
+            self._behind.add(stream)
 
     def look_again(self) -> None:
         """Take a hint that other servers may have written to any stream."""
         for running in self._running.values():
-            running.broken = True
+            running.broken = running.behind = True
+        self._behind.update(self._loading)
 
     async def _load(self, name: str) -> Running[Any]:
         """Return a stream, loading it once for all who ask."""
         if name not in self._loading:
-            loading = self._loop.create_task(asyncio.to_thread(self._read, name))
-            self._loading[name] = loading
+            self._loading[name] = loading = self._loop.create_task(self._loaded(name))
             loading.add_done_callback(lambda _: self._loading.pop(name, None))
-        running = await asyncio.shield(self._loading[name])
+        return await asyncio.shield(self._loading[name])
+
+    async def _loaded(self, name: str) -> Running[Any]:
+        self._behind.discard(name)
+        running = await asyncio.to_thread(self._read, name)
+        running.broken = name in self._behind
         return self._running.setdefault(name, running)
 
     def _read(self, name: str) -> Running[Any]:
@@ -122,10 +130,10 @@ class Streams:
     async def _mended(self, running: Running[Any]) -> None:
         try:
             while True:
-                running.behind = False
+                running.behind, running.hinted = False, 0
                 after = running.durable_head.version
                 running.catch_up(await asyncio.to_thread(self._news, running.name, after))
-                if not running.behind:
+                if not running.behind and running.hinted <= running.durable_head.version:
                     break
             running.start_over()
         finally:

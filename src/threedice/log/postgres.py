@@ -41,6 +41,11 @@ PAUSE_SECONDS: Final = 0.05
 IDLE_MOST: Final = 8
 """How many connections are kept for those who read."""
 
+PATIENCE_SECONDS, PATIENCE_DEADLINES = 60.0, 12
+"""How long a scribe may take: twice as many deadlines as its store needs where all goes wrong (two
+of trying, one more for each of waiting for the server, connecting, looking and the work), and time
+for a busy machine to start a process."""
+
 SERVING, PREPARING, STARTING = "31, 6661", "31, 6662", "31, 6663"
 """The advisory locks of those who serve, of who makes the tables, and of who begins to serve."""
 
@@ -72,8 +77,12 @@ class PostgresStore(SqlStore):
                 self._begin()
             self._writing(self._prepare)
             if scribe:
-                place = Place("postgres", url, deadline_seconds)
-                self.scribe = Scribe(place, failed=self._note_failure, turn=Turn())
+                self.scribe = Scribe(
+                    Place("postgres", url, deadline_seconds),
+                    failed=self._note_failure,
+                    turn=Turn(),
+                    patience=max(PATIENCE_SECONDS, PATIENCE_DEADLINES * deadline_seconds),
+                )
         except BaseException:
             self.close()
             raise
@@ -122,8 +131,7 @@ class PostgresStore(SqlStore):
                     self._writer.allow(self._seconds)
                     self._writer.execute("SELECT pg_advisory_unlock_all()")
                 self._writer.close()
-            while self._idle:
-                self._idle.pop().close()
+            self._close_idle()
 
     # how statements are run
 
@@ -241,10 +249,17 @@ class PostgresStore(SqlStore):
             return self._connect()
 
     def _give_back(self, connection: Connection) -> None:
-        if self._closed or len(self._idle) >= IDLE_MOST:
+        if len(self._idle) >= IDLE_MOST:
             connection.close()
         else:
             self._idle.append(connection)
+        if self._closed:  # perhaps only since: whoever closed did not see this one
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):  # several may be at it together
+            while True:
+                self._idle.pop().close()
 
     def _leave(self, connection: Connection) -> None:
         """Give up the connection that writes: it does not know any more what is prepared on it."""

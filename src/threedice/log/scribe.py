@@ -82,7 +82,9 @@ class Scribe:
     """A store's hold on the process that writes for it; started anew when it has ended.
 
     It writes in `turn` with whoever else writes there. `failed` is told when it could not write,
-    and says whether anybody could not: then nothing more is written.
+    and says whether anybody could not: then nothing more is written. `patience` is for how many
+    seconds it may leave anybody without an answer: then it is killed, and nobody knows what became
+    of the batch. Without any it is waited for, as a disk is that does not answer.
     """
 
     def __init__(
@@ -91,8 +93,10 @@ class Scribe:
         *,
         failed: Callable[[str], str],
         turn: Turn,
+        patience: float | None = None,
         keep_open: tuple[int, ...] = (),
     ) -> None:
+        self.patience = patience
         self._place, self._keep_open = _held_to(place), keep_open
         self._failed, self._turn = failed, turn
         self._closed = self._ready = self._talking = False
@@ -161,7 +165,12 @@ class Scribe:
         """Return what is answered to a message; nothing where the process has ended."""
         self._talking = True
         try:
-            return await _exchange(self._line, message)
+            async with asyncio.timeout(self.patience):
+                return await _exchange(self._line, message)
+        except TimeoutError:
+            if self._process is not None:  # else it is being ended already
+                self._process.kill()
+            return b""
         except OSError:
             return b""
         finally:
@@ -208,13 +217,26 @@ def _started(place: Place, keep_open: tuple[int, ...]) -> tuple[socket, subproce
 
 
 def _waited(process: subprocess.Popen[bytes]) -> str:
-    """Wait for a process to end, which it must within a time, and return how it did."""
-    try:
-        code = process.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
+    """Wait for a process to end, which it must within a time, and return how it did.
+
+    One that not even a kill ends is in the hands of a disk that does not answer. It goes when that
+    does, and does nothing more: nobody waits for it, least of all a loop.
+    """
+    code = _ended(process)
+    if code is None:
         process.kill()
-        code = process.wait()
+        code = _ended(process)
+    if code is None:
+        return "it does not end, killed as it is"
     return f"signal {-code}" if code < 0 else f"code {code}"
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int | None:
+    """Return how a process has ended, or nothing where it has not within a time."""
+    try:
+        return process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _held_to(place: Place) -> Place:

@@ -111,7 +111,9 @@ class SqliteStore(SqlStore):
                 self._writers.append(self._open(NORMAL))
             self._prepare()
             if scribe:
-                # it holds the lock too: nobody serves the file before its last batch is written
+                # It holds the lock too: nobody serves the file before its last batch is written. It
+                # is given no time: only a disk keeps it from answering, and to kill it in a sync
+                # would be to kill who alone hears that the disk has failed.
                 self.scribe = Scribe(
                     Place("sqlite", str(self.path)),
                     failed=self._note_failure,
@@ -163,9 +165,9 @@ class SqliteStore(SqlStore):
             self._closed = True
             if self.scribe is not None:
                 self.scribe.close()
-            for connections in (self._readers, self._writers):
-                while connections:
-                    connections.pop().close()
+            self._close_readers()
+            while self._writers:
+                self._writers.pop().close()
             if self._serving is not None:
                 served.let_go(self._serving)
                 self._serving = None
@@ -219,10 +221,17 @@ class SqliteStore(SqlStore):
             yield connection
             sound = True
         finally:
-            if sound and not self._closed:
+            if sound:
                 self._readers.append(connection)
             else:
                 connection.close()
+            if self._closed:  # perhaps only since: whoever closed did not see this one
+                self._close_readers()
+
+    def _close_readers(self) -> None:
+        with suppress(IndexError):  # several may be at it together
+            while True:
+                self._readers.pop().close()
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
