@@ -4,15 +4,28 @@
 import { get, post, Trouble } from "../../api/client.ts";
 import { command } from "../../api/commands.ts";
 import type { TableCommand } from "../../api/commands.ts";
-import type { RequestView, WorkingSheet } from "../../api/schema.d.ts";
+import type { Event, RequestView, WorkingSheet } from "../../api/schema.d.ts";
 import { bell, call } from "../../lib/announcer.svelte.ts";
 import { session } from "../../lib/session.svelte.ts";
 import { Following } from "../../table/following.svelte.ts";
 import { SUPERVISORS } from "./procedure.ts";
 import type { Roles } from "./procedure.ts";
+import { t } from "./texts.ts";
 
 const POSTED = ["dealer", "supervisor"];
 const POLL_MS = 2000;
+
+export interface Moving {
+  how: "MoveChips" | "PutBack";
+  player: string;
+  spot: string;
+  amount: number;
+}
+
+export interface Notice {
+  id: number;
+  event: Event;
+}
 
 export class Desk {
   readonly table: string;
@@ -26,8 +39,14 @@ export class Desk {
   /** What waits for a second person at this table, and what became of one's own. */
   requests = $state.raw<RequestView[]>([]);
   decided = $state.raw<RequestView[]>([]);
-  /** The player whose chips are worked with. */
+  /** The player whose chips are worked with, and the chip that a tap on the layout puts down. */
   player = $state("");
+  chip = $state(0);
+  /** Chips that were found elsewhere; the next tap on the layout says where. */
+  moving = $state.raw<Moving | null>(null);
+  notices = $state.raw<Notice[]>([]);
+  private sheetAt = -1;
+  private noticed = 0;
   private queue: Promise<unknown> = Promise.resolve();
   private stopped = false;
 
@@ -38,6 +57,7 @@ export class Desk {
 
   start(): () => void {
     const stop = this.following.start();
+    this.following.onEvent((event) => this.notice(event));
     const poll = setInterval(() => void this.loadRequests(), POLL_MS);
     void this.loadRequests();
     return () => {
@@ -137,12 +157,40 @@ export class Desk {
     return mine;
   }
 
-  async loadSheet(): Promise<void> {
-    try {
-      this.sheet = await get("/api/tables/{table}/sheet", { at: { table: this.table }, background: true });
-    } catch (error) {
-      if (error instanceof Trouble && error.status === 403) this.sheet = null;
+  /** Ask for the working sheet of a version, one at a time; the latest wins. */
+  async loadSheet(version: number): Promise<void> {
+    const busy = this.sheetAt > (this.sheet?.version ?? -1);
+    this.sheetAt = Math.max(this.sheetAt, version);
+    if (busy) return;
+    while (!this.stopped && (this.sheet?.version ?? -1) < this.sheetAt) {
+      try {
+        this.sheet = await get("/api/tables/{table}/sheet", { at: { table: this.table }, background: true });
+      } catch (error) {
+        if (error instanceof Trouble && !error.isUnsettled && error.status !== 429) break;
+        await new Promise((done) => setTimeout(done, 500));
+      }
     }
+  }
+
+  /** What a player is called here: people at a table go by their seats. */
+  name(player: string): string {
+    const at = Object.keys(this.view?.seats ?? {}).indexOf(player);
+    return at < 0 ? player.slice(0, 8) : t("seat", { number: at + 1 });
+  }
+
+  nextPlayer(): void {
+    const players = Object.keys(this.view?.seats ?? {});
+    this.player = players[(players.indexOf(this.player) + 1) % players.length] ?? "";
+  }
+
+  /** Keep what has to be read: void rounds, reversals, and call bets to be put down. */
+  private notice(event: Event): void {
+    const kept = event.type === "RoundVoided" || event.type === "RoundsReversed" || (event.type === "BetPlaced" && event.manner === "call");
+    if (kept) this.notices = [...this.notices, { id: this.noticed++, event }].slice(-4);
+  }
+
+  read(id: number): void {
+    this.notices = this.notices.filter((each) => each.id !== id);
   }
 
   private async loadRequests(): Promise<void> {
