@@ -119,6 +119,8 @@ QUERIES: Final = _rights({
         "show-account":      "P SMHA ",
         "show-statement":    "P SMHA ",
         "explain-bets":      "PDSMHA ",
+        "show-room":         "PDSMHA ",
+        "show-sheet":        " DSMHA ",
         "show-exposure":     " DSMHA ",
         "tell-round":        " DSMHA ",
         "report-shift":      "  SMHA ",
