@@ -1,12 +1,8 @@
-// What a box is called to a person: its name, and what it is a bet on where the name does not say.
+// What a page says of a box: its name by area or spot, the house's edge; and of a cause its words.
 
 import type { BoxView, GameView } from "../../api/schema.d.ts";
+import { boxName } from "../../felt/names.ts";
 import { boxesById, boxOf } from "../../lib/game.ts";
-
-export function boxName(box: BoxView): string {
-  const on = box.selection.join("-");
-  return on ? `${box.name} ${on}` : box.name;
-}
 
 /** The name of the box of an area or spot. */
 export function nameAt(game: GameView | null, area: string): string {

@@ -5,7 +5,6 @@ import { get, Trouble } from "../../api/client.ts";
 import { command, newKey } from "../../api/commands.ts";
 import type { TableCommand } from "../../api/commands.ts";
 import type { Done } from "../../api/schema.d.ts";
-import { announce } from "../../lib/announcer.svelte.ts";
 import { boxOf } from "../../lib/game.ts";
 import { Following } from "../../table/following.svelte.ts";
 import * as pending from "./pending.ts";
@@ -53,6 +52,7 @@ export class Playing {
       this.following.onEvent((event, _at, view) => {
         if (event.type === "BettingOpened" || event.type === "BettingClosed" || event.type === "RoundVoided")
           this.slip = slips.EMPTY;
+        if (event.type === "RoundStarted") this.refusal = null;
         this.ledger = pending.caughtUp(this.ledger, view.version);
       }),
       this.following.start(),
@@ -94,11 +94,10 @@ export class Playing {
   );
   /** The shooter's locked bet, which lies on no spot that anybody else can use. */
   readonly shooterStake = $derived.by(() => {
-    const settling = this.view?.round?.done.includes("collect-losers");
-    if (settling || this.view?.shooter?.player !== this.me) return 0;
-    const bets = Object.values(this.seat?.bets ?? {}).reduce((sum, each) => sum + each, 0);
-    return Math.max((this.seat?.at_risk ?? 0) - bets, 0);
+    const { shooter } = this.view ?? {};
+    return shooter?.player === this.me ? shooter.stake : 0;
   });
+  readonly owing = $derived.by(() => this.view?.owing[this.me] ?? 0);
   readonly betting = $derived.by(() => {
     const { view, following } = this;
     const done = view?.round?.done ?? [];
@@ -269,7 +268,6 @@ export class Playing {
 
   private refused(refusal: Refusal): Promise<boolean> {
     this.refusal = refusal;
-    announce(refusal.trouble?.message ?? "", true);
     return Promise.resolve(false);
   }
 }

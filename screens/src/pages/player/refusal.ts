@@ -27,14 +27,12 @@ export function worded({ message, clause, facts }: Refused, format: (amount: num
 }
 
 /** What is possible, where the facts of a refusal say it: a key of the page's texts and an amount. */
-export function possible({ facts }: Refused): { key: "fits" | "fits-nothing" | "at-least" | "in-steps" | "have"; amount: number } | null {
+export function possible({ facts }: Refused): { key: "fits" | "fits-nothing" | "at-least" | "in-steps"; amount: number } | null {
   const fact = (name: string) => (typeof facts[name] === "number" ? (facts[name] as number) : null);
   const room = fact("room");
   if (room !== null) return { key: room > 0 ? "fits" : "fits-nothing", amount: room };
   const minimum = fact("minimum");
   if (minimum !== null) return { key: "at-least", amount: minimum };
   const step = fact("step") ?? fact("chip");
-  if (step !== null) return { key: "in-steps", amount: step };
-  const stack = fact("stack");
-  return stack === null ? null : { key: "have", amount: stack };
+  return step === null ? null : { key: "in-steps", amount: step };
 }
