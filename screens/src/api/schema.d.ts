@@ -588,6 +588,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rulebooks/{book}/{layout}/readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the readings of a game in force, and what every other would change. */
+        get: operations["show-readings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rulebooks/{book}/{layout}/mix": {
         parameters: {
             query?: never;
@@ -3228,6 +3245,32 @@ export interface components {
             stakes_to_lead: number | null;
         };
         /**
+         * ReadingView
+         * @description A question a document leaves open, the answer in force, and the other answers.
+         */
+        ReadingView: {
+            name: string;
+            clause: string[];
+            question: string;
+            choice: string;
+            says: string;
+            alternatives: components["schemas"]["AlternativeView"][];
+        };
+        /**
+         * AlternativeView
+         * @description Another way to read a clause, and the boxes whose edge it would change: now, then.
+         */
+        AlternativeView: {
+            name: string;
+            says: string;
+            edges: {
+                [key: string]: [
+                    string | null,
+                    string | null
+                ];
+            };
+        };
+        /**
          * MixView
          * @description A mix of stakes: its figures, and the players' net on each of the 216 rolls in 1/`unit`.
          */
@@ -3662,6 +3705,8 @@ export type ClauseView = components['schemas']['ClauseView'];
 export type SheetView = components['schemas']['SheetView'];
 export type BoxFigures = components['schemas']['BoxFigures'];
 export type FiguresView = components['schemas']['FiguresView'];
+export type ReadingView = components['schemas']['ReadingView'];
+export type AlternativeView = components['schemas']['AlternativeView'];
 export type MixView = components['schemas']['MixView'];
 export type Account = components['schemas']['Account'];
 export type FirstPasswordView = components['schemas']['FirstPasswordView'];
@@ -7037,6 +7082,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SheetView"];
+                };
+            };
+            /** @description Sign in first */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This is not for you to do */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another house was meant */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The house cannot do this at the moment */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                book: string;
+                layout: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the readings of a game in force, and what every other would change. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReadingView"][];
                 };
             };
             /** @description Sign in first */

@@ -108,5 +108,6 @@ export function touchable(felt: Felt): number {
   const wanted = felt.areas.map(
     (area) => (isMain(area) ? LEAST_MAIN_PX : LEAST_PX) / Math.min(area.width, area.height),
   );
-  return Math.max(0.5, ...wanted);
+  const least = Math.min(...felt.areas.map((area) => Math.min(area.width, area.height)));
+  return Math.max(Math.min(0.5, 75 / least), ...wanted);
 }

@@ -115,6 +115,7 @@ QUERIES: Final = _rights({
         "show-rulebook":     "PDSMHAX",
         "show-game":         "PDSMHAX",
         "show-odds":         "PDSMHAX",
+        "show-readings":     "PDSMHAX",
         "judge-mix":         "PDSMHAX",
         "show-account":      "P SMHA ",
         "show-statement":    "P SMHA ",
