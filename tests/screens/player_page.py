@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
     from tests.screens.browser import Person
     from tests.screens.house import House
@@ -87,6 +87,16 @@ class PlayerPage:
         """Wait until nothing is on its way."""
         expect(self.page.get_by_test_id("version")).to_have_attribute("data-sure", "true")
 
+    def hold(self) -> list[Route]:
+        """Keep commands from the house until each is let go."""
+        held: list[Route] = []
+
+        def keep(route: Route) -> None:
+            held.append(route)
+
+        self.page.route("**/commands", keep)
+        return held
+
     # --- what the house says ------------------------------------------------------------------
 
     def view(self) -> Any:
@@ -119,7 +129,9 @@ class PlayerPage:
 
     def open(self) -> None:
         self.deal("open-betting")
-        expect(self.page.get_by_test_id("phase")).to_contain_text(re.compile("place your bets", re.I))
+        expect(self.page.get_by_test_id("phase")).to_contain_text(
+            re.compile("place your bets", re.I)
+        )
 
     def deal(self, *steps: str) -> None:
         for step in steps:

@@ -26,8 +26,6 @@ TABLES = {f"p{i}": "sg-rws-tai-sai-v6/a" for i in range(1, 13)} | {
 }
 
 
-
-
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A house of electronic tables, one for each test."""
@@ -176,8 +174,7 @@ def test_a_refusal_says_the_rule_and_what_is_possible(house: House, person: Put)
 def test_a_chip_looks_pending_until_the_house_has_it(house: House, person: Put) -> None:
     at = PlayerPage(house, "p8", person)
     at.open()
-    held: list[Route] = []
-    at.page.route("**/commands", lambda route: held.append(route))
+    held = at.hold()
     at.box("big").click()
     expect(at.box("big")).to_have_attribute("aria-label", _says("on their way, not accepted yet"))
     expect(at.page.get_by_test_id("going")).to_have_text(shown(100))
@@ -194,8 +191,7 @@ def test_a_bet_that_arrives_after_the_close_is_not_shown_as_accepted(
 ) -> None:
     at = PlayerPage(house, "p9", person)
     at.open()
-    held: list[Route] = []
-    at.page.route("**/commands", lambda route: held.append(route))
+    held = at.hold()
     at.box("big").click()
     expect(at.page.get_by_test_id("going")).to_be_visible()
     at.deal("close-betting")

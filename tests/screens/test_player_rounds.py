@@ -25,6 +25,7 @@ TABLES = {
     "r3": "sg-rws-tai-sai-v6/a",
     "r4": "sg-rws-tai-sai-v6/a",
     "r5": "sg-rws-tai-sai-v6/a",
+    "r6": "sg-rws-tai-sai-v6/a",
     "nz": "nz-tai-sai-2008/1",
     "open": "sg-rws-tai-sai-open-cover-v5/a",
     "triple": "triple-dice/mat",
@@ -33,12 +34,15 @@ TIMING = "dealt_by_house = { betting_seconds = 6, closing_seconds = 1, showing_s
 AUTOMATIC = TABLE.format(
     name="auto", game="sg-rws-tai-sai-open-cover-v5/a", mode="refuse", timing=TIMING
 )
+NARROW = TABLE.format(name="narrow", game="sg-rws-tai-sai-v6/a", mode="refuse", timing="").replace(
+    "differential = 1000000", "differential = 5000"
+)
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A house of electronic tables, one of them dealt by the house itself."""
-    toml = house_toml(TABLES, "refuse") + AUTOMATIC
+    toml = house_toml(TABLES, "refuse") + AUTOMATIC + NARROW
     served = House(tmp_path_factory.mktemp("rounds"), toml)
     yield served
     served.stop()
@@ -185,10 +189,40 @@ def test_a_table_dealt_by_the_house_counts_down_and_proves_its_dice(
     view = at.view()
     assert 0 <= left <= 6
     assert view["betting_closes"] == view["betting_since"] + 6_000_000
-    seal = page.get_by_test_id("commitment").inner_text()
-    seed = page.get_by_test_id("seed")
-    expect(seed).to_be_visible(timeout=20_000)
     expect(page.get_by_test_id("seal-checked")).to_contain_text("the one that was sealed")
-    shown_seed = bytes.fromhex(seed.inner_text())
-    if "round 1" in page.get_by_test_id("fairness").inner_text():
-        assert hashlib.sha256(shown_seed).hexdigest() == seal
+    fairness = page.get_by_test_id("fairness").inner_text()
+    number = re.search(r"Seed of round (\d+)", fairness)
+    assert number
+    told = house.get(f"/api/tables/auto/rounds/{number[1]}")["events"]
+    (seed,) = (each["event"]["seed"] for each in told if each["event"]["type"] == "SeedRevealed")
+    assert seed in fairness
+    assert hashlib.sha256(bytes.fromhex(seed)).hexdigest() in fairness
+
+
+def test_what_is_owed_is_shown_and_repaid(house: House, person: Put) -> None:
+    at = PlayerPage(house, "r6", person, amount=10_000)
+    ruling = {"player": at.player, "amount": -15_000, "reason": "paid twice by mistake"}
+    house.send("shift-manager", "r6", "MakeRuling", **ruling)
+    expect(at.page.get_by_test_id("owing")).to_have_text(shown(5_000))
+    expect(at.page.get_by_test_id("notice")).to_contain_text("150.00 was taken from you")
+    house.seat("r6", amount=20_000)
+    at.button("Repay").click()
+    expect(at.page.get_by_label("Amount in SGD")).to_have_value("50.00")
+    at.page.get_by_role("dialog").get_by_role("button", name="Repay").click()
+    expect(at.page.get_by_test_id("owing")).to_have_count(0)
+    at.is_true()
+
+
+def test_chips_over_the_differential_go_back_at_the_close(house: House, person: Put) -> None:
+    at = PlayerPage(house, "narrow", person)
+    at.open()
+    at.chip(25).click()
+    at.put("big", "big", "big")
+    expect(at.page.get_by_test_id("differential-big")).to_contain_text(
+        "differ by 50; they differ by 75"
+    )
+    at.deal("close-betting")
+    expect(at.page.get_by_test_id("notice")).to_contain_text(
+        "25.00 of yours on Big was over the differential"
+    )
+    at.lies(big=5_000)

@@ -151,7 +151,19 @@ export class Story {
         this.chapters += 1;
         break;
       case "BetRejected":
-        if (event.player === this.me) this.rejected(event, view);
+        if (event.player === this.me) this.touched("rejected", event.number, view, event.amount, `${event.limit} ${event.spot}`);
+        break;
+      case "BetsApportioned":
+        for (const [spot, player, stake, plays] of event.bets)
+          if (player === this.me) this.touched("apportioned", stake, view, stake - plays, spot);
+        break;
+      case "LineJudged":
+        if (event.player === this.me && !event.accepted) this.touched("line", view.version, view, event.amount, event.spot);
+        break;
+      case "ChipsMoved":
+      case "ChipsPutBack":
+        if (event.player === this.me)
+          this.touched(event.type === "ChipsMoved" ? "moved" : "put-back", view.version, view, event.amount, `${event.spot} ${event.to_spot}`);
         break;
       case "SeedRevealed":
         this.seed = { round: event.round, seed: event.seed, commitment: view.commitment };
@@ -209,10 +221,10 @@ export class Story {
     announce(t("notice-void", { round: event.round }), true);
   }
 
-  private rejected(event: Extract<Event, { type: "BetRejected" }>, view: TableView): void {
-    const id = `rejected ${view.rounds} ${event.number} ${event.spot}`;
-    const note = `${event.limit} ${event.spot}`;
-    this.tell(notices.told(this.told, { id, what: "rejected", round: view.rounds, amount: event.amount, note }));
+  /** Tell what happened to chips on the felt by somebody else's hand; `id` sets two of them apart. */
+  private touched(what: notices.Notice["what"], id: string | number, view: TableView, amount: number, note: string): void {
+    const round = view.round?.number ?? view.rounds;
+    this.tell(notices.told(this.told, { id: `${what} ${round} ${id} ${note}`, what, round, amount, note }));
   }
 
   /** A player's chips by area on the spots of some bets. */
