@@ -8,12 +8,11 @@ import { houseTime } from "../../lib/clock.svelte.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
 import type { Following } from "../../table/following.svelte.ts";
-import { isSet } from "./favourites.ts";
 import { keep, kept } from "./keeping.ts";
 import * as notices from "./notices.ts";
 import { spotOf } from "./room.ts";
 import type { Lying } from "./slip.ts";
-import { totalOf } from "./slip.ts";
+import { isSet, totalOf } from "./slip.ts";
 import { t } from "./texts.ts";
 
 /** What became of a player's chips in a round, by area. */
@@ -218,7 +217,7 @@ export class Story {
     if (!view.seats[this.me]) return;
     const back = event.returned.reduce((sum, [, player, amount]) => (player === this.me ? sum + amount : sum), 0);
     this.notify("void", event.round, back, event.cause);
-    announce(t("notice-void", { round: event.round }), true);
+    announce(t("said-void", { round: event.round }), true);
   }
 
   /** Tell what happened to chips on the felt by somebody else's hand; `id` sets two of them apart. */
