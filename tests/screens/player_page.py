@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 expect.set_options(timeout=20_000)  # machines that test are busy
 
 DICE = (1, 4, 5)
-DEALT = {"tumble": {"times": 3}, "call-result": {"dice": DICE}}
+DEALT: dict[str, dict[str, Any]] = {"tumble": {"times": 3}, "call-result": {"dice": DICE}}
 COMMANDS = {
     "open-betting": "OpenBetting",
     "close-betting": "CloseBetting",
