@@ -25,7 +25,8 @@ SHOWN = """() => {
       bets[bet.dataset.spot] = bet.querySelector(".number").innerText.trim();
     seats[seat.dataset.player] = [text(seat, "stack"), text(seat, "at-risk"), bets];
   }
-  const done = [...document.querySelectorAll("[data-standing=done]")].map((each) => each.dataset.step);
+  const steps = [...document.querySelectorAll("[data-standing=done]")];
+  const done = steps.map((each) => each.dataset.step);
   return { seats, done, float: text(document, "float"), drop: text(document, "drop") };
 }"""
 SAME = (
@@ -33,10 +34,9 @@ SAME = (
   const sorted = (thing) => thing && typeof thing === "object" && !Array.isArray(thing)
     ? Object.fromEntries(Object.keys(thing).sort().map((key) => [key, sorted(thing[key])]))
     : Array.isArray(thing) ? thing.map(sorted) : thing;
-  return JSON.stringify(sorted((%s)())) === JSON.stringify(sorted(expected));
+  return JSON.stringify(sorted((SHOWN)())) === JSON.stringify(sorted(expected));
 }"""
-    % SHOWN
-)
+).replace("SHOWN", SHOWN)
 
 
 def money(amount: int) -> str:

@@ -134,7 +134,7 @@ def bets(here: AtTable) -> None:
 
 def here_amount(here: AtTable) -> int:
     """A stake that every box of the table can be paid on."""
-    return 100 * max(box["unit"] for box in here.game()["boxes"])
+    return 100 * max(int(box["unit"]) for box in here.game()["boxes"])
 
 
 def to_the_call(here: AtTable) -> None:
@@ -150,7 +150,7 @@ def to_the_call(here: AtTable) -> None:
 
 
 def called_and_entered_wrongly(here: AtTable) -> None:
-    """A wrong number is entered, or called where nothing is entered; a supervisor agrees to amend."""
+    """A wrong number is entered, or called where nothing is; a supervisor agrees to amend it."""
     conduct = here.game()["conduct"]
     enters = "enter-result" in conduct["procedure"]["steps"]
     amends = "wrong-entry" in conduct["irregularities"]
