@@ -2,6 +2,7 @@
 // of doing it. Acts are sent one after the other, as fingers press keys.
 
 import { get, post, Trouble } from "../../api/client.ts";
+import type { Body } from "../../api/client.ts";
 import { command } from "../../api/commands.ts";
 import type { TableCommand } from "../../api/commands.ts";
 import type { Event, RequestView, WorkingSheet } from "../../api/schema.d.ts";
@@ -14,6 +15,9 @@ import { t } from "./texts.ts";
 
 const POSTED = ["dealer", "supervisor"];
 const POLL_MS = 2000;
+
+/** What may be asked for: a command without its second person. */
+export type Asked = Body<"/api/tables/{table}/requests", "post">["command"];
 
 export interface Moving {
   how: "MoveChips" | "PutBack";
@@ -111,7 +115,7 @@ export class Desk {
   }
 
   /** Ask for something that takes two people. */
-  ask(what: Record<string, unknown>, reason: string): Promise<boolean> {
+  ask(what: Asked, reason: string): Promise<boolean> {
     return this.act(async () => {
       const opened = await post("/api/tables/{table}/requests", { command: what, reason }, { at: { table: this.table } });
       this.requests = [...this.requests, opened];

@@ -4,12 +4,12 @@ import type { GameView, RequestView } from "../../api/schema.d.ts";
 import { rollIndex } from "../../lib/dice.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
-import { faceName } from "../../texts/boxes.ts";
+import { faceName } from "../../felt/names.ts";
 import { causeName } from "./irregular_texts.ts";
 import { t } from "./texts.ts";
 
 export function requested(request: RequestView, game: GameView, currency: string): string {
-  const said = request.command;
+  const said = request.command as Record<string, unknown>;
   switch (said["type"]) {
     case "AmendResult":
       return t("request-AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });
