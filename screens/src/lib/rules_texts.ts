@@ -15,7 +15,6 @@ export const t = texts(
     pays: "Pays",
     chance: "Chance",
     "of-216": "{ways} in 216",
-    throws: "in each of {throws} throws",
     edge: "House edge",
     limits: "Limits ({currency})",
     differential: "{a} and {b} may differ by at most {amount} {currency}.",
@@ -67,7 +66,6 @@ export const t = texts(
     pays: "賠率",
     chance: "機會",
     "of-216": "216 種中 {ways} 種",
-    throws: "連續 {throws} 擲皆中",
     edge: "莊家優勢",
     limits: "限紅（{currency}）",
     differential: "{a} 與 {b} 的總注差額不得超過 {amount} {currency}。",
@@ -119,7 +117,6 @@ export const t = texts(
     pays: "赔率",
     chance: "机会",
     "of-216": "216 种中 {ways} 种",
-    throws: "连续 {throws} 掷皆中",
     edge: "庄家优势",
     limits: "限红（{currency}）",
     differential: "{a} 与 {b} 的总注差额不得超过 {amount} {currency}。",
@@ -160,46 +157,3 @@ export const t = texts(
     "shift-manager": "值班经理",
   },
 );
-
-/** When boxes of a family win, where the rulebook's own words are in another language. */
-const MEANINGS: Record<"zh-Hant" | "zh-Hans", Record<string, string>> = {
-  "zh-Hant": {
-    small: "三骰合計 4 至 10 點，圍骰除外",
-    big: "三骰合計 11 至 17 點，圍骰除外",
-    odd: "點數為單，圍骰除外",
-    even: "點數為雙，圍骰除外",
-    single: "一、二或三顆骰子出 {faces}",
-    total: "三骰合計 {faces} 點",
-    domino: "骰子中 {faces} 同時出現",
-    double: "至少兩顆骰子出 {faces}",
-    "any-triple": "三顆骰子相同",
-    triple: "三顆骰子都出 {faces}",
-    four: "三顆骰子各不相同，且都在 {faces} 之中",
-    trio: "三顆骰子正好是 {faces}",
-    pair: "三顆骰子正好是 {faces}",
-    red: "三顆骰子都是紅色圖案",
-    black: "三顆骰子都是黑色圖案",
-    shooter: "連續四擲都出現皇冠",
-  },
-  "zh-Hans": {
-    small: "三骰合计 4 至 10 点，围骰除外",
-    big: "三骰合计 11 至 17 点，围骰除外",
-    odd: "点数为单，围骰除外",
-    even: "点数为双，围骰除外",
-    single: "一、二或三颗骰子出 {faces}",
-    total: "三骰合计 {faces} 点",
-    domino: "骰子中 {faces} 同时出现",
-    double: "至少两颗骰子出 {faces}",
-    "any-triple": "三颗骰子相同",
-    triple: "三颗骰子都出 {faces}",
-    four: "三颗骰子各不相同，且都在 {faces} 之中",
-    trio: "三颗骰子正好是 {faces}",
-    pair: "三颗骰子正好是 {faces}",
-    red: "三颗骰子都是红色图案",
-    black: "三颗骰子都是黑色图案",
-    shooter: "连续四掷都出现皇冠",
-  },
-};
-
-export const meaningIn = (language: string, family: string): string | undefined =>
-  language === "en" ? undefined : MEANINGS[language as "zh-Hant"]?.[family];
