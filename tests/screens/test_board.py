@@ -99,7 +99,7 @@ def test_symbols_have_a_road_and_strips_of_their_own(
 
 
 def test_a_board_is_back_by_itself_after_the_house_was_killed(
-    tmp_path: object, person: Callable[..., Person], tmp_path_factory: pytest.TempPathFactory
+    person: Callable[..., Person], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     house = House(tmp_path_factory.mktemp("killed"), house_toml({"sg-c": BOARD_GAMES["sg-c"]}))
     try:
