@@ -2536,6 +2536,9 @@ export interface components {
         /**
          * ShiftReport
          * @description A table's figures over a time; `win` is the house's, the theoretical one as a fraction.
+         *
+         *         `band` is from where to where the win lies in 95 of 100 such times by luck alone: the
+         *         theoretical win and 1.96 standard deviations (`sd`, the root of `variance`) either way.
          */
         ShiftReport: {
             since: number;
@@ -2549,6 +2552,12 @@ export interface components {
             turnover: number;
             win: number;
             theoretical_win: string;
+            variance: string;
+            sd: number;
+            band: [
+                number,
+                number
+            ];
             hold_percent: number | null;
         };
         /**
