@@ -2490,10 +2490,13 @@ export interface components {
         /**
          * RequestView
          * @description A request: who asks for which command, why, who may decide, and what became of it.
+         *
+         *         `name` is what whoever asks is called: the second person should know who it is.
          */
         RequestView: {
             id: string;
             account: string;
+            name: string;
             table: string;
             command: Record<string, never>;
             command_hash: string;
