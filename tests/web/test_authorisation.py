@@ -39,11 +39,13 @@ TURNED_AWAY = {"door/role", "door/sign-in", "door/scope"}
 
 
 def routes(app: Litestar) -> Iterator[tuple[str, str, str]]:
-    """Yield method, address and name of everything that the application serves over HTTP."""
+    """Yield method, address and name of what the application serves; its pages are for anybody."""
     for route in app.routes:
         if not isinstance(route, HTTPRoute):
             continue
         for handler in route.route_handlers:
+            if handler.name in ("show-page", "show-asset"):
+                continue
             for method in handler.http_methods:
                 if method != "OPTIONS":
                     yield method, handler.opt["operation"].path, handler.opt["query"]

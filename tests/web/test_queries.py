@@ -203,6 +203,19 @@ async def test_odds_are_exact(house: Setting) -> None:
     assert edges == {each.box.id: str(each.figures.edge) for each in expected.boxes}
 
 
+async def test_readings_say_what_every_other_would_change(house: Setting) -> None:
+    readings = await get(house, "player", "/api/rulebooks/triple-dice/mat/readings")
+    by_name = {each["name"]: each for each in readings}
+    assert {name: each["choice"] for name, each in by_name.items()} == load(
+        "triple-dice/mat"
+    ).readings
+    outside = by_name["outside"]
+    assert (outside["choice"], outside["clause"]) == ("flat", ["odds:outside"])
+    (per_die,) = outside["alternatives"]
+    assert per_die["name"] == "per-die"
+    assert per_die["edges"]["single:crown"] == ["17/108", "17/216"]
+
+
 async def test_a_mix_is_judged(house: Setting) -> None:
     client, path = house.client("player"), f"/api/rulebooks/{GAME}/mix"
     mix = (await client.post(path, json={"stakes": {"big": 50, "total:10": 20}})).json()

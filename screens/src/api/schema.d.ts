@@ -246,6 +246,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tables/{table}/room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how much still fits on each spot: for oneself, or for a player whom staff name. */
+        get: operations["show-room"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/sheet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what a dealer has in hand: flags, boxes to light, losers to collect, winners to pay. */
+        get: operations["show-sheet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tables/{table}/commands": {
         parameters: {
             query?: never;
@@ -546,6 +580,23 @@ export interface paths {
         };
         /** Show the odds sheet of a game. */
         get: operations["show-odds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rulebooks/{book}/{layout}/readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the readings of a game in force, and what every other would change. */
+        get: operations["show-readings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1656,6 +1707,9 @@ export interface components {
          * @description A table after its `version`th entry; `seats` are the viewer's own, or all for staff.
          *
          *         `betting_closes` is when a table that the house deals closes betting, where it is open.
+         *         `next_limits` wait for the next opening of betting. `standing` are the totals of a void round
+         *         whose bets stand, until the next begins; the seats have those bets. `owing` are debts, of
+         *         players without a seat too. `checks_missing` are for staff.
          */
         TableView: {
             table: string;
@@ -1667,6 +1721,7 @@ export interface components {
             mode: string;
             chips: number[];
             limits: components["schemas"]["TableLimits"] | null;
+            next_limits: components["schemas"]["TableLimits"] | null;
             checks_missing: string[];
             locked: string;
             interrupted: number;
@@ -1678,7 +1733,13 @@ export interface components {
             betting_closes: number;
             rounds: number;
             round: components["schemas"]["RoundView"] | null;
+            standing: {
+                [key: string]: number;
+            };
             shooter: components["schemas"]["ShooterView"] | null;
+            owing: {
+                [key: string]: number;
+            };
             seats: {
                 [key: string]: components["schemas"]["SeatView"];
             };
@@ -1710,16 +1771,22 @@ export interface components {
         };
         /**
          * ShooterView
-         * @description Who has the dice, and how far he has come.
+         * @description Who has the dice, which he chose, and how far he has come.
+         *
+         *         His stake is for himself and for staff, that he has walked away for staff.
          */
         ShooterView: {
             player: string;
+            dice: number[];
+            stake: number;
             throws: number;
             absent: boolean;
         };
         /**
          * SeatView
-         * @description A player's chips at a table: in his stack, at risk, and by spot.
+         * @description A player's chips at a table: in his stack, at risk, by spot, and by area of the felt.
+         *
+         *         `placements` are in the order in which they lie there; what is taken off goes from the last.
          */
         SeatView: {
             stack: number;
@@ -1730,6 +1797,15 @@ export interface components {
             bets: {
                 [key: string]: number;
             };
+            areas: {
+                [key: string]: number;
+            };
+            placements: [
+                string,
+                string,
+                number,
+                number
+            ][];
         };
         /**
          * Events
@@ -2471,6 +2547,105 @@ export interface components {
             best: number;
         };
         /**
+         * TableRoom
+         * @description How much still fits on every spot of a table at a version, for one player.
+         */
+        TableRoom: {
+            version: number;
+            spots: {
+                [key: string]: components["schemas"]["SpotRoom"];
+            };
+            differential: components["schemas"]["DifferentialRoom"][];
+        };
+        /**
+         * SpotRoom
+         * @description A spot's limits, in which step it is staked, a player's chips and all on it, what fits.
+         */
+        SpotRoom: {
+            minimum: number;
+            maximum: number;
+            step: number;
+            own: number;
+            total: number;
+            room: number;
+        };
+        /**
+         * DifferentialRoom
+         * @description Two opposite spots: by how much they may differ, what lies there, what may still play.
+         */
+        DifferentialRoom: {
+            boxes: [
+                string,
+                string
+            ];
+            limit: number;
+            totals: [
+                number,
+                number
+            ];
+            room: [
+                number,
+                number
+            ];
+        };
+        /**
+         * WorkingSheet
+         * @description What a dealer has in hand at a version, in the order in which he works the layout.
+         *
+         *         `lit`, `apportion`, `collect` and `pay` are there once a result stands; what has been collected
+         *         is no more to be collected.
+         */
+        WorkingSheet: {
+            version: number;
+            flags: components["schemas"]["FlagView"][];
+            lit: string[];
+            apportion: components["schemas"]["Apportioned"][];
+            collect: components["schemas"]["Collected"][];
+            pay: components["schemas"]["Owed"][];
+        };
+        /**
+         * FlagView
+         * @description A limit that chips on a spot break: one player's, or everybody's where none is named.
+         */
+        FlagView: {
+            spot: string;
+            player: string;
+            /** @enum {unknown} */
+            limit: "differential" | "maximum" | "minimum";
+            amount: number;
+            allowed: number;
+            clause: string[];
+        };
+        /**
+         * Apportioned
+         * @description A bet over a limit that nobody noticed: of its stake it plays a part, the rest goes back.
+         */
+        Apportioned: {
+            spot: string;
+            player: string;
+            stake: number;
+            plays: number;
+        };
+        /**
+         * Collected
+         * @description A losing bet to take.
+         */
+        Collected: {
+            spot: string;
+            player: string;
+            amount: number;
+        };
+        /**
+         * Owed
+         * @description A winning bet to pay and hand back.
+         */
+        Owed: {
+            spot: string;
+            player: string;
+            stake: number;
+            winnings: number;
+        };
+        /**
          * Done
          * @description What an accepted command made happen, as its sender sees it, and how far the stream came.
          */
@@ -3071,6 +3246,32 @@ export interface components {
             stakes_to_lead: number | null;
         };
         /**
+         * ReadingView
+         * @description A question a document leaves open, the answer in force, and the other answers.
+         */
+        ReadingView: {
+            name: string;
+            clause: string[];
+            question: string;
+            choice: string;
+            says: string;
+            alternatives: components["schemas"]["AlternativeView"][];
+        };
+        /**
+         * AlternativeView
+         * @description Another way to read a clause, and the boxes whose edge it would change: now, then.
+         */
+        AlternativeView: {
+            name: string;
+            says: string;
+            edges: {
+                [key: string]: [
+                    string | null,
+                    string | null
+                ];
+            };
+        };
+        /**
          * MixView
          * @description A mix of stakes: its figures, and the players' net on each of the 216 rolls in 1/`unit`.
          */
@@ -3188,20 +3389,20 @@ export interface components {
             most: number;
         };
         /**
-         * AtTable
-         * @description At which table; at all, where nothing is said.
-         */
-        AtTable: {
-            /** @default null */
-            table: string | null;
-        };
-        /**
          * Whose
          * @description Whose bets are asked about; a player's own, where nothing is said.
          */
         Whose: {
             /** @default null */
             player: string | null;
+        };
+        /**
+         * AtTable
+         * @description At which table; at all, where nothing is said.
+         */
+        AtTable: {
+            /** @default null */
+            table: string | null;
         };
         /**
          * Span
@@ -3454,6 +3655,14 @@ export type TokenMade = components['schemas']['TokenMade'];
 export type TableLine = components['schemas']['TableLine'];
 export type ResultLine = components['schemas']['ResultLine'];
 export type Exposure = components['schemas']['Exposure'];
+export type TableRoom = components['schemas']['TableRoom'];
+export type SpotRoom = components['schemas']['SpotRoom'];
+export type DifferentialRoom = components['schemas']['DifferentialRoom'];
+export type WorkingSheet = components['schemas']['WorkingSheet'];
+export type FlagView = components['schemas']['FlagView'];
+export type Apportioned = components['schemas']['Apportioned'];
+export type Collected = components['schemas']['Collected'];
+export type Owed = components['schemas']['Owed'];
 export type Done = components['schemas']['Done'];
 export type Outcome = components['schemas']['Outcome'];
 export type RequestView = components['schemas']['RequestView'];
@@ -3497,6 +3706,8 @@ export type ClauseView = components['schemas']['ClauseView'];
 export type SheetView = components['schemas']['SheetView'];
 export type BoxFigures = components['schemas']['BoxFigures'];
 export type FiguresView = components['schemas']['FiguresView'];
+export type ReadingView = components['schemas']['ReadingView'];
+export type AlternativeView = components['schemas']['AlternativeView'];
 export type MixView = components['schemas']['MixView'];
 export type Account = components['schemas']['Account'];
 export type FirstPasswordView = components['schemas']['FirstPasswordView'];
@@ -3507,8 +3718,8 @@ export type Verified = components['schemas']['Verified'];
 export type FindingView = components['schemas']['FindingView'];
 export type Health = components['schemas']['Health'];
 export type Most = components['schemas']['Most'];
-export type AtTable = components['schemas']['AtTable'];
 export type Whose = components['schemas']['Whose'];
+export type AtTable = components['schemas']['AtTable'];
 export type Span = components['schemas']['Span'];
 export type Period = components['schemas']['Period'];
 export type Since = components['schemas']['Since'];
@@ -4974,6 +5185,151 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Exposure"];
+                };
+            };
+            /** @description Sign in first */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This is not for you to do */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another house was meant */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The house cannot do this at the moment */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-room": {
+        parameters: {
+            query?: {
+                player?: string;
+            };
+            header?: never;
+            path: {
+                table: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show how much still fits on each spot: for oneself, or for a player whom staff name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TableRoom"];
+                };
+            };
+            /** @description Sign in first */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This is not for you to do */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another house was meant */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This cannot be meant */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The house cannot do this at the moment */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-sheet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show what a dealer has in hand: flags, boxes to light, losers to collect, winners to pay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkingSheet"];
                 };
             };
             /** @description Sign in first */
@@ -6727,6 +7083,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SheetView"];
+                };
+            };
+            /** @description Sign in first */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This is not for you to do */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another house was meant */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The house cannot do this at the moment */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                book: string;
+                layout: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the readings of a game in force, and what every other would change. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReadingView"][];
                 };
             };
             /** @description Sign in first */

@@ -122,7 +122,7 @@ function apply(view: TableView, event: Event, at: number): void {
       });
       break;
     case "DiceOffered":
-      view.shooter = { player: event.player, throws: 0, absent: false };
+      view.shooter = { player: event.player, dice: [], stake: 0, throws: 0, absent: false };
       done(view, "offer-dice");
       undone(view, "choose-dice");
       break;
@@ -239,7 +239,7 @@ function apply(view: TableView, event: Event, at: number): void {
   }
 }
 
-const EMPTY: SeatView = { stack: 0, at_risk: 0, colour: "", colour_value: 0, owing: 0, bets: {} };
+const EMPTY: SeatView = { stack: 0, at_risk: 0, colour: "", colour_value: 0, owing: 0, bets: {}, areas: {}, placements: [] };
 
 function seat(view: TableView, player: string, change: (seat: SeatView) => void): void {
   const changed = { ...(view.seats[player] ?? EMPTY) };

@@ -33,6 +33,7 @@ from threedice.web.replying import Reply, reply_to
 from threedice.web.requests_routes import REQUEST_OPERATIONS
 from threedice.web.signing_in import SESSION_OPERATIONS
 from threedice.web.table_queries import TABLE_OPERATIONS
+from threedice.web.working_queries import WORKING_OPERATIONS
 
 
 @operation("GET", "/api/openapi.json", answer=dict[str, Any])
@@ -47,6 +48,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *SESSION_OPERATIONS,
     *OWN_OPERATIONS,
     *TABLE_OPERATIONS,
+    *WORKING_OPERATIONS,
     *COMMAND_OPERATIONS,
     *REQUEST_OPERATIONS,
     *HISTORY_OPERATIONS,

@@ -9,6 +9,7 @@ import msgspec
 from threedice.dice import ROLLS
 from threedice.errors import RulebookError, ThreediceError, UnknownName
 from threedice.maths import Mix, odds_sheet
+from threedice.maths.readings import readings_in_force
 from threedice.money import MOST
 from threedice.rulebook import load, open_book
 from threedice.rulebook.conduct import Conduct
@@ -20,6 +21,7 @@ from threedice.web.knowing import table_and_game
 
 if TYPE_CHECKING:
     from threedice.maths import Figures
+    from threedice.maths.readings import Alternative
     from threedice.rulebook import Box, Game
     from threedice.web.context import Context
 
@@ -124,6 +126,25 @@ class SheetView(msgspec.Struct, frozen=True):
     boxes: list[BoxFigures]
 
 
+class AlternativeView(msgspec.Struct, frozen=True):
+    """Another way to read a clause, and the boxes whose edge it would change: now, then."""
+
+    name: str
+    says: str
+    edges: dict[str, tuple[str | None, str | None]]
+
+
+class ReadingView(msgspec.Struct, frozen=True):
+    """A question a document leaves open, the answer in force, and the other answers."""
+
+    name: str
+    clause: tuple[str, ...]
+    question: str
+    choice: str
+    says: str
+    alternatives: list[AlternativeView]
+
+
 class Stakes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Stakes by box."""
 
@@ -169,6 +190,14 @@ async def show_game(visit: Visit) -> GameView:
 async def show_odds(visit: Visit) -> SheetView:
     """Show the odds sheet of a game."""
     return await in_thread(lambda: _sheet(_shipped(visit)))
+
+
+@operation(
+    "GET", "/api/rulebooks/{book}/{layout}/readings", answer=list[ReadingView], problems=(404,)
+)
+async def show_readings(visit: Visit) -> list[ReadingView]:
+    """Show the readings of a game in force, and what every other would change."""
+    return await in_thread(lambda: _readings(visit.path["book"], _shipped(visit)))
 
 
 @operation(
@@ -260,6 +289,28 @@ def _sheet(game: Game) -> SheetView:
     return SheetView(game.id, str(sheet.layout_edge), boxes)
 
 
+def _readings(book: str, game: Game) -> list[ReadingView]:
+    return [
+        ReadingView(
+            each.name,
+            each.clauses,
+            each.question,
+            each.choice,
+            each.says,
+            [_alternative(other) for other in each.alternatives],
+        )
+        for each in readings_in_force(open_book(book), game)
+    ]
+
+
+def _alternative(other: Alternative) -> AlternativeView:
+    edges = {
+        box: (None if now is None else str(now), None if then is None else str(then))
+        for box, (now, then) in other.edges.items()
+    }
+    return AlternativeView(other.name, other.says, edges)
+
+
 def _mix(game: Game, stakes: dict[str, int]) -> MixView:
     mix = Mix(game, stakes)
     return MixView(mix.total, game.unit, _figures(mix.figures), list(mix.nets))
@@ -284,6 +335,7 @@ GAME_OPERATIONS: Final[tuple[Operation, ...]] = (
     list_rulebooks,
     show_rulebook,
     show_odds,
+    show_readings,
     judge_mix,
     show_game,
 )

@@ -11,19 +11,27 @@ from threedice.floor.dealing import closing_time
 from threedice.floor.events import Timing
 from threedice.floor.folds import table_stream
 from threedice.rulebook.conduct import StepName
+from threedice.table.state import box_of
 from threedice.table.terms import TableLimits
 
 if TYPE_CHECKING:
     from threedice.floor.floor import Floor
     from threedice.floor.folds import Tended
     from threedice.rulebook import Game
-    from threedice.table.state import Round, Seat
+    from threedice.table.state import Bet, Bets, Round, Seat, Shooter, TableState
 
 Audience = Literal["staff", "player"]
 
 
+Placed = tuple[str, str, int, int]
+"""Chips put down at one time: spot, end of the table, number of the placement, amount."""
+
+
 class SeatView(msgspec.Struct, frozen=True):
-    """A player's chips at a table: in his stack, at risk, and by spot."""
+    """A player's chips at a table: in his stack, at risk, by spot, and by area of the felt.
+
+    `placements` are in the order in which they lie there; what is taken off goes from the last.
+    """
 
     stack: int
     at_risk: int
@@ -31,6 +39,8 @@ class SeatView(msgspec.Struct, frozen=True):
     colour_value: int
     owing: int
     bets: dict[str, int]
+    areas: dict[str, int]
+    placements: list[Placed]
 
 
 class RoundView(msgspec.Struct, frozen=True):
@@ -46,9 +56,14 @@ class RoundView(msgspec.Struct, frozen=True):
 
 
 class ShooterView(msgspec.Struct, frozen=True):
-    """Who has the dice, and how far he has come."""
+    """Who has the dice, which he chose, and how far he has come.
+
+    His stake is for himself and for staff, that he has walked away for staff.
+    """
 
     player: str
+    dice: list[int]
+    stake: int
     throws: int
     absent: bool
 
@@ -57,6 +72,9 @@ class TableView(msgspec.Struct, frozen=True):
     """A table after its `version`th entry; `seats` are the viewer's own, or all for staff.
 
     `betting_closes` is when a table that the house deals closes betting, where it is open.
+    `next_limits` wait for the next opening of betting. `standing` are the totals of a void round
+    whose bets stand, until the next begins; the seats have those bets. `owing` are debts, of
+    players without a seat too. `checks_missing` are for staff.
     """
 
     table: str
@@ -68,6 +86,7 @@ class TableView(msgspec.Struct, frozen=True):
     mode: str
     chips: list[int]
     limits: TableLimits | None
+    next_limits: TableLimits | None
     checks_missing: list[str]
     locked: str
     interrupted: int
@@ -79,7 +98,9 @@ class TableView(msgspec.Struct, frozen=True):
     betting_closes: int
     rounds: int
     round: RoundView | None
+    standing: dict[str, int]
     shooter: ShooterView | None
+    owing: dict[str, int]
     seats: dict[str, SeatView]
     float_amount: int | None
     drop: int | None
@@ -108,7 +129,6 @@ def view(
     """Return a table at a version as its staff or one player sees it."""
     state, current = tended.table, tended.table.round
     staff = audience == "staff"
-    shooter = state.shooter
     return TableView(
         table=tended.id,
         version=version,
@@ -119,7 +139,8 @@ def view(
         mode=state.mode,
         chips=state.chips,
         limits=state.limits,
-        checks_missing=[check for check in game.facts.opening if check not in state.checks],
+        next_limits=state.next_limits,
+        checks_missing=_checks_missing(game, state) if staff else [],
         locked=state.locked,
         interrupted=tended.interrupted,
         suspended=suspended,
@@ -130,14 +151,33 @@ def view(
         betting_closes=_betting_closes(tended),
         rounds=state.rounds,
         round=_round(game, current) if current else None,
-        shooter=ShooterView(shooter.player, shooter.throws, shooter.absent) if shooter else None,
+        standing=_above_zero(state.standing[1]) if state.standing else {},
+        shooter=_shooter(state.shooter, staff, player) if state.shooter else None,
+        owing={
+            name: owed for name, owed in state.owing.items() if owed and (staff or name == player)
+        },
         seats={
-            name: _seat(tended, name, seat)
+            name: _seat(game, state, name, seat)
             for name, seat in state.seats.items()
             if staff or name == player
         },
         float_amount=state.float_amount if staff else None,
         drop=state.drop if staff else None,
+    )
+
+
+def _checks_missing(game: Game, state: TableState) -> list[str]:
+    return [check for check in game.facts.opening if check not in state.checks]
+
+
+def _shooter(shooter: Shooter, staff: bool, player: str) -> ShooterView:
+    own = staff or shooter.player == player
+    return ShooterView(
+        player=shooter.player,
+        dice=shooter.dice,
+        stake=shooter.stake if own else 0,
+        throws=shooter.throws,
+        absent=shooter.absent and staff,
     )
 
 
@@ -151,7 +191,7 @@ def _round(game: Game, current: Round) -> RoundView:
     return RoundView(
         number=current.number,
         done=[step for step in game.facts.procedure.order if step in current.done],
-        totals={spot: total for spot, total in current.totals.items() if total},
+        totals=_above_zero(current.totals),
         known=current.known,
         called=current.called,
         keys=current.keys,
@@ -159,18 +199,50 @@ def _round(game: Game, current: Round) -> RoundView:
     )
 
 
-def _seat(tended: Tended, player: str, seat: Seat) -> SeatView:
-    state, current = tended.table, tended.table.round
-    bets = {
-        spot: laid[player].total
-        for spot, laid in (current.bets if current else {}).items()
-        if player in laid
-    }
+def _above_zero(totals: dict[str, int]) -> dict[str, int]:
+    return {spot: total for spot, total in totals.items() if total}
+
+
+def _seat(game: Game, state: TableState, player: str, seat: Seat) -> SeatView:
+    laid = {spot: bets[player] for spot, bets in _on_layout(state).items() if player in bets}
     return SeatView(
         stack=seat.stack,
         at_risk=seat.at_risk,
         colour=seat.colour,
         colour_value=seat.colour_value,
         owing=state.owing.get(player, 0),
-        bets=bets,
+        bets=_above_zero({spot: bet.total for spot, bet in laid.items()}),
+        areas=_areas(game, laid),
+        placements=[
+            (spot, each.area, each.number, each.amount)
+            for spot, bet in laid.items()
+            for each in bet.placements
+        ],
     )
+
+
+def _on_layout(state: TableState) -> Bets:
+    """Return the bets of the round, or those that stand until the next."""
+    if state.round:
+        return state.round.bets
+    return state.standing[0] if state.standing else {}
+
+
+def _areas(game: Game, laid: dict[str, Bet]) -> dict[str, int]:
+    """Return where a player's chips lie; of a bet that plays in part, what was placed first."""
+    areas: dict[str, int] = {}
+    for spot, bet in laid.items():
+        left = bet.total
+        for each in bet.placements:
+            lies, area = min(each.amount, left), area_of(game, spot, each.area)
+            if lies:
+                areas[area] = areas.get(area, 0) + lies
+            left -= lies
+    return areas
+
+
+def area_of(game: Game, spot: str, end: str) -> str:
+    """Return the area of the felt for chips on a spot; of several the first, where none is said."""
+    box, ends = box_of(spot), game.ends[box_of(spot)]
+    end = end if end in ends else ends[0]
+    return f"{box}@{end}" if end else box

@@ -1,0 +1,93 @@
+// A round as a dealer works it: what is done, what comes next, what else may be done now, and who
+// may do it. Pure: the house decides in the end, this only keeps the screen from offering nonsense.
+
+import type { GameView, Step, TableView } from "../../api/schema.d.ts";
+
+export type StepName = GameView["conduct"]["procedure"]["order"][number];
+
+/** The roles of a person at this table, as the rules name them. */
+export type Roles = readonly string[];
+
+/** The steps that are done, or that a round beginning now does without. */
+export function doneSteps(game: GameView, view: TableView): readonly StepName[] {
+  if (view.round) return view.round.done;
+  const { order, steps } = game.conduct.procedure;
+  return inSeries(view) ? order.filter((each) => steps[each]?.per === "shooter") : [];
+}
+
+/** Whether a shooter's bet is down, so that the dice are his until it is decided. */
+export function inSeries(view: TableView): boolean {
+  return shootersStake(view) > 0;
+}
+
+/** What lies in the shooter's box: his chips at risk that lie on no other. */
+export function shootersStake(view: TableView): number {
+  const seat = view.shooter && view.seats[view.shooter.player];
+  if (!seat) return 0;
+  return seat.at_risk - Object.values(seat.bets).reduce((sum, each) => sum + each, 0);
+}
+
+/** The first step of the order that is not done. */
+export function nextStep(game: GameView, view: TableView): StepName | undefined {
+  const done = doneSteps(game, view);
+  return game.conduct.procedure.order.find((each) => !done.includes(each));
+}
+
+/** Steps that may be taken now although others come first: tumbling under cover, for one. */
+export function earlySteps(game: GameView, view: TableView): StepName[] {
+  const done = doneSteps(game, view);
+  const { order, steps } = game.conduct.procedure;
+  const next = nextStep(game, view);
+  return order.filter((each) => {
+    const early = steps[each]?.as_early_as;
+    if (!early || each === next || done.includes(each)) return false;
+    return order.slice(0, order.indexOf(early) + 1).every((before) => done.includes(before));
+  });
+}
+
+/** Who may do what these roles do: seniors too, where the rulebook lets them stand in. */
+export function withStandIns(game: GameView, roles: Roles): Roles {
+  const rule = game.conduct.people.stand_in;
+  if (!rule) return roles;
+  const ranks = roles.map((role) => (rule.roles as string[]).indexOf(role)).filter((rank) => rank >= 0);
+  return ranks.length ? [...roles, ...rule.roles.slice(Math.min(...ranks))] : roles;
+}
+
+const DEALING: Roles = ["dealer", "supervisor", "pit-manager"];
+export const STAFF: Roles = [...DEALING, "shift-manager"];
+export const SUPERVISORS: Roles = STAFF.slice(1);
+
+export function mayStep(game: GameView, name: StepName, mine: Roles): boolean {
+  const step = game.conduct.procedure.steps[name];
+  if (!step) return false;
+  const allowed = withStandIns(game, step.by);
+  return mine.some((role) => DEALING.includes(role) && allowed.includes(role));
+}
+
+/** Who may do an act that is no step; `silent` may where the rulebook says nothing. */
+export function mayAct(game: GameView, act: string, mine: Roles, silent: Roles = []): boolean {
+  const rule = game.conduct.people.acts[act];
+  const allowed: Roles = rule ? rule.by : silent;
+  return mine.some((role) => allowed.includes(role));
+}
+
+/** Whether the dealer waits for a player: the shooter chooses, and throws while he is there. */
+export function waitsForShooter(game: GameView, view: TableView, name: StepName): boolean {
+  const by: Roles = game.conduct.procedure.steps[name]?.by ?? [];
+  if (!by.includes("shooter")) return false;
+  return !by.includes("dealer") || (view.shooter !== null && !view.shooter.absent);
+}
+
+/** Whether bets may be placed, changed and withdrawn. */
+export function betting(view: TableView): boolean {
+  const done = view.round?.done ?? [];
+  return done.includes("open-betting") && !done.includes("close-betting");
+}
+
+/** Whether a result stands that may still be amended. */
+export function amendable(view: TableView): boolean {
+  return !!view.round?.result && !view.round.done.includes("collect-losers");
+}
+
+export const clausesOf = (thing: { clause: Step["clause"] }): string =>
+  Array.isArray(thing.clause) ? thing.clause.join(", ") : thing.clause;
