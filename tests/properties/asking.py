@@ -53,6 +53,14 @@ class Asker:
     def area(self, box: str) -> str:
         return self.random.choice(self.game.ends.get(box, ("",)))
 
+    def end(self, spot: str, player: str) -> str:
+        """Return an end at which a player has chips on a spot, or none where any will do."""
+        box, _, end = spot.partition("@")
+        if end or len(self.game.ends[box]) == 1:
+            return end
+        placements = self.state.current.bets[spot][player].placements
+        return self.random.choice(["", self.random.choice(placements).area])
+
     def dice(self) -> tuple[int, int, int]:
         known = self.state.round.known if self.state.round else []
         if known and self.random.random() < 0.8:
@@ -189,7 +197,7 @@ class Asker:
         ]
         if held and chance < 0.12:
             spot, player, total = self.random.choice(held)
-            box, _, area = spot.partition("@")
+            box, area = box_of(spot), self.end(spot, player)
             by = self.actor("player", player)
             amount = self.random.choice([total, 5, 50])
             return asked.WithdrawBet(by=by, player=player, box=box, area=area, amount=amount)
@@ -200,11 +208,13 @@ class Asker:
         if held and chance < 0.24:
             spot, player, total = self.random.choice(held)
             to_box = self.box()
+            if len(self.game.ends[box_of(spot)]) > 1 and self.random.random() < 0.5:
+                to_box = box_of(spot)  # to the other end of it
             return asked.MoveChips(
                 by=self.actor("dealer"),
                 player=player,
                 box=box_of(spot),
-                area=spot.partition("@")[2],
+                area=self.end(spot, player),
                 to_box=to_box,
                 to_area=self.area(to_box),
                 amount=self.random.choice([total, 5]),

@@ -40,6 +40,48 @@ def test_chips_move_between_ends_that_have_limits_of_their_own() -> None:
     assert bets["big@right"]["ann"] == Bet(50, [Placement(1, 50, "right", "self")])
 
 
+def test_chips_that_move_between_ends_of_a_box_lie_at_the_other() -> None:
+    table = Table(E)
+    table.play("open betting", "ann bets 100 on big at left", "ann bets 50 on big at right")
+
+    table.play("40 of ann's is moved from big at left to big at right")
+
+    bet = table.state.current.bets["big"]["ann"]
+    assert (bet.total, bet.placements) == (
+        150,
+        [
+            Placement(1, 60, "left", "self"),
+            Placement(2, 50, "right", "self"),
+            Placement(1, 40, "right", "self"),
+        ],
+    )
+    refused = table.refuses("70 of ann's is moved from big at left to small at left")
+    assert (refused.code, refused.facts) == ("bet/not-there", {"amount": 70, "staked": 60})
+    table.play("40 of ann's is moved from big at right to big at left")
+    assert bet.placements[0] == Placement(1, 100, "left", "self")
+
+
+def test_chips_that_move_to_a_box_without_naming_its_end_stay_at_theirs() -> None:
+    table = Table(E)
+    table.play("open betting", "ann bets 100 on big at right")
+
+    table.play("50 of ann's is moved from big at right to small")
+
+    assert table.state.current.bets["small"]["ann"].placements[0].area == "right"
+
+
+def test_a_placement_that_was_divided_between_ends_is_rejected_from_both() -> None:
+    table = Table(E)
+    table.play("open betting", "ann bets 900 on big at left", "bob bets 200 on big at left")
+    table.play("100 of bob's is moved from big at left to big at right")
+
+    table.play("dealer rejects the excess on big")
+
+    bets = table.state.current.bets["big"]
+    assert sum(bet.total for bet in bets.values()) <= 1000
+    assert all(bet.total == sum(each.amount for each in bet.placements) for bet in bets.values())
+
+
 def test_at_an_electronic_table_a_shared_minimum_holds_after_a_withdrawal() -> None:
     table = Table(E, mode="refuse", readings={"minimum": "box-total"})
     table.play("open betting", "ann bets 50 on big", "bob bets 30 on big")

@@ -70,12 +70,10 @@ def test_chips_lie_on_areas_of_the_felt() -> None:
     mine = chips_of(table, "ann")
     assert mine.bets == {"big": 175, "single:1": 100}
     assert mine.areas == {"big@left": 125, "big@right": 50, "single:1": 100}
-    assert mine.placements == [
-        ("big", "left", 1, 100),
-        ("big", "right", 2, 50),
-        ("big", "", 3, 25),
-        ("single:1", "", 4, 100),
-    ]
+    assert mine.placements == {
+        "big": [("left", 1, 100), ("right", 2, 50), ("", 3, 25)],
+        "single:1": [("", 4, 100)],
+    }
 
 
 def test_a_bet_that_plays_in_part_lies_where_its_first_chips_were_put() -> None:

@@ -22,6 +22,8 @@ export interface Asked {
   /** Asked by the screen itself, with nobody touching it: it keeps no idle session open. */
   background?: boolean;
   signal?: AbortSignal;
+  /** For how long an answer is waited for. */
+  patienceMs?: number;
 }
 
 /** What the house says no to, or the network does: `status` is 0 where no answer came. */
@@ -71,7 +73,7 @@ async function ask(method: string, path: string, body: unknown, asked: Asked): P
       headers,
       body: body === undefined ? null : JSON.stringify(body),
       credentials: "same-origin",
-      signal: asked.signal ?? AbortSignal.timeout(15_000),
+      signal: asked.signal ?? AbortSignal.timeout(asked.patienceMs ?? 15_000),
     });
   } catch (error) {
     if (asked.signal?.aborted) throw error;

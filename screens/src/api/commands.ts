@@ -1,33 +1,64 @@
 // Commands: sent under a key of their own until it is known what became of them. A command that the
-// network swallowed is sent again under the same key, which does it once and answers it again.
+// network swallowed is asked about, and sent again under the same key, which does it once and answers
+// it again.
 
 import { post, Trouble } from "./client.ts";
 import type { Body } from "./client.ts";
 import type { Done } from "./schema.d.ts";
+import { session } from "../lib/session.svelte.ts";
+import * as underway from "./underway.ts";
 
 export type TableCommand = Body<"/api/tables/{table}/commands", "post">;
 export type AccountCommand = Body<"/api/accounts/{player}/commands", "post">;
 
 const WAITS_MS = [300, 700, 1500, 3000, 5000];
+/** After this long without an answer, it is asked what became of a command. */
+const PATIENCE_MS = 5000;
 
-/** Send a command to a table; settles when the house has said yes or no, and not before. */
-export function command(table: string, what: TableCommand, key = newKey()): Promise<Done> {
-  return settled((headers) => post("/api/tables/{table}/commands", what, { at: { table }, headers }), key);
+/** The code of a command that never reached the house, and whose time is over. */
+export const LAPSED = "command/lapsed";
+
+/**
+ * Send a command to a table; settles when the house has said yes or no, and not before. While it
+ * cannot be reached, `still` says whether the command is still meant: a bet is for its round.
+ */
+export function command(table: string, what: TableCommand, key = newKey(), still = () => true): Promise<Done> {
+  const send = (headers: Record<string, string>) =>
+    post("/api/tables/{table}/commands", what, { at: { table }, headers, patienceMs: PATIENCE_MS });
+  return settled({ key, account: session.who?.account ?? "", table, what }, send, still);
 }
 
 /** Send a command about a player's account. */
 export function accountCommand(player: string, what: AccountCommand, key = newKey()): Promise<Done> {
-  return settled((headers) => post("/api/accounts/{player}/commands", what, { at: { player }, headers }), key);
+  const send = (headers: Record<string, string>) =>
+    post("/api/accounts/{player}/commands", what, { at: { player }, headers, patienceMs: PATIENCE_MS });
+  return settled({ key, account: session.who?.account ?? "", table: "", what }, send, () => true);
 }
 
-async function settled(send: (headers: Record<string, string>) => Promise<unknown>, key: string): Promise<Done> {
+type Send = (headers: Record<string, string>) => Promise<unknown>;
+
+async function settled(sent: underway.Underway, send: Send, still: () => boolean): Promise<Done> {
+  underway.remember(sent);
+  underway.here.add(sent.key);
+  try {
+    return await sentUntilAnswered(sent.key, send, still);
+  } finally {
+    underway.here.delete(sent.key);
+    underway.forget(sent.key);
+  }
+}
+
+async function sentUntilAnswered(key: string, send: Send, still: () => boolean): Promise<Done> {
   for (let attempt = 0; ; attempt++) {
     try {
       return (await send({ "Idempotency-Key": key })) as Done;
     } catch (error) {
       if (!(error instanceof Trouble) || !mayHelpAgain(error)) throw error;
-      await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)]!);
     }
+    await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)]!);
+    const { accepted, answer } = await underway.outcomeOf(key);
+    if (accepted && answer) return answer;
+    if (!still()) throw new Trouble(0, { code: LAPSED });
   }
 }
 
@@ -38,7 +69,7 @@ function mayHelpAgain(trouble: Trouble): boolean {
 }
 
 export function newKey(): string {
-  return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));

@@ -1218,7 +1218,7 @@ export interface components {
         };
         /**
          * ChipsMoved
-         * @description Chips lie elsewhere now than where they were put.
+         * @description Chips lie elsewhere now than where they were put; at which ends, if named.
          */
         ChipsMoved: {
             /** @enum {unknown} */
@@ -1228,10 +1228,14 @@ export interface components {
             to_spot: string;
             amount: number;
             by: components["schemas"]["Actor"];
+            /** @default  */
+            area: string;
+            /** @default  */
+            to_area: string;
         };
         /**
          * ChipsPutBack
-         * @description Chips moved by accident lie where they were put again.
+         * @description Chips moved by accident lie where they were put again; at which ends, if named.
          */
         ChipsPutBack: {
             /** @enum {unknown} */
@@ -1241,6 +1245,10 @@ export interface components {
             to_spot: string;
             amount: number;
             by: components["schemas"]["Actor"];
+            /** @default  */
+            area: string;
+            /** @default  */
+            to_area: string;
         };
         /**
          * LineJudged
@@ -1254,6 +1262,8 @@ export interface components {
             amount: number;
             accepted: boolean;
             by: components["schemas"]["Actor"];
+            /** @default  */
+            area: string;
         };
         /**
          * DiceOffered
@@ -1786,7 +1796,7 @@ export interface components {
          * SeatView
          * @description A player's chips at a table: in his stack, at risk, by spot, and by area of the felt.
          *
-         *         `placements` are in the order in which they lie there; what is taken off goes from the last.
+         *         `placements` by spot are in the order in which they lie there; chips go from the last.
          */
         SeatView: {
             stack: number;
@@ -1800,12 +1810,13 @@ export interface components {
             areas: {
                 [key: string]: number;
             };
-            placements: [
-                string,
-                string,
-                number,
-                number
-            ][];
+            placements: {
+                [key: string]: [
+                    string,
+                    number,
+                    number
+                ][];
+            };
         };
         /**
          * Events

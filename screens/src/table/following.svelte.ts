@@ -1,12 +1,17 @@
 // A table that a screen follows: its game, its view as events arrive, and whether the house is heard.
+// A view is shown together with the game it belongs to, and never one without the other.
 
 import { get } from "../api/client.ts";
 import { Live } from "../api/live.ts";
 import type { Event, GameView, Happened, LiveMessage, TableView } from "../api/schema.d.ts";
 import { heardTime } from "../lib/clock.svelte.ts";
+import { refresh } from "../lib/session.svelte.ts";
 import { folded } from "./fold.ts";
 
 export type Heard = (event: Event, at: number, view: TableView) => void;
+
+const PROTOCOL = 1;
+const AGAIN_MS = 1000;
 
 export class Following {
   readonly table: string;
@@ -16,19 +21,34 @@ export class Following {
   suspended = $state(false);
   /** Whether this screen has ever heard the house; before, it is loading and not cut off. */
   begun = $state(false);
+  /** The house speaks otherwise than this page understands: it has to be loaded anew. */
+  outdated = $state(false);
   private readonly live: Live;
   private readonly listeners = new Set<Heard>();
+  /** A view that waits for its game, and what has happened since. */
+  private waiting: { view: TableView; events: Happened[] } | null = null;
+  private loading = false;
+  private stopped = false;
+  /** As whom the view was made: a view of somebody else's is not to be gone on with. */
+  private seenAs = "";
 
   constructor(table: string) {
     this.table = table;
-    this.live = new Live(table, { said: (message) => this.hear(message), heard: (yes) => (this.connected = yes) });
+    this.live = new Live(table, {
+      said: (message) => this.hear(message),
+      heard: (yes) => (this.connected = yes),
+      turnedAway: () => void refresh(),
+    });
   }
 
   /** Begin to follow; returns how to stop. */
   start(): () => void {
     this.live.open();
     void this.loadGame();
-    return () => this.live.close();
+    return () => {
+      this.stopped = true;
+      this.live.close();
+    };
   }
 
   /** Hear each event as it happens, after the view holds it; what a view brought is not told again. */
@@ -37,31 +57,46 @@ export class Following {
     return () => this.listeners.delete(listener);
   }
 
+  /** Load the game that the table is set up for, and show the view that waits for it. */
   async loadGame(): Promise<void> {
+    if (this.loading || this.stopped) return;
+    this.loading = true;
     try {
-      this.game = await get("/api/tables/{table}/game", { at: { table: this.table }, background: true });
+      this.arrived(await get("/api/tables/{table}/game", { at: { table: this.table }, background: true }));
+      this.loading = false;
     } catch {
-      setTimeout(() => void this.loadGame(), 1000);
+      this.loading = false;
+      setTimeout(() => void this.loadGame(), AGAIN_MS);
     }
+  }
+
+  private arrived(game: GameView): void {
+    const waiting = this.waiting;
+    if (waiting && waiting.view.game_hash !== game.hash) {
+      setTimeout(() => this.live.startOver(), AGAIN_MS); // it is being set up for another just now
+      return;
+    }
+    this.game = game;
+    if (!waiting) return;
+    this.waiting = null;
+    this.view = waiting.view;
+    for (const each of waiting.events) this.happen(each);
   }
 
   private hear(message: LiveMessage): void {
     switch (message.type) {
       case "hello":
-        heardTime(message.server_time);
-        this.suspended = message.suspended;
-        this.begun = true;
-        if (message.view) this.show(message.view);
+        this.greet(message);
         break;
       case "resync":
         heardTime(message.server_time);
         this.show(message.view);
         break;
       case "events":
-        for (const each of message.events) this.happen(each);
+        for (const each of message.events) this.take(each);
         break;
       case "standing":
-        this.suspended = message.suspended;
+        this.suspend(message.suspended);
         break;
       case "pong":
         heardTime(message.server_time);
@@ -71,17 +106,50 @@ export class Following {
     }
   }
 
+  private greet(hello: Extract<LiveMessage, { type: "hello" }>): void {
+    heardTime(hello.server_time);
+    this.outdated = hello.protocol !== PROTOCOL;
+    const as = `${hello.audience} ${hello.player}`;
+    const goesOn = as === this.seenAs && hello.version === this.live.version;
+    this.seenAs = as;
+    if (hello.view) this.show(hello.view);
+    else if (!goesOn) this.live.startOver();
+    this.suspend(hello.suspended);
+    this.begun = true;
+  }
+
+  private suspend(suspended: boolean): void {
+    this.suspended = suspended;
+    if (this.view && this.view.suspended !== suspended) this.view = { ...this.view, suspended };
+  }
+
   private show(view: TableView): void {
-    this.view = view;
     this.live.version = view.version;
+    this.waiting = null;
+    if (this.game?.hash === view.game_hash) {
+      this.view = view;
+      return;
+    }
+    this.waiting = { view, events: [] };
+    void this.loadGame();
+  }
+
+  /** Take what comes next; what we know already is passed over, and a gap is never bridged. */
+  private take(happened: Happened): void {
+    if (this.live.version === null || happened.version <= this.live.version) return;
+    if (happened.version > this.live.version + 1) {
+      this.live.startOver();
+      return;
+    }
+    this.live.version = happened.version;
+    if (this.waiting) this.waiting.events.push(happened);
+    else this.happen(happened);
   }
 
   private happen(happened: Happened): void {
-    if (!this.view || happened.version <= this.view.version) return;
-    const before = this.view.game_hash;
-    this.view = folded(this.view, happened);
-    this.live.version = happened.version;
-    if (this.view.game_hash !== before) void this.loadGame();
+    if (!this.view || !this.game) return;
+    this.view = folded(this.view, happened, this.game);
     if (happened.event) for (const listener of this.listeners) listener(happened.event, happened.at, this.view);
+    if (this.view.game_hash !== this.game.hash) this.live.startOver(); // a table for another game is a new one
   }
 }

@@ -174,9 +174,7 @@ def withdraw_bet(game: Game, state: TableState, command: asked.WithdrawBet) -> l
         need_act(game, command.by, "bet-on-behalf")
     spot = spot_of(game, command.box, command.area)
     bet = _need_bet(game, current, spot, command.player, command.amount)
-    at_end = sum(each.amount for each in bet.placements if command.area in ("", each.area))
-    if command.amount > at_end:
-        raise refuse("bet/not-there", on_bets(game), amount=command.amount, staked=at_end)
+    _need_at_end(game, bet, command)
     colour_value = state.seats[command.player].colour_value
     _need_withdrawable(game, state, spot, bet, command.amount, colour_value)
     return [
@@ -206,6 +204,17 @@ def _need_bet(game: Game, current: Round, spot: Spot, player: str, amount: int) 
         staked = bet.total if bet else 0
         raise refuse("bet/not-there", on_bets(game), amount=amount, staked=staked)
     return bet
+
+
+def _need_at_end(
+    game: Game,
+    bet: Bet,
+    command: asked.WithdrawBet | asked.MoveChips | asked.PutBack | asked.JudgeLine,
+) -> None:
+    """Refuse more than lies at the end that is named."""
+    at_end = sum(each.amount for each in bet.placements if command.area in ("", each.area))
+    if command.amount > at_end:
+        raise refuse("bet/not-there", on_bets(game), amount=command.amount, staked=at_end)
 
 
 def _need_withdrawable(
@@ -258,7 +267,8 @@ def move_chips(game: Game, state: TableState, command: asked.MoveChips) -> list[
         raise refuse("bet/position-fixed", positions.clause)
     spot, to_spot = _need_spots(game, command)
     need_role(command.by, STAFF)
-    _need_bet(game, current, spot, command.player, command.amount)
+    bet = _need_bet(game, current, spot, command.player, command.amount)
+    _need_at_end(game, bet, command)
     _need_movable(game, state, command)
     return [
         happened.ChipsMoved(
@@ -267,6 +277,8 @@ def move_chips(game: Game, state: TableState, command: asked.MoveChips) -> list[
             to_spot=to_spot,
             amount=command.amount,
             by=command.by,
+            area=command.area,
+            to_area=command.to_area,
         )
     ]
 
@@ -289,6 +301,7 @@ def put_back(game: Game, state: TableState, command: asked.PutBack) -> list[AnyE
         raise refuse("bet/call-bet", misplaced.clause)
     if command.amount > moved:
         raise refuse("bet/not-there", rule.clause, amount=command.amount, staked=moved)
+    _need_at_end(game, bet, command)
     _need_movable(game, state, command)
     return [
         happened.ChipsPutBack(
@@ -297,6 +310,8 @@ def put_back(game: Game, state: TableState, command: asked.PutBack) -> list[AnyE
             to_spot=to_spot,
             amount=command.amount,
             by=command.by,
+            area=command.area,
+            to_area=command.to_area,
         )
     ]
 
@@ -314,6 +329,7 @@ def judge_line(game: Game, state: TableState, command: asked.JudgeLine) -> list[
     need_box(game, command.box)
     spot = spot_of(game, command.box, command.area)
     bet = _need_bet(game, current, spot, command.player, command.amount)
+    _need_at_end(game, bet, command)
     if not command.accepted:
         colour_value = state.seats[command.player].colour_value or state.chips[0]
         if command.amount % colour_value:
@@ -327,6 +343,7 @@ def judge_line(game: Game, state: TableState, command: asked.JudgeLine) -> list[
             amount=command.amount,
             accepted=command.accepted,
             by=command.by,
+            area=command.area,
         )
     ]
 

@@ -207,23 +207,27 @@ class BetRejected(Event, frozen=True, kw_only=True):
 
 
 class ChipsMoved(Event, frozen=True, kw_only=True):
-    """Chips lie elsewhere now than where they were put."""
+    """Chips lie elsewhere now than where they were put; at which ends, if named."""
 
     player: PlayerId
     spot: Spot
     to_spot: Spot
     amount: int
     by: Actor
+    area: str = ""
+    to_area: str = ""
 
 
 class ChipsPutBack(Event, frozen=True, kw_only=True):
-    """Chips moved by accident lie where they were put again."""
+    """Chips moved by accident lie where they were put again; at which ends, if named."""
 
     player: PlayerId
     spot: Spot
     to_spot: Spot
     amount: int
     by: Actor
+    area: str = ""
+    to_area: str = ""
 
 
 class LineJudged(Event, frozen=True, kw_only=True):
@@ -234,6 +238,7 @@ class LineJudged(Event, frozen=True, kw_only=True):
     amount: int
     accepted: bool
     by: Actor
+    area: str = ""
 
 
 class DiceOffered(Event, frozen=True, kw_only=True):

@@ -80,16 +80,16 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _reject(state, event)
             _forget_moves(state, event.spot, event.player)
         case happened.ChipsMoved():
-            _move(state, event.player, event.spot, event.to_spot, event.amount)
+            _move(state, event)
             key = (event.player, event.spot, event.to_spot)
             moved = state.current.moved
             moved[key] = moved.get(key, 0) + event.amount
         case happened.ChipsPutBack():
-            _move(state, event.player, event.spot, event.to_spot, event.amount)
+            _move(state, event)
             state.current.moved[event.player, event.to_spot, event.spot] -= event.amount
         case happened.LineJudged():
             if not event.accepted:
-                _take_back(state, event.spot, event.player, event.amount)
+                _take_back(state, event.spot, event.player, event.amount, event.area)
                 _forget_moves(state, event.spot, event.player)
         case happened.DiceOffered():
             state.shooter = Shooter(event.player)
@@ -270,16 +270,23 @@ def _forget_moves(state: TableState, spot: Spot, player: PlayerId) -> None:
 
 
 def _lift(
-    state: TableState, spot: Spot, player: PlayerId, amount: int, area: str = ""
+    state: TableState, spot: Spot, player: PlayerId, amount: int, area: str = "", number: int = 0
 ) -> list[Placement]:
-    """Take chips off a spot, or one end of it, last placed first; return them as placements."""
+    """Take chips off a spot, the last placed first; return them as placements.
+
+    Where an end is named, off that alone; where a placement is, that which has been divided too.
+    """
     current = state.current
     bet = current.bets[spot][player]
     bet.total -= amount
     current.totals[spot] -= amount
     lifted = []
     while amount:
-        last = next(each for each in reversed(bet.placements) if area in ("", each.area))
+        last = next(
+            each
+            for each in reversed(bet.placements)
+            if area in ("", each.area) and number in (0, each.number)
+        )
         taken = min(last.amount, amount)
         lifted.append(Placement(last.number, taken, last.area, last.manner))
         last.amount -= taken
@@ -292,34 +299,31 @@ def _lift(
 
 
 def _reject(state: TableState, event: happened.BetRejected) -> None:
-    current = state.current
-    bet = current.bets[event.spot][event.player]
-    bet.total -= event.amount
-    current.totals[event.spot] -= event.amount
-    placement = next(each for each in bet.placements if each.number == event.number)
-    placement.amount -= event.amount
-    if not placement.amount:
-        bet.placements.remove(placement)
-    if not bet.placements:
-        del current.bets[event.spot][event.player]
+    _lift(state, event.spot, event.player, event.amount, number=event.number)
     seat = state.seats[event.player]
     seat.stack += event.amount
     seat.at_risk -= event.amount
 
 
-def _move(state: TableState, player: PlayerId, spot: Spot, to_spot: Spot, amount: int) -> None:
-    lifted = _lift(state, spot, player, amount)
+def _move(state: TableState, event: happened.ChipsMoved | happened.ChipsPutBack) -> None:
+    """Lay chips elsewhere; they stay at the end where they were, unless another is named."""
+    to_spot, end = event.to_spot, event.to_area or event.to_spot.partition("@")[2]
+    lifted = _lift(state, event.spot, event.player, event.amount, event.area)
     current = state.current
-    bet = current.bets.setdefault(to_spot, {}).setdefault(player, Bet())
-    bet.total += amount
+    bet = current.bets.setdefault(to_spot, {}).setdefault(event.player, Bet())
+    bet.total += event.amount
     for placement in reversed(lifted):
-        placement.area = to_spot.partition("@")[2] or placement.area
-        same = next((each for each in bet.placements if each.number == placement.number), None)
+        placement.area = end or placement.area
+        same = next((each for each in bet.placements if _is_same(each, placement)), None)
         if same:
             same.amount += placement.amount
         else:
             bet.placements.append(placement)
-    current.totals[to_spot] = current.totals.get(to_spot, 0) + amount
+    current.totals[to_spot] = current.totals.get(to_spot, 0) + event.amount
+
+
+def _is_same(one: Placement, other: Placement) -> bool:
+    return (one.number, one.area) == (other.number, other.area)
 
 
 # --- settlement ---------------------------------------------------------------------------------

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 Audience = Literal["staff", "player"]
 
 
-Placed = tuple[str, str, int, int]
-"""Chips put down at one time: spot, end of the table, number of the placement, amount."""
+Placed = tuple[str, int, int]
+"""Chips put down at one time: the end of the table, the number of the placement, the amount."""
 
 
 class SeatView(msgspec.Struct, frozen=True):
     """A player's chips at a table: in his stack, at risk, by spot, and by area of the felt.
 
-    `placements` are in the order in which they lie there; what is taken off goes from the last.
+    `placements` by spot are in the order in which they lie there; chips go from the last.
     """
 
     stack: int
@@ -40,7 +40,7 @@ class SeatView(msgspec.Struct, frozen=True):
     owing: int
     bets: dict[str, int]
     areas: dict[str, int]
-    placements: list[Placed]
+    placements: dict[str, list[Placed]]
 
 
 class RoundView(msgspec.Struct, frozen=True):
@@ -213,11 +213,10 @@ def _seat(game: Game, state: TableState, player: str, seat: Seat) -> SeatView:
         owing=state.owing.get(player, 0),
         bets=_above_zero({spot: bet.total for spot, bet in laid.items()}),
         areas=_areas(game, laid),
-        placements=[
-            (spot, each.area, each.number, each.amount)
+        placements={
+            spot: [(each.area, each.number, each.amount) for each in bet.placements]
             for spot, bet in laid.items()
-            for each in bet.placements
-        ],
+        },
     )
 
 

@@ -2,6 +2,7 @@
 // of doing it. Acts are sent one after the other, as fingers press keys.
 
 import { get, post, Trouble } from "../../api/client.ts";
+import type { Body } from "../../api/client.ts";
 import { command } from "../../api/commands.ts";
 import type { TableCommand } from "../../api/commands.ts";
 import type { Event, RequestView, WorkingSheet } from "../../api/schema.d.ts";
@@ -14,6 +15,9 @@ import { t } from "./texts.ts";
 
 const POSTED = ["dealer", "supervisor"];
 const POLL_MS = 2000;
+
+/** What may be asked for: a command without its second person. */
+export type Asked = Body<"/api/tables/{table}/requests", "post">["command"];
 
 export interface Moving {
   how: "MoveChips" | "PutBack";
@@ -46,6 +50,7 @@ export class Desk {
   moving = $state.raw<Moving | null>(null);
   notices = $state.raw<Notice[]>([]);
   private sheetAt = -1;
+  private loading = false;
   private noticed = 0;
   private queue: Promise<unknown> = Promise.resolve();
   private stopped = false;
@@ -111,7 +116,7 @@ export class Desk {
   }
 
   /** Ask for something that takes two people. */
-  ask(what: Record<string, unknown>, reason: string): Promise<boolean> {
+  ask(what: Asked, reason: string): Promise<boolean> {
     return this.act(async () => {
       const opened = await post("/api/tables/{table}/requests", { command: what, reason }, { at: { table: this.table } });
       this.requests = [...this.requests, opened];
@@ -159,9 +164,9 @@ export class Desk {
 
   /** Ask for the working sheet of a version, one at a time; the latest wins. */
   async loadSheet(version: number): Promise<void> {
-    const busy = this.sheetAt > (this.sheet?.version ?? -1);
     this.sheetAt = Math.max(this.sheetAt, version);
-    if (busy) return;
+    if (this.loading) return;
+    this.loading = true;
     while (!this.stopped && (this.sheet?.version ?? -1) < this.sheetAt) {
       try {
         this.sheet = await get("/api/tables/{table}/sheet", { at: { table: this.table }, background: true });
@@ -170,6 +175,7 @@ export class Desk {
         await new Promise((done) => setTimeout(done, 500));
       }
     }
+    this.loading = false;
   }
 
   /** What a player is called here: people at a table go by their seats. */

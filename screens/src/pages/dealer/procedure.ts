@@ -17,14 +17,7 @@ export function doneSteps(game: GameView, view: TableView): readonly StepName[] 
 
 /** Whether a shooter's bet is down, so that the dice are his until it is decided. */
 export function inSeries(view: TableView): boolean {
-  return shootersStake(view) > 0;
-}
-
-/** What lies in the shooter's box: his chips at risk that lie on no other. */
-export function shootersStake(view: TableView): number {
-  const seat = view.shooter && view.seats[view.shooter.player];
-  if (!seat) return 0;
-  return seat.at_risk - Object.values(seat.bets).reduce((sum, each) => sum + each, 0);
+  return (view.shooter?.stake ?? 0) > 0;
 }
 
 /** The first step of the order that is not done. */
@@ -91,3 +84,10 @@ export function amendable(view: TableView): boolean {
 
 export const clausesOf = (thing: { clause: Step["clause"] }): string =>
   Array.isArray(thing.clause) ? thing.clause.join(", ") : thing.clause;
+
+/** The clauses of the rulebook itself; those that it borrows from others are too long for a list. */
+export const ownClauses = (thing: { clause: Step["clause"] }): string =>
+  clausesOf(thing)
+    .split(", ")
+    .filter((each) => !each.includes(" "))
+    .join(", ");

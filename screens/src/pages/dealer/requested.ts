@@ -9,7 +9,7 @@ import { causeName } from "./irregular_texts.ts";
 import { t } from "./texts.ts";
 
 export function requested(request: RequestView, game: GameView, currency: string): string {
-  const said = request.command;
+  const said = request.command as Record<string, unknown>;
   switch (said["type"]) {
     case "AmendResult":
       return t("request-AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });

@@ -1,0 +1,55 @@
+// Favourites: sets of chips under a name, kept by the browser for each game.
+
+import type { Lying } from "./slip.ts";
+
+export interface Favourite {
+  readonly name: string;
+  readonly set: Lying;
+}
+
+export type Favourites = readonly Favourite[];
+
+/** How many a browser keeps for a game; more could not be found again. */
+export const MOST = 40;
+export const LONGEST_NAME = 40;
+
+/** Why a name does not do, or nothing. */
+export function nameFault(all: Favourites, name: string, renamed?: string): "empty" | "taken" | "full" | null {
+  const wanted = tidied(name);
+  if (!wanted) return "empty";
+  if (wanted !== renamed && all.some((each) => each.name === wanted)) return "taken";
+  return renamed === undefined && all.length >= MOST ? "full" : null;
+}
+
+export const added = (all: Favourites, name: string, set: Lying): Favourites =>
+  nameFault(all, name) ? all : [...all, { name: tidied(name), set: { ...set } }];
+
+export const renamed = (all: Favourites, from: string, to: string): Favourites =>
+  nameFault(all, to, from) ? all : all.map((each) => (each.name === from ? { ...each, name: tidied(to) } : each));
+
+export const without = (all: Favourites, name: string): Favourites => all.filter((each) => each.name !== name);
+
+/** Read what a browser kept; what is no favourite is left out. */
+export function read(text: string | null): Favourites {
+  try {
+    const kept: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(kept) ? kept.filter(isFavourite).slice(0, MOST) : [];
+  } catch {
+    return [];
+  }
+}
+
+export const written = (all: Favourites): string => JSON.stringify(all);
+
+export function isSet(value: unknown): value is Lying {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((amount) => Number.isSafeInteger(amount) && (amount as number) > 0);
+}
+
+function isFavourite(value: unknown): value is Favourite {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, set } = value as Record<string, unknown>;
+  return typeof name === "string" && name !== "" && isSet(set);
+}
+
+const tidied = (name: string): string => name.trim().replace(/\s+/g, " ").slice(0, LONGEST_NAME);

@@ -1,0 +1,28 @@
+// What a page says of a box: its name by area or spot, the house's edge; and of a cause its words.
+
+import type { BoxView, GameView } from "../../api/schema.d.ts";
+import { boxName } from "../../felt/names.ts";
+import { boxesById, boxOf } from "../../lib/game.ts";
+
+/** The name of the box of an area or spot. */
+export function nameAt(game: GameView | null, area: string): string {
+  const box = game && boxesById(game).get(boxOf(area));
+  return box ? boxName(box) : area;
+}
+
+/** The house's edge on a box in hundredths of a percent, from its lines; for one throw only. */
+export function edgeOf(box: BoxView): number | null {
+  if (box.throws !== 1) return null;
+  const returned = box.lines.reduce((sum, { odds, ways }) => {
+    const [a, b] = odds.split(" to ").map(Number) as [number, number];
+    return sum + (ways * (a + b)) / b;
+  }, 0);
+  return Math.round((1 - returned / 216) * 10_000);
+}
+
+/** What the rulebook says of a cause: its own words for an irregularity, or the cause itself. */
+export function causeIn(game: GameView | null, cause: string): { words: string; clause: string } {
+  const known = Object.entries(game?.conduct.irregularities ?? {}).find(([name]) => name === cause)?.[1];
+  const clause = known?.clause ?? [];
+  return { words: known?.what || cause, clause: Array.isArray(clause) ? clause.join(", ") : clause };
+}

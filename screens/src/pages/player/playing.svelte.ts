@@ -1,0 +1,279 @@
+// A player at a table: his chip, his slip, what is on its way, and every act that moves chips. All
+// acts go one after the other, and those of many bets are done whole or not at all.
+
+import { get, Trouble } from "../../api/client.ts";
+import { command, newKey } from "../../api/commands.ts";
+import type { TableCommand } from "../../api/commands.ts";
+import type { Done } from "../../api/schema.d.ts";
+import { boxOf } from "../../lib/game.ts";
+import { Following } from "../../table/following.svelte.ts";
+import * as pending from "./pending.ts";
+import { endIn, faults, roomAt, spotOf } from "./room.ts";
+import type { Fault, Room } from "./room.ts";
+import * as slips from "./slip.ts";
+import type { Act, Lying, Slip } from "./slip.ts";
+import { Story } from "./story.svelte.ts";
+
+/** What was refused, and what that left: shown until it is closed or something else is done. */
+export interface Refusal {
+  readonly trouble?: Trouble;
+  readonly faults?: readonly Fault[];
+  /** An area whose bet has no half, or a set that is empty. */
+  readonly plain?: "odd" | "nothing";
+  readonly area: string;
+  /** Set where others of the same act had gone through: taken back again, or not. */
+  readonly rest?: "none" | "taken-back" | "stays";
+}
+
+type Kind = "one" | "set";
+
+export class Playing {
+  readonly following: Following;
+  readonly story: Story;
+  readonly me: string;
+  chip = $state(0);
+  slip = $state.raw<Slip>(slips.EMPTY);
+  ledger = $state.raw<pending.Ledger>([]);
+  refusal = $state.raw<Refusal | null>(null);
+  /** Commands other than bets that are on their way: buying in, throwing. */
+  asking = $state(0);
+  private queue: Promise<unknown> = Promise.resolve();
+  private round = 0;
+
+  constructor(table: string, me: string) {
+    this.me = me;
+    this.following = new Following(table);
+    this.story = new Story(this.following, me);
+  }
+
+  start(): () => void {
+    const unheard = [
+      this.story.start(),
+      this.following.onEvent((event, _at, view) => {
+        if (event.type === "BettingOpened" || event.type === "BettingClosed" || event.type === "RoundVoided")
+          this.slip = slips.EMPTY;
+        if (event.type === "RoundStarted") this.refusal = null;
+        this.ledger = pending.caughtUp(this.ledger, view.version);
+      }),
+      this.following.start(),
+    ];
+    return () => unheard.forEach((stop) => stop());
+  }
+
+  /** See a whole view, which no event has told of. */
+  see(): void {
+    const view = this.view;
+    if (!view) return;
+    this.ledger = pending.caughtUp(this.ledger, view.version);
+    if (view.round?.number !== this.round) this.slip = slips.EMPTY;
+    this.round = view.round?.number ?? 0;
+    this.story.see(view);
+    if (!this.chip) this.chip = view.chips[0] ?? 0;
+  }
+
+  // --- what a screen shows ----------------------------------------------------------------------
+
+  get view() {
+    return this.following.view;
+  }
+
+  get game() {
+    return this.following.game;
+  }
+
+  get seat() {
+    return this.view?.seats[this.me] ?? null;
+  }
+
+  readonly lying: Lying = $derived.by(() => this.seat?.areas ?? {});
+  readonly shown = $derived.by(() => pending.shown(this.lying, this.ledger));
+  readonly stack = $derived((this.seat?.stack ?? 0) - this.shown.spent);
+  readonly staked = $derived((this.seat?.at_risk ?? 0) + this.shown.spent);
+  readonly room: Room | null = $derived.by(() =>
+    this.game && this.view ? roomAt(this.game, this.view, this.me) : null,
+  );
+  /** The shooter's locked bet, which lies on no spot that anybody else can use. */
+  readonly shooterStake = $derived.by(() => {
+    const { shooter } = this.view ?? {};
+    return shooter?.player === this.me ? shooter.stake : 0;
+  });
+  readonly owing = $derived.by(() => this.view?.owing[this.me] ?? 0);
+  readonly betting = $derived.by(() => {
+    const { view, following } = this;
+    const done = view?.round?.done ?? [];
+    const open = done.includes("open-betting") && !done.includes("close-betting");
+    return !!view?.open && open && !view.interrupted && following.connected && !following.suspended;
+  });
+  /** The chip that he plays with: one of the table's, or of his own colour. */
+  readonly inHand = $derived(this.seat?.colour_value || this.chip);
+  readonly sure = $derived(this.ledger.every((each) => each.version));
+
+  // --- acts -------------------------------------------------------------------------------------
+
+  place(area: string): Promise<boolean> {
+    return this.act([{ area, amount: this.inHand }], "one");
+  }
+
+  /** Take a chip of the size in hand back, or all that is there if that is less. */
+  takeBack(area: string): Promise<boolean> {
+    const there = this.shown.placed[area] ?? 0;
+    if (!there) return Promise.resolve(false);
+    return this.act([{ area, amount: -Math.min(this.inHand, there) }], "one");
+  }
+
+  undo(): Promise<boolean> {
+    return this.retrace(slips.undoing(this.slip));
+  }
+
+  redo(): Promise<boolean> {
+    return this.retrace(slips.redoing(this.slip));
+  }
+
+  clear(): Promise<boolean> {
+    return this.act(slips.cleared(this.shown.placed), "set");
+  }
+
+  rebet(): Promise<boolean> {
+    return this.act(slips.laid(this.story.last), "set");
+  }
+
+  double(): Promise<boolean> {
+    return this.act(slips.laid(this.shown.placed), "set");
+  }
+
+  half(): Promise<boolean> {
+    const halved = slips.halved(this.shown.placed, (area) => this.stepAt(area));
+    if ("odd" in halved) return this.refused({ plain: "odd", area: halved.odd });
+    return this.act(halved, "set");
+  }
+
+  favourite(set: Lying): Promise<boolean> {
+    return this.act(slips.laid(set), "set");
+  }
+
+  /** Send something that is no bet of the slip; tells whether it was accepted. */
+  async ask(what: TableCommand): Promise<boolean> {
+    this.asking += 1;
+    this.refusal = null;
+    try {
+      await this.inTurn(() => command(this.following.table, what));
+      return true;
+    } catch (error) {
+      return this.refused({ trouble: troubleOf(error), area: "" });
+    } finally {
+      this.asking -= 1;
+    }
+  }
+
+  private stepAt(area: string): number {
+    const step = (this.game && this.room?.spots[spotOf(this.game, area)]?.step) || 1;
+    return Math.max(step, this.seat?.colour_value ?? 0);
+  }
+
+  private async retrace(step: { act: Act; after: Slip } | null): Promise<boolean> {
+    if (!step) return false;
+    const before = this.slip;
+    this.slip = step.after; // so that a second tap takes the step before
+    const done = await this.act(step.act, step.act.length > 1 ? "set" : "one", false);
+    if (!done && this.slip === step.after) this.slip = before;
+    return done;
+  }
+
+  private act(act: Act, kind: Kind, noted = true): Promise<boolean> {
+    this.refusal = null;
+    if (!act.length) return this.refused({ plain: "nothing", area: "" });
+    const shooter = this.game?.conduct.shooter?.box;
+    const locked = act.every(({ area }) => area === shooter);
+    const keys = act.map(() => newKey());
+    this.ledger = pending.sent(this.ledger, act, keys);
+    return this.inTurn(async () => {
+      const done = await this.carryOut(act, keys, kind);
+      if (done && noted && !locked) this.slip = slips.did(this.slip, act);
+      return done;
+    });
+  }
+
+  private inTurn<T>(next: () => Promise<T>): Promise<T> {
+    const turn = this.queue.then(next);
+    this.queue = turn.catch(() => {});
+    return turn;
+  }
+
+  private async carryOut(act: Act, keys: string[], kind: Kind): Promise<boolean> {
+    try {
+      if (kind === "set") {
+        const found = await this.faultsOf(act, keys);
+        if (found.length) {
+          this.ledger = pending.forgotten(this.ledger, keys);
+          return this.refused({ faults: found, area: found[0]!.area, rest: "none" });
+        }
+      }
+    } catch (error) {
+      this.ledger = pending.forgotten(this.ledger, keys);
+      return this.refused({ trouble: troubleOf(error), area: "", rest: "none" });
+    }
+    for (const [i, move] of act.entries()) {
+      try {
+        this.accept(keys[i]!, await this.send(move, keys[i]!));
+      } catch (error) {
+        this.ledger = pending.forgotten(this.ledger, keys.slice(i));
+        const rest = i ? await this.withdraw(act.slice(0, i)) : "none";
+        return this.refused({ trouble: troubleOf(error), area: move.area, ...(kind === "set" ? { rest } : {}) });
+      }
+    }
+    return true;
+  }
+
+  /** Ask the house how much room there is, and judge the whole set by that. */
+  private async faultsOf(act: Act, keys: string[]): Promise<Fault[]> {
+    const { game, view } = this;
+    if (!game || !view) return [];
+    const room = await get("/api/tables/{table}/room", { at: { table: this.following.table } });
+    const others = this.ledger.filter((each) => !keys.includes(each.key));
+    const purse = {
+      stack: (this.seat?.stack ?? 0) - pending.shown({}, others).spent,
+      chip: this.seat?.colour_value || view.chips[0] || 1,
+      refuses: view.mode === "refuse",
+    };
+    return faults(game, room, purse, act);
+  }
+
+  /** Take back what had gone through of an act that was refused later on. */
+  private async withdraw(gone: Act): Promise<"taken-back" | "stays"> {
+    const back = slips.inverse(gone);
+    const keys = back.map(() => newKey());
+    this.ledger = pending.sent(this.ledger, back, keys);
+    let all = true;
+    for (const [i, move] of back.entries()) {
+      try {
+        this.accept(keys[i]!, await this.send(move, keys[i]!));
+      } catch {
+        this.ledger = pending.forgotten(this.ledger, [keys[i]!]);
+        all = false;
+      }
+    }
+    return all ? "taken-back" : "stays";
+  }
+
+  private send({ area, amount }: slips.Move, key: string): Promise<Done> {
+    const what = { player: this.me, box: boxOf(area), area: endIn(area), amount: Math.abs(amount) };
+    const type = amount > 0 ? ("PlaceBet" as const) : ("WithdrawBet" as const);
+    return command(this.following.table, { type, ...what } as TableCommand, key);
+  }
+
+  private accept(key: string, done: Done): void {
+    this.ledger = pending.acknowledged(this.ledger, key, done.version);
+    if (this.view) this.ledger = pending.caughtUp(this.ledger, this.view.version);
+  }
+
+  private refused(refusal: Refusal): Promise<boolean> {
+    this.refusal = refusal;
+    return Promise.resolve(false);
+  }
+}
+
+/** What went wrong as trouble; a defect of ours is no trouble of the player's, and is told as such. */
+function troubleOf(error: unknown): Trouble {
+  if (error instanceof Trouble) return error;
+  throw error;
+}

@@ -1,0 +1,227 @@
+// The story of a round as one player lives it: what was announced, what lay where, what he lost and
+// won, and the notices that stay.
+
+import { get } from "../../api/client.ts";
+import type { Event, GameView, TableView } from "../../api/schema.d.ts";
+import { announce, bell, call } from "../../lib/announcer.svelte.ts";
+import { houseTime } from "../../lib/clock.svelte.ts";
+import type { Roll } from "../../lib/dice.ts";
+import { money } from "../../lib/money.ts";
+import type { Following } from "../../table/following.svelte.ts";
+import { isSet } from "./favourites.ts";
+import { keep, kept } from "./keeping.ts";
+import * as notices from "./notices.ts";
+import { spotOf } from "./room.ts";
+import type { Lying } from "./slip.ts";
+import { totalOf } from "./slip.ts";
+import { t } from "./texts.ts";
+
+/** What became of a player's chips in a round, by area. */
+export interface Outcome {
+  readonly round: number;
+  readonly dice: Roll | null;
+  readonly lost: Lying;
+  /** Stakes that won, and what they were paid. */
+  readonly won: Lying;
+  readonly winnings: Lying;
+  readonly net: number;
+  readonly settled: boolean;
+}
+
+export interface Seed {
+  readonly round: number;
+  readonly seed: string;
+  readonly commitment: string;
+}
+
+export class Story {
+  outcome = $state.raw<Outcome | null>(null);
+  /** Whether the outcome still lies on the felt: until the next round begins. */
+  showing = $state(false);
+  last = $state.raw<Lying>({});
+  told = $state.raw<notices.Kept>(notices.NONE);
+  seed = $state.raw<Seed | null>(null);
+  /** The round in whose middle this page was opened, while it is played. */
+  joined = $state(0);
+  /** Grows whenever the history has something new to tell. */
+  chapters = $state(0);
+  private lying: Lying = {};
+  private readonly following: Following;
+  private readonly me: string;
+
+  constructor(following: Following, me: string) {
+    this.following = following;
+    this.me = me;
+    this.told = notices.read(kept(this.name("notices")));
+    const last: unknown = JSON.parse(kept(this.name("last")) ?? "{}");
+    if (isSet(last)) this.last = last;
+  }
+
+  start(): () => void {
+    void this.readStatement();
+    return this.following.onEvent((event, _at, view) => this.hear(event, view));
+  }
+
+  /** See a whole view: the first one, or one after a gap. */
+  see(view: TableView): void {
+    this.remember(view);
+    const begun = view.round?.done ?? [];
+    if (view.round && begun.includes("close-betting")) this.joined = view.round.number;
+  }
+
+  dismiss(id: string): void {
+    this.tell(notices.dismissed(this.told, id));
+  }
+
+  private name(what: string): string {
+    return `${what}.${this.me}.${this.following.table}`;
+  }
+
+  private tell(told: notices.Kept): void {
+    this.told = told;
+    keep(this.name("notices"), JSON.stringify(told));
+  }
+
+  private notify(what: notices.Notice["what"], round: number, amount: number, note: string): void {
+    this.tell(notices.told(this.told, notices.notice(what, round, amount, note)));
+  }
+
+  private async readStatement(): Promise<void> {
+    try {
+      const lines = await get("/api/accounts/{player}/statement", { at: { player: this.me }, background: true });
+      const news = notices.inStatement(lines, this.following.table, houseTime());
+      this.tell(news.reduce(notices.told, this.told));
+    } catch {
+      // the live events bring what happens from now on
+    }
+  }
+
+  private remember(view: TableView): void {
+    const settling = view.round?.done.includes("collect-losers") ?? false;
+    if (view.round && !settling) this.lying = view.seats[this.me]?.areas ?? {};
+  }
+
+  private hear(event: Event, view: TableView): void {
+    const game = this.following.game;
+    this.remember(view);
+    switch (event.type) {
+      case "RoundStarted":
+        this.showing = false;
+        this.joined = 0;
+        break;
+      case "BettingOpened":
+        call(spoken(game, "open-betting") || t("place-your-bets"));
+        break;
+      case "BettingClosed":
+        bell();
+        call(spoken(game, "close-betting") || t("no-more-bets"));
+        if (totalOf(this.lying)) this.keepLast();
+        break;
+      case "ResultCalled":
+        call(event.call);
+        break;
+      case "LosersCollected":
+        this.settle(view, { lost: this.byArea(game, event.bets.map(([spot, player]) => [spot, player])) });
+        break;
+      case "WinnersPaid":
+        this.paid(event, view, game);
+        break;
+      case "ShooterWon":
+      case "ShooterLost":
+        this.shooterEnded(event, view, game);
+        break;
+      case "RoundVoided":
+        this.voided(event, view);
+        break;
+      case "RoundsReversed":
+        for (const [player, amount] of event.transfers)
+          if (player === this.me) this.notify("reversed", event.rounds[0] ?? 0, amount, event.cause);
+        this.chapters += 1;
+        break;
+      case "PlayersNotified":
+        if (event.players.includes(this.me) && event.outcome === "goes on") this.notify("goes-on", event.round, 0, "");
+        break;
+      case "BetCorrected":
+        if (event.player === this.me) this.notify("corrected", event.round, event.amount, event.reason);
+        this.chapters += 1;
+        break;
+      case "RulingMade":
+        if (event.player === this.me) this.notify("ruling", 0, event.amount, event.reason);
+        this.chapters += 1;
+        break;
+      case "BetRejected":
+        if (event.player === this.me) this.rejected(event, view);
+        break;
+      case "SeedRevealed":
+        this.seed = { round: event.round, seed: event.seed, commitment: view.commitment };
+        break;
+      default: // nothing of this is news to a player beyond what the felt shows
+    }
+  }
+
+  private keepLast(): void {
+    this.last = this.lying;
+    keep(this.name("last"), JSON.stringify(this.last));
+  }
+
+  private settle(view: TableView, part: Partial<Outcome>): void {
+    const round = view.round?.number ?? view.rounds;
+    const before = this.outcome?.round === round ? this.outcome : null;
+    const blank: Outcome = { round, dice: null, lost: {}, won: {}, winnings: {}, net: 0, settled: false };
+    const dice = part.dice ?? view.round?.result ?? before?.dice ?? null;
+    this.outcome = { ...(before ?? blank), ...part, dice };
+    this.showing = true;
+  }
+
+  private paid(event: Extract<Event, { type: "WinnersPaid" }>, view: TableView, game: GameView | null): void {
+    const mine = event.bets.filter(([, player]) => player === this.me);
+    const won = this.byArea(game, mine.map(([spot, player]) => [spot, player]));
+    const gains = new Map(mine.map(([spot, , , winnings]) => [spot, winnings]));
+    const winnings: Record<string, number> = {};
+    for (const area of Object.keys(won)) {
+      const spot = game ? spotOf(game, area) : area;
+      winnings[area] = gains.get(spot) ?? 0;
+      gains.delete(spot); // a spot with chips at both ends is paid once
+    }
+    this.settle(view, { won: { ...this.outcome?.won, ...won }, winnings: { ...this.outcome?.winnings, ...winnings }, dice: event.dice, settled: true });
+    const { winnings: gained, lost } = this.outcome!;
+    const net = totalOf(gained) - totalOf(lost);
+    this.outcome = { ...this.outcome!, net };
+    this.chapters += 1;
+    if (totalOf(lost) + totalOf(this.outcome.won)) announce(t("said-net", { net: money(net, view.currency, true) }));
+  }
+
+  private shooterEnded(event: Extract<Event, { type: "ShooterWon" | "ShooterLost" }>, view: TableView, game: GameView | null): void {
+    const box = game?.conduct.shooter?.box;
+    if (event.player !== this.me || !event.stake || !box) return;
+    if (event.type === "ShooterLost") this.settle(view, { lost: { ...this.outcome?.lost, [box]: event.stake } });
+    else this.settle(view, { won: { ...this.outcome?.won, [box]: event.stake }, winnings: { [box]: event.winnings } });
+  }
+
+  private voided(event: Extract<Event, { type: "RoundVoided" }>, view: TableView): void {
+    this.joined = 0;
+    this.showing = false;
+    this.chapters += 1;
+    if (!view.seats[this.me]) return;
+    const back = event.returned.reduce((sum, [, player, amount]) => (player === this.me ? sum + amount : sum), 0);
+    this.notify("void", event.round, back, event.cause);
+    announce(t("notice-void", { round: event.round }), true);
+  }
+
+  private rejected(event: Extract<Event, { type: "BetRejected" }>, view: TableView): void {
+    const id = `rejected ${view.rounds} ${event.number} ${event.spot}`;
+    const note = `${event.limit} ${event.spot}`;
+    this.tell(notices.told(this.told, { id, what: "rejected", round: view.rounds, amount: event.amount, note }));
+  }
+
+  /** A player's chips by area on the spots of some bets. */
+  private byArea(game: GameView | null, bets: [string, string][]): Lying {
+    const spots = new Set(bets.filter(([, player]) => player === this.me).map(([spot]) => spot));
+    return Object.fromEntries(
+      Object.entries(this.lying).filter(([area]) => spots.has(game ? spotOf(game, area) : area)),
+    );
+  }
+}
+
+const spoken = (game: GameView | null, step: "open-betting" | "close-betting"): string =>
+  game?.conduct.procedure.steps[step]?.announces ?? "";

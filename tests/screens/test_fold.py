@@ -1,0 +1,169 @@
+"""What a screen makes of events is what the house itself would show, version by version.
+
+Tables of every game are played at random; staff, two players and somebody without a seat follow
+them. Node folds the events as a screen does, and compares with the house's view at every version.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from screens.build import node
+
+from tests.properties.asking import Asker
+from tests.properties.test_table import GAMES
+from threedice import load
+from threedice.floor import events as floor
+from threedice.floor.events import Timing
+from threedice.floor.folds import FOLDS, Tended
+from threedice.table import Refusal, decide
+from threedice.table import events as happened
+from threedice.table.commands import Actor
+from threedice.web.audience import seen_by, totals_changed
+from threedice.web.game_queries import game_view
+from threedice.web.live_messages import Happened
+from threedice.web.views import view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+    from threedice.floor.events import AnyFloorEvent, TableStreamEvent
+    from threedice.rulebook import Game
+    from threedice.table.terms import Mode
+    from threedice.web.views import Audience
+
+STEPS = 260
+SCRIPT = Path(__file__).with_name("fold_cases.mjs")
+EVENTS = {each.__name__ for each in (*happened.AnyEvent.__args__, *floor.AnyFloorEvent.__args__)}
+VIEWERS: list[tuple[Audience, str]] = [
+    ("staff", ""),
+    ("player", "ann"),
+    ("player", "bob"),
+    ("player", ""),
+]
+DEALER = Actor(id="dealer", role="dealer")
+SUPERVISOR = Actor(id="supervisor", role="supervisor")
+
+
+@dataclass
+class Follower:
+    """Somebody who follows a table: the first view, and how each version changes it."""
+
+    audience: Audience
+    player: str
+    name: str
+    first: dict[str, Any] = field(default_factory=dict)
+    last: dict[str, Any] = field(default_factory=dict)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+
+    def see(self, game: Game, tended: Tended, said: Happened) -> None:
+        """Note what he is told, and what the house would show him now."""
+        shown = view(game, tended, said.version, self.audience, self.player)
+        now: dict[str, Any] = msgspec.to_builtins(shown)
+        if not self.first:
+            self.first = self.last = now
+            return
+        changed = {each: value for each, value in now.items() if value != self.last[each]}
+        self.steps.append({"happened": msgspec.to_builtins(said), "changed": changed})
+        self.last = now
+
+
+class Played(Asker):
+    """A table under random commands, with what the floor adds to its stream."""
+
+    def __init__(self, game: Game, mode: Mode, seed: int) -> None:
+        self.game, self.mode, self.random = game, mode, Random(seed)
+        self.tended = Tended()
+        self.state = self.tended.table
+        self.version, self.at = 0, 1_800_000_000_000_000
+        name = f"{game.id} {dict(game.readings)} {mode} {seed}"
+        self.followers = [Follower(*who, f"{name} {who}") for who in VIEWERS]
+        self.counts: Counter[str] = Counter()
+        timing = Timing(betting_seconds=12.5) if seed % 2 else None
+        self.happen(
+            floor.TableEstablished(
+                table="t", game=game.id, game_hash=game.hash, dealt_by_house=timing, by="x"
+            )
+        )
+
+    def step(self) -> None:
+        """Ask one thing of the table, now and then of the floor."""
+        chance = self.random.random()
+        if chance < 0.03:
+            self.happen(self.random.choice(list(self.of_the_floor())))
+            return
+        command = self.rare() if chance < 0.25 else None
+        if command is None:
+            command = self.ordinary() if chance < 0.85 else self.arbitrary()
+        try:
+            events = decide(self.game, self.state, command)
+        except Refusal:
+            return
+        for event in events:
+            self.happen(event)
+
+    def of_the_floor(self) -> Iterator[AnyFloorEvent]:
+        number, known = self.state.rounds, [self.random.randint(1, 6)]
+        yield floor.SeedCommitted(round=number, commitment=f"{self.random.random()}")
+        yield floor.SeedRevealed(round=number, seed="ab")
+        yield floor.SeedLost(round=number)
+        yield floor.TableInterrupted(round=number)
+        yield floor.InterruptionResolved(
+            round=number, known=known, by=DEALER, confirmed_by=SUPERVISOR
+        )
+        yield floor.PlayersNotified(round=number, players=["ann", "bob"], outcome="goes on")
+        yield floor.WritingReleased(cause="full", reason="emptied", by="x")
+
+    def happen(self, event: TableStreamEvent) -> None:
+        """Have something happen, and everybody told."""
+        self.version, self.at = self.version + 1, self.at + self.random.randint(1, 10**7)
+        FOLDS["table"].evolve(self.tended, event, self.at, self.version)
+        self.counts[type(event).__name__] += 1
+        totals = totals_changed(event)
+        for each in self.followers:
+            seen = event if each.audience == "staff" else seen_by(event, each.player)
+            said = Happened(version=self.version, at=self.at, event=seen, totals=totals)
+            each.see(self.game, self.tended, said)
+
+
+def played(file: Path, seeds: range) -> Counter[str]:
+    """Play tables of every game in both modes into a file of cases; returns what happened."""
+    counts: Counter[str] = Counter()
+    with file.open("wb") as cases:
+        for (name, readings), mode in product(GAMES, ("refuse", "record")):
+            game = load(name, readings)
+            cases.write(msgspec.json.encode(game_view(game, name.rpartition("/")[0])) + b"\n")
+            for seed in seeds if not game.facts.shooter else range(seeds.stop * 4):
+                table = Played(game, mode, seed)  # type: ignore[arg-type]
+                for _ in range(STEPS):
+                    table.step()
+                counts += table.counts
+                for each in table.followers:
+                    run = {"name": each.name, "view": each.first, "steps": each.steps}
+                    cases.write(msgspec.json.encode(run) + b"\n")
+    return counts
+
+
+def test_a_folded_view_is_the_houses_own_at_every_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cases.jsonl"
+    counts = played(file, range(1))
+    ran = subprocess.run([node(), str(SCRIPT), str(file)], capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()
+    told = json.loads(ran.stdout)
+    with capsys.disabled():
+        print(f"\n{counts.total()} events, {told['compared']} views compared")  # noqa: T201
+        print(", ".join(f"{name} {counts[name]}" for name in sorted(EVENTS)))  # noqa: T201
+    assert told["count"] == 0, json.dumps(told["differing"], indent=1)[:6000]
+    assert {name for name in EVENTS if not counts[name]} == set()
