@@ -258,7 +258,7 @@ export class Playing {
   private send({ area, amount }: slips.Move, key: string): Promise<Done> {
     const what = { player: this.me, box: boxOf(area), area: endIn(area), amount: Math.abs(amount) };
     const type = amount > 0 ? ("PlaceBet" as const) : ("WithdrawBet" as const);
-    return command(this.following.table, { type, ...what } as TableCommand, key);
+    return command(this.following.table, { type, ...what } as TableCommand, key, this.view?.round?.number);
   }
 
   private accept(key: string, done: Done): void {
