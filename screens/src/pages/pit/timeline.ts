@@ -33,7 +33,7 @@ export function stepsOf(told: RoundTold, before: TableView, game: GameView): Ste
   let lying = new Map<string, Pile>();
   return told.events.map((entry, i) => {
     const event = entry.event as Event;
-    view = folded(view, happened(entry, event));
+    view = folded(view, happened(entry, event), game);
     if (event.type === "AreasLit") lit = areasOf(game, new Set(event.boxes));
     if (event.type === "ResultAmended" || event.type === "RoundStarted") lit = new Set();
     lying = event.type === "LosersCollected" || event.type === "WinnersPaid" || event.type === "RoundVoided"
