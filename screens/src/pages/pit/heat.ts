@@ -8,18 +8,17 @@ export interface Cell {
   index: number;
   roll: Roll;
   net: number;
-  /** How far towards the extreme of its side, from 0 to 1. */
+  /** How far towards the extreme of its side, from 0 to 1; by the root, so that one far out hides no other. */
   heat: number;
   mark: "" | "worst" | "best";
 }
 
 export function cells(nets: readonly number[], worst: number, best: number): Cell[] {
-  const most = Math.max(Math.abs(worst), Math.abs(best), 1);
   return nets.map((net, index) => ({
     index,
     roll: ROLLS[index]!,
     net,
-    heat: Math.abs(net) / most,
+    heat: net === 0 ? 0 : Math.sqrt(net / (net < 0 ? worst : best)),
     mark: worst === best ? "" : net === worst ? "worst" : net === best ? "best" : "",
   }));
 }
