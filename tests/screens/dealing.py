@@ -1,54 +1,56 @@
-"""Rounds dealt over the API, step by step as the rulebook of the table has them."""
+"""A dealer who plays a table's rounds over the API, in the order of its own procedure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tests.screens.house import House
 
 Roll = tuple[int, int, int]
 
 
-def deal(
-    house: House,
-    table: str,
-    dice: Roll,
-    bets: Mapping[str, int],
-    who: str = "player",
-    upto: str = "pay-winners",
-) -> int:
-    """Deal a round up to a step, with a player's bets; return its number."""
-    conduct = house.get(f"/api/tables/{table}/game")["conduct"]
-    for step in conduct["procedure"]["order"]:
-        if step not in (_round(house, table) or {}).get("done", []):
-            take(house, table, step, dice, conduct["procedure"]["steps"][step])
-        if step == "open-betting":
-            for box, amount in bets.items():
-                house.send(who, table, "PlaceBet", player=house.id(who), box=box, amount=amount)
-        if step == upto:
-            break
-    number: int = house.get(f"/api/tables/{table}")["rounds"]
-    return number
+def deal(house: House, table: str, roll: Roll, *, until: str = "", shooter: str = "player") -> None:
+    """Play a round that shows a roll, or only as far as before one of its steps."""
+    procedure = house.get(f"/api/tables/{table}/game")["conduct"]["procedure"]
+    current = house.get(f"/api/tables/{table}")["round"]
+    done = current["done"] if current else []
+    for step in procedure["order"]:
+        if step == until:
+            return
+        if step not in done:
+            _take(house, table, step, roll, shooter)
 
 
-def take(house: House, table: str, step: str, dice: Roll, rule: Mapping[str, Any]) -> None:
-    """Take one step of a round as the dealer."""
+def _take(house: House, table: str, step: str, roll: Roll, shooter: str) -> None:
     match step:
+        case "offer-dice":
+            view = house.get(f"/api/tables/{table}")
+            if not view["shooter"]:  # he keeps the dice while he shows crowns
+                house.send("dealer", table, "OfferDice", player=house.id(shooter))
+        case "choose-dice":
+            shooting = house.get(f"/api/tables/{table}")["round"]
+            if not shooting or "choose-dice" not in shooting["done"]:
+                house.try_to(shooter, table, "ChooseDice", dice=[1, 2, 3])
+        case "open-betting":
+            house.send("dealer", table, "OpenBetting")
+        case "close-betting":
+            house.send("dealer", table, "CloseBetting")
         case "tumble":
-            house.send("dealer", table, "Tumble", times=rule.get("at_least", 1))
+            house.send("dealer", table, "Tumble", times=3)
+        case "throw":
+            house.send("dealer", table, "Throw")
+        case "uncover":
+            house.send("dealer", table, "Uncover")
         case "call-result":
-            house.send("dealer", table, "CallResult", dice=dice)
+            house.send("dealer", table, "CallResult", dice=roll)
         case "enter-result":
-            for key in dice:
-                house.send("dealer", table, "PressKey", key=key)
+            for face in roll:
+                house.send("dealer", table, "PressKey", key=face)
             house.send("dealer", table, "PressEnter")
-        case _:
-            house.send("dealer", table, "".join(word.capitalize() for word in step.split("-")))
-
-
-def _round(house: House, table: str) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = house.get(f"/api/tables/{table}")["round"]
-    return found
+        case "illuminate":
+            house.send("dealer", table, "Illuminate", correct=True)
+        case "collect-losers":
+            house.send("dealer", table, "CollectLosers")
+        case "pay-winners":
+            house.send("dealer", table, "PayWinners")

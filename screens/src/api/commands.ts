@@ -16,8 +16,8 @@ const WAITS_MS = [300, 700, 1500, 3000, 5000];
 /** After this long without an answer, it is asked what became of a command. */
 const PATIENCE_MS = 5000;
 
-/** The code of a command that never reached the house, and whose time is over. */
-export const LAPSED = "command/lapsed";
+/** What is told of a command that never reached the house, and whose time is over. */
+export const lapsed = (): Trouble => new Trouble(0, { code: "command/lapsed", title: t("lapsed") });
 
 /**
  * Send a command to a table; settles when the house has said yes or no, and not before. One that is
@@ -64,7 +64,7 @@ async function sentUntilAnswered(key: string, send: Send, still: () => Promise<b
     await wait();
     const { accepted, answer } = await underway.outcomeOf(key);
     if (accepted && answer) return answer;
-    if (!(await patiently(still, wait))) throw new Trouble(0, { code: LAPSED, title: t("lapsed") });
+    if (!(await patiently(still, wait))) throw lapsed();
   }
 }
 

@@ -3,26 +3,39 @@
 import { get, onTurnedAway, remove, Trouble } from "../api/client.ts";
 import type { HouseView, Who } from "../api/schema.d.ts";
 
-export const session = $state<{ who: Who | null; house: HouseView | null; loaded: boolean; away: boolean }>({
-  who: null,
-  house: null,
-  loaded: false,
-  away: false,
-});
+interface Here {
+  who: Who | null;
+  house: HouseView | null;
+  loaded: boolean;
+  away: boolean;
+  /** Somebody was signed in at this screen, and is no more, without having signed out. */
+  ended: boolean;
+}
+
+export const session = $state<Here>({ who: null, house: null, loaded: false, away: false, ended: false });
 
 onTurnedAway.call = (trouble) => {
-  if (trouble.status === 401) session.who = null;
+  if (WRONG.has(trouble.code)) return;
+  if (trouble.status === 401) ended();
   else void refresh();
 };
+
+/** Refusals of a password or a code that somebody typed: whoever is signed in stays so. */
+const WRONG = new Set(["sign-in/credentials", "sign-in/code", "sign-in/code-needed", "sign-in/expired"]);
+
+function ended(): void {
+  session.ended ||= session.who !== null;
+  session.who = null;
+}
 
 /** Ask who is signed in; the house says nobody by refusing to tell. */
 export async function refresh(): Promise<void> {
   try {
     session.house = await get("/api/house", { background: true });
     session.who = await get("/api/session", { background: true });
-    session.away = false;
+    session.away = session.ended = false;
   } catch (error) {
-    if (error instanceof Trouble && error.status === 401) session.who = null;
+    if (error instanceof Trouble && error.status === 401) ended();
     else session.away = true;
   }
   session.loaded = true;

@@ -40,8 +40,14 @@ export function redoing(slip: Slip): { act: Act; after: Slip } | null {
 export const inverse = (act: Act): Act =>
   [...act].reverse().map(({ area, amount }) => ({ area, amount: -amount }));
 
-/** Put a set of chips down: a rebet, a favourite, and all there is once more for a double. */
-export const laid = (set: Lying): Act => entries(set).map(([area, amount]) => ({ area, amount }));
+/**
+ * Put a set of chips down: a rebet, a favourite, and all there is once more for a double. The largest
+ * come first, and go last: of a box with chips at both ends, none is under its minimum in between.
+ */
+export const laid = (set: Lying): Act =>
+  entries(set)
+    .sort(([, a], [, b]) => b - a)
+    .map(([area, amount]) => ({ area, amount }));
 
 export const cleared = (lying: Lying): Act => inverse(laid(lying));
 

@@ -46,6 +46,7 @@ export class Story {
   /** Grows whenever the history has something new to tell. */
   chapters = $state(0);
   private lying: Lying = {};
+  private met = false;
   private readonly following: Following;
   private readonly me: string;
 
@@ -65,8 +66,8 @@ export class Story {
   /** See a whole view: the first one, or one after a gap. */
   see(view: TableView): void {
     this.remember(view);
-    const begun = view.round?.done ?? [];
-    if (view.round && begun.includes("close-betting")) this.joined = view.round.number;
+    if (!this.met && view.round?.done.includes("close-betting")) this.joined = view.round.number;
+    this.met = true;
   }
 
   dismiss(id: string): void {

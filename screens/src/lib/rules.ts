@@ -1,0 +1,60 @@
+// What a rules paper says of boxes: those of one family that pay alike together, with their edge.
+
+import type { BoxView, GameView, TableLimits } from "../api/schema.d.ts";
+
+const ROLLS = 216;
+
+/** Boxes of a family with the same odds on as many rolls. */
+export interface Alike {
+  family: string;
+  boxes: BoxView[];
+  odds: string[];
+  ways: number;
+  throws: number;
+  /** What the house keeps of a stake in the long run, in percent. */
+  edge: number;
+}
+
+export function boxesAlike(game: Pick<GameView, "boxes">): Alike[] {
+  const found = new Map<string, Alike>();
+  for (const box of game.boxes) {
+    const key = [box.family, box.throws, ...box.lines.map((line) => `${line.odds} ${line.ways}`)].join("|");
+    const there = found.get(key);
+    if (there) there.boxes.push(box);
+    else found.set(key, alike(box));
+  }
+  const families = [...new Set(game.boxes.map((box) => box.family))];
+  return [...found.values()].sort((a, b) => families.indexOf(a.family) - families.indexOf(b.family));
+}
+
+function alike(box: BoxView): Alike {
+  return {
+    family: box.family,
+    boxes: [box],
+    odds: box.lines.map((line) => line.odds),
+    ways: box.lines.reduce((sum, line) => sum + line.ways, 0),
+    throws: box.throws,
+    edge: edgePercent(box),
+  };
+}
+
+/** A bet over several throws wins when each of them does. For display: floats are good enough. */
+export function edgePercent(box: Pick<BoxView, "lines" | "throws">): number {
+  let returned = 0;
+  for (const line of box.lines) {
+    const [a = 0, b = 1] = line.odds.split(" to ").map(Number);
+    returned += (line.ways / ROLLS) ** box.throws * (a / b + 1);
+  }
+  const percent = (1 - returned) * 100;
+  return Math.abs(percent) < 1e-9 ? 0 : percent;
+}
+
+/** The lowest minimum and the highest maximum among boxes. */
+export function limitsOf(limits: TableLimits, boxes: readonly BoxView[]): { minimum: number; maximum: number } | null {
+  const ranges = boxes.flatMap((box) => limits.boxes?.[box.id] ?? limits.families[box.family] ?? []);
+  if (!ranges.length) return null;
+  return {
+    minimum: Math.min(...ranges.map((each) => each.minimum)),
+    maximum: Math.max(...ranges.map((each) => each.maximum)),
+  };
+}

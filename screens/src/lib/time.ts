@@ -1,0 +1,14 @@
+// Moments, microseconds of UTC, in words: by the clock on the house's wall, in the reader's language.
+
+import { session } from "./session.svelte.ts";
+import { language } from "../texts/language.svelte.ts";
+
+/** A moment as day and time. */
+export function when(moment: number): string {
+  const zone = session.house?.time_zone;
+  return new Intl.DateTimeFormat(language.now, {
+    dateStyle: "medium",
+    timeStyle: "medium",
+    ...(zone ? { timeZone: zone } : {}),
+  }).format(moment / 1000);
+}

@@ -1,0 +1,69 @@
+// Results as a board counts them: which rounds stand, and what the dice have shown. Pure, and
+// compared with counts made in another language by a test.
+
+import type { Roll } from "../../lib/dice.ts";
+import { total } from "../../lib/dice.ts";
+
+/** A line of the books: a result, a void round, or a result taken back later. */
+export interface Line {
+  round: number;
+  what: string;
+  dice?: readonly number[] | null;
+}
+
+/** What became of a round in the end. */
+export interface Fate {
+  round: number;
+  roll: Roll | null;
+  fate: "result" | "void" | "reversed";
+}
+
+/** The rounds in order, each with what became of it; a result reversed later is no result. */
+export function fates(lines: readonly Line[]): Fate[] {
+  const found: Fate[] = [];
+  for (const line of lines) {
+    if (line.what === "result" && line.dice)
+      found.push({ round: line.round, roll: line.dice as unknown as Roll, fate: "result" });
+    else if (line.what === "void") found.push({ round: line.round, roll: null, fate: "void" });
+    else if (line.what === "reversed") reverse(found, line.round);
+  }
+  return found;
+}
+
+function reverse(found: Fate[], round: number): void {
+  const at = found.findLastIndex((each) => each.round === round && each.fate === "result");
+  if (at >= 0) found[at] = { ...found[at]!, fate: "reversed" };
+}
+
+/** The rolls that stand. */
+export const rolls = (of: readonly Fate[]): Roll[] =>
+  of.flatMap((each) => (each.fate === "result" && each.roll ? [each.roll] : []));
+
+/** How often each face and each total was shown in the last rolls. */
+export interface Tally {
+  /** How many rolls there were to count; fewer than asked for at a table that has just begun. */
+  of: number;
+  /** Dice that showed each face, 1 to 6. */
+  faces: number[];
+  /** Rolls with each total, 3 to 18. */
+  totals: number[];
+  /** The faces shown most, and least; none where all were shown alike. */
+  hot: number[];
+  cold: number[];
+}
+
+export const LEAST_TOTAL = 3;
+
+export function tally(all: readonly Roll[], last: number): Tally {
+  const counted = all.slice(-last);
+  const faces = [0, 0, 0, 0, 0, 0];
+  const totals = Array.from({ length: 16 }, () => 0);
+  for (const roll of counted) {
+    for (const face of roll) faces[face - 1]! += 1;
+    totals[total(roll) - LEAST_TOTAL]! += 1;
+  }
+  const most = Math.max(...faces);
+  const least = Math.min(...faces);
+  const at = (count: number) => (most === least ? [] : faces.flatMap((each, i) => (each === count ? [i + 1] : [])));
+  return { of: counted.length, faces, totals, hot: at(most), cold: at(least) };
+}

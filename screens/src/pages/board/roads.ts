@@ -1,0 +1,158 @@
+// Roads: how results followed one another. Which roads a game has follows from its boxes: boxes that
+// oppose each other, odd and even totals, or how many different faces came. Pure, tested from outside.
+
+import type { BoxView, GameView } from "../../api/schema.d.ts";
+import { isTriple, ROLLS, rollIndex, total } from "../../lib/dice.ts";
+import type { Roll } from "../../lib/dice.ts";
+
+/** An outcome that a road tells from the others; `rolls` as in LineView. */
+export interface Side {
+  key: string;
+  rolls: string;
+}
+
+export interface Road {
+  key: string;
+  sides: readonly Side[];
+  /** Whether the sides are boxes that can be bet on at this table. */
+  offered: boolean;
+}
+
+export const TRIPLE = "triple";
+export const NEITHER = "neither";
+export const ROWS = 6;
+const MOST_ROADS = 2;
+
+/** The roads that make sense for a game, the most telling first. */
+export function roadsOf(game: Pick<GameView, "boxes" | "faces">): Road[] {
+  const roads = opposed(game.boxes);
+  const more = [parity(game.boxes), variety(game)];
+  for (const road of more) if (road && roads.length < MOST_ROADS && !isTold(roads, road)) roads.push(road);
+  return roads.slice(0, MOST_ROADS);
+}
+
+/** Boxes that exclude each other with the same chance, such as big and small, or red and black. */
+function opposed(boxes: readonly BoxView[]): Road[] {
+  const inFamily = (family: string) => boxes.filter((box) => box.family === family).length;
+  const candidates = boxes.filter((box) => box.throws === 1 && (!box.selection.length || inFamily(box.family) === 2));
+  const pairs = candidates.flatMap((a, i) =>
+    candidates.slice(i + 1).flatMap((b) => (isOpposed(a, b) ? [[a, b] as const] : [])),
+  );
+  pairs.sort((one, other) => ways(other[0]) - ways(one[0]));
+  const used = new Set<string>();
+  const roads: Road[] = [];
+  for (const [a, b] of pairs) {
+    if (used.has(a.id) || used.has(b.id)) continue;
+    used.add(a.id).add(b.id);
+    roads.push({ key: `${a.id} ${b.id}`, sides: [side(a), side(b)], offered: true });
+  }
+  return roads;
+}
+
+function isOpposed(a: BoxView, b: BoxView): boolean {
+  if (ways(a) !== ways(b)) return false;
+  const [one, other] = [mask(a), mask(b)];
+  return !ROLLS.some((_, at) => one[at] === "1" && other[at] === "1");
+}
+
+/** Odd and even, where totals are bet on; a triple is neither, as in every rulebook that has both. */
+function parity(boxes: readonly BoxView[]): Road | null {
+  const totals = boxes.filter((box) => box.selection.length === 1 && isTotal(box));
+  if (!totals.length) return null;
+  const rolls = (odd: number) =>
+    ROLLS.map((roll) => (total(roll) % 2 === odd && !isTriple(roll) ? "1" : "0")).join("");
+  return { key: "odd even", sides: [{ key: "odd", rolls: rolls(1) }, { key: "even", rolls: rolls(0) }], offered: false };
+}
+
+function isTotal(box: BoxView): boolean {
+  const [sum, won] = [Number(box.selection[0]), mask(box)];
+  return won.includes("1") && ROLLS.every((roll, at) => (won[at] === "1") === (total(roll) === sum));
+}
+
+/** How many boxes for one face win: three different faces, a pair, or a triple. */
+function variety(game: Pick<GameView, "boxes" | "faces">): Road | null {
+  const singles = game.boxes.filter((box) => isOfOneFace(box, game.faces)).map(mask);
+  if (singles.length !== game.faces.length) return null;
+  const counts = ROLLS.map((_, at) => singles.filter((won) => won[at] === "1").length);
+  const sides = [3, 2].map((count) => ({
+    key: `different-${count}`,
+    rolls: counts.map((each) => (each === count ? "1" : "0")).join(""),
+  }));
+  return { key: "different", sides, offered: false };
+}
+
+/** Whether a box wins whenever any die shows its face. */
+export function isOfOneFace(box: BoxView, faces: readonly string[]): boolean {
+  if (box.throws !== 1 || box.selection.length !== 1) return false;
+  const [face, won] = [faces.indexOf(box.selection[0]!) + 1, mask(box)];
+  return face > 0 && ROLLS.every((roll, at) => (won[at] === "1") === roll.includes(face));
+}
+
+const isTold = (roads: readonly Road[], road: Road): boolean =>
+  roads.some((each) => each.sides.every((one) => road.sides.some((other) => other.key === one.key)));
+
+/** What a roll is on a road: one of its sides, a triple that none of them wins, or neither. */
+export function outcomeOn(road: Road, roll: Roll): string {
+  const at = rollIndex(roll);
+  const won = road.sides.find((each) => each.rolls[at] === "1");
+  return won?.key ?? (isTriple(roll) ? TRIPLE : NEITHER);
+}
+
+/** The bead plate: one bead a result, down six rows and then the next column; the last columns. */
+export function beadPlate<T>(of: readonly T[], columns: number): T[][] {
+  const first = Math.max(0, Math.ceil(of.length / ROWS) - columns) * ROWS;
+  const plate: T[][] = [];
+  for (let at = first; at < of.length; at += ROWS) plate.push(of.slice(at, at + ROWS));
+  return plate;
+}
+
+export interface Cell {
+  column: number;
+  row: number;
+  outcome: string;
+  /** How many results were neither of the sides between this one and the next. */
+  passed: number;
+}
+
+/** The big road: a new column whenever the outcome changes, down six rows at most; a longer run turns
+ * right at the bottom, or above what lies there already. Results that are neither are counted on the cell before. */
+export function bigRoad(outcomes: readonly string[]): Cell[] {
+  const cells: Cell[] = [];
+  const taken = new Set<string>();
+  let start = -1;
+  let turned = false;
+  for (const outcome of outcomes) {
+    const last = cells.at(-1);
+    if (outcome === NEITHER) {
+      if (last) last.passed += 1;
+      continue;
+    }
+    let [column, row] = [0, 0];
+    if (last && last.outcome === outcome) {
+      turned ||= last.row === ROWS - 1 || taken.has(`${last.column} ${last.row + 1}`);
+      [column, row] = turned ? [last.column + 1, last.row] : [last.column, last.row + 1];
+    } else {
+      turned = false;
+      do start += 1;
+      while (taken.has(`${start} 0`));
+      column = start;
+    }
+    taken.add(`${column} ${row}`);
+    cells.push({ column, row, outcome, passed: 0 });
+  }
+  return cells;
+}
+
+/** The part of a big road that fits into so many columns, moved to the left. */
+export function lastColumns(cells: readonly Cell[], columns: number): Cell[] {
+  const first = Math.max(0, Math.max(0, ...cells.map((cell) => cell.column + 1)) - columns);
+  return cells.flatMap((cell) => (cell.column >= first ? [{ ...cell, column: cell.column - first }] : []));
+}
+
+const ways = (box: BoxView): number => box.lines.reduce((sum, line) => sum + line.ways, 0);
+
+const side = (box: BoxView): Side => ({ key: box.id, rolls: mask(box) });
+
+function mask(box: BoxView): string {
+  return ROLLS.map((_, at) => (box.lines.some((line) => line.rolls[at] === "1") ? "1" : "0")).join("");
+}

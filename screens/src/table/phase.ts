@@ -1,0 +1,18 @@
+// What is going on at a table, in a word: the same words as in the house's list of tables.
+
+import type { TableLine, TableView } from "../api/schema.d.ts";
+
+export type Phase = TableLine["phase"];
+
+export function phaseOf(view: TableView): Phase {
+  if (!view.open) return "closed";
+  if (view.interrupted) return "interrupted";
+  const round = view.round;
+  if (!round) return view.locked ? "locked" : "waiting";
+  if (round.done.includes("collect-losers") || round.result) return "settling";
+  if (round.done.includes("close-betting")) return "closing";
+  return round.done.includes("open-betting") ? "betting" : "waiting";
+}
+
+/** Whole seconds until a moment of the house's clock, never below nothing. */
+export const secondsUntil = (moment: number, now: number): number => Math.max(0, Math.ceil((moment - now) / 1_000_000));
