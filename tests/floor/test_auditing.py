@@ -13,7 +13,8 @@ from threedice.cage.commands import Deposit, OpenAccount
 from threedice.floor import Floor
 from threedice.floor.auditing import audit
 from threedice.floor.encoding import encode
-from threedice.floor.projections import VIEW
+from threedice.floor.house import House
+from threedice.floor.projections import FORMER_VIEWS, VIEW
 from threedice.log.checkpoints import Notary
 from threedice.log.entry import Head, cause_of, extend
 from threedice.log.keys import open_keys
@@ -127,6 +128,34 @@ async def test_a_line_that_was_added_is_found_where_it_stands(
     assert f"books of table/1 version {reached + 1}: line 0 does not follow" in findings(
         store, tmp_path
     )
+
+
+async def test_books_in_a_form_of_before_are_no_finding_and_are_made_again_by_a_house(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    kept = store.lines(VIEW, stream="table/1")
+    reached = store.projected(VIEW, "table/1")
+    store.forget_view(VIEW)
+    old = [msgspec.structs.replace(each, view=FORMER_VIEWS[0], data=b"{}") for each in kept]
+    store.project(FORMER_VIEWS[0], "table/1", 0, reached, old)
+
+    assert findings(store, tmp_path) == []
+
+    async with House("memory:", store=store, state=tmp_path / "state"):
+        pass
+    assert store.lines(FORMER_VIEWS[0]) == []
+    assert [each for each in store.lines(VIEW, stream="table/1") if each in kept] == kept
+    assert findings(store, tmp_path) == []
+
+
+async def test_books_of_a_view_that_never_was_are_found(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+    line = Line("another", "ann", "table/1", 1, 0, 5, b'{"what":"won","amount":1000}')
+
+    store.project("another", "table/1", 0, 1, [line])
+
+    assert "books of table/1 version 1: line 0 does not follow" in findings(store, tmp_path)
 
 
 async def test_books_that_lack_lines_are_found(store: SqliteStore, tmp_path: Path) -> None:

@@ -397,6 +397,20 @@ def test_folds_are_forgotten_and_the_log_is_not(store: Store) -> None:
     assert store.project("results", "table/1", 0, 1, [line(1)])
 
 
+def test_one_view_is_forgotten_and_the_others_are_not(store: Store) -> None:
+    store.write([one("table/1")])
+    other = Line("others", "ann", "table/1", 1, 0, 10, b"{}")
+    store.project("results", "table/1", 0, 1, [line(1)])
+    store.project("others", "table/1", 0, 1, [other])
+
+    store.forget_view("results")
+
+    assert store.lines("results") == []
+    assert store.projected("results", "table/1") == 0
+    assert store.lines("others") == [other]
+    assert store.projected("others", "table/1") == 1
+
+
 # --- beside the log -----------------------------------------------------------------------------
 
 

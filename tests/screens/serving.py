@@ -70,6 +70,8 @@ def _people(people: People) -> dict[str, Account]:
             account = people.accounts.add(name, [role], password=PASSWORD).account
             if role in POSTED:
                 people.assignments.add(account.id, None, role, starts=now, until=now + YEAR)
+        elif name == "administrator":  # the house has made him, with a password nobody knows
+            people.accounts.reset_password(account.id, password=PASSWORD)
         found[name] = account
     return found
 

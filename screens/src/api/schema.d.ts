@@ -2676,10 +2676,13 @@ export interface components {
         /**
          * RequestView
          * @description A request: who asks for which command, why, who may decide, and what became of it.
+         *
+         *         `name` is what whoever asks is called: the second person should know who it is.
          */
         RequestView: {
             id: string;
             account: string;
+            name: string;
             table: string;
             command: Record<string, never>;
             command_hash: string;
@@ -2722,6 +2725,9 @@ export interface components {
         /**
          * ShiftReport
          * @description A table's figures over a time; `win` is the house's, the theoretical one as a fraction.
+         *
+         *         `band` is from where to where the win lies in 95 of 100 such times by luck alone: the
+         *         theoretical win and 1.96 standard deviations (`sd`, the root of `variance`) either way.
          */
         ShiftReport: {
             since: number;
@@ -2735,6 +2741,12 @@ export interface components {
             turnover: number;
             win: number;
             theoretical_win: string;
+            variance: string;
+            sd: number;
+            band: [
+                number,
+                number
+            ];
             hold_percent: number | null;
         };
         /**

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from threedice.floor.encoding import decode
 from threedice.floor.games import Games
-from threedice.floor.projections import VIEW, Projector
+from threedice.floor.projections import FORMER_VIEWS, VIEW, Projector
 from threedice.floor.running import load
 from threedice.log.store import Line
 
@@ -40,6 +40,12 @@ def project(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
     if waiting > after and store.project(VIEW, stream, after, waiting, ready):
         after = waiting
     return after
+
+
+def forget_former(store: Store) -> None:
+    """Delete lines of forms before; those of this one are made from the log."""
+    for view in FORMER_VIEWS:
+        store.forget_view(view)
 
 
 def rebuild(store: Store, progress: Callable[[int, int], None] | None = None) -> int:

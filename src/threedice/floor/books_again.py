@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from threedice.floor.encoding import decode
-from threedice.floor.projections import VIEW, Projector, Said
+from threedice.floor.projections import FORMER_VIEWS, VIEW, Projector, Said
 from threedice.log import schema
 from threedice.log.entry import Entry
 from threedice.log.findings import Finding
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from threedice.log.rows import Row, Rows
     from threedice.rulebook import Game
 
-_STREAM: Final = itemgetter(2)
+_VIEW_AND_STREAM: Final = itemgetter(0, 2)
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -45,13 +45,15 @@ class Books:
         }
         self._digests: dict[Any, Any] = {}
         for chunk in rows.chunks(schema.lines):
-            if len(set(map(_STREAM, chunk))) == 1:  # as nearly always
-                self._add(chunk[0][2], chunk)
+            if len(set(map(_VIEW_AND_STREAM, chunk))) == 1:  # as nearly always
+                self._add(chunk[0][0], chunk[0][2], chunk)
                 continue
-            for stream, lines in groupby(chunk, key=_STREAM):
-                self._add(stream, list(lines))
+            for (view, stream), lines in groupby(chunk, key=_VIEW_AND_STREAM):
+                self._add(view, stream, list(lines))
 
-    def _add(self, stream: Any, lines: list[Row]) -> None:
+    def _add(self, view: Any, stream: Any, lines: list[Row]) -> None:
+        if view in FORMER_VIEWS:
+            return  # another version's; they are not used, and made again
         digest = self._digests.setdefault(stream, sha256())
         try:
             digest.update(packed(lines))
@@ -110,6 +112,8 @@ class StreamBooks:
         for line in map(
             _line, chain.from_iterable(self._rows.chunks(schema.lines, [self._stream]))
         ):
+            if line.view in FORMER_VIEWS:
+                continue
             if made.pop((line.version, line.place), None) != line:
                 what = f"line {line.place} does not follow"
                 yield Finding(f"{where} version {line.version}", what)

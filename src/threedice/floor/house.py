@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
 from threedice.errors import InvariantBroken, Tampered, ThreediceError
-from threedice.floor.bookkeeping import project
+from threedice.floor.bookkeeping import forget_former, project
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
 from threedice.floor.floor import Floor
@@ -59,7 +59,7 @@ class House:
         self.holder = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.state = state or state_directory(url)
         self._given = store
-        self._first = False
+        self._first, self._former = False, True
         self.trouble = ""
         self.damaged: dict[str, str] = {}
         self.dealers: dict[str, Dealer] = {}
@@ -205,6 +205,9 @@ class House:
             return
         for stream in sorted(streams):
             project(self.floor.store, stream, self.floor.streams.games.pinned)
+        if self._former:
+            forget_former(self.floor.store)
+            self._former = False
         self.notary.use(open_keys(self.state))
         self.notary.make(self.clock.now())
 

@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from threedice.cage.events import Deposited, ReceivedFromTable, SentToTable, Withdrawn
+from threedice.floor.chances import by_box, chances_of
 from threedice.floor.events import PlayersNotified, SeedLost
 from threedice.log.store import Line
-from threedice.maths import box_figures
 from threedice.table import events as happened
-from threedice.table.state import box_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from threedice.floor.chances import Chances
     from threedice.floor.events import AnyStreamEvent
     from threedice.log.entry import Entry
     from threedice.rulebook import Game
 
-VIEW: Final = "house"
-"""The one view that holds them all; `Said.what` tells them apart."""
+VIEW: Final = "house-2"
+"""The one view that holds them all; `Said.what` tells them apart. Its name changes with its form,
+so that lines of a form before are neither used nor compared: they are made again."""
+
+FORMER_VIEWS: Final = ("house",)
+"""What the view was called in forms before; lines without the variance are the first."""
 
 
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,6 +43,7 @@ class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = ""
     turnover: int = 0
     theory: tuple[int, int] = (0, 1)
+    variance: tuple[int, int] = (0, 1)
 
 
 class Projector:
@@ -46,7 +51,7 @@ class Projector:
 
     def __init__(self, stream: str, game_of: Callable[[str], Game]) -> None:
         self.stream, self._game_of = stream, game_of
-        self._edges: dict[str, Fraction] = {}
+        self._chances: Chances | None = None
         self._shooters_box, self._game_hash = "", ""
         self._forget_round()
 
@@ -70,7 +75,7 @@ class Projector:
         self._round = event.round
         if event.game_hash != self._game_hash:
             game = self._game_of(event.game_hash)
-            self._edges = {box.id: box_figures(box).edge for box in game.boxes.values()}
+            self._chances = chances_of(game)
             self._shooters_box = game.facts.shooter.box if game.facts.shooter else ""
             self._game_hash = event.game_hash
 
@@ -115,12 +120,20 @@ class Projector:
         self._win += win
 
     def _result(self, event: happened.WinnersPaid) -> Said:
-        staked = self._staked
-        theory = sum(
-            (self._edges[box_of(spot)] * stake for spot, stake in staked.items()), Fraction(0)
+        theory = variance = Fraction(0)
+        if self._chances and self._staked:
+            stakes = by_box(self._staked)
+            theory, variance = self._chances.theory(stakes), self._chances.variance(stakes)
+        return Said(
+            "result",
+            event.round,
+            self._win,
+            event.dice,
+            "",
+            sum(self._staked.values()),
+            theory.as_integer_ratio(),
+            variance.as_integer_ratio(),
         )
-        turnover, ratio = sum(staked.values()), (theory.numerator, theory.denominator)
-        return Said("result", event.round, self._win, event.dice, "", turnover, ratio)
 
 
 def of(player: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from threedice.log.store import Line, Store
     from threedice.rulebook import Game
     from threedice.table import TableState
+
+BAND = 1.96
+"""How many standard deviations either way hold 95 % of a normal distribution."""
 
 _SAID = msgspec.json.Decoder(Said)
 
@@ -67,6 +71,18 @@ class Shift:
     turnover: int = 0
     win: int = 0
     theoretical_win: Fraction = field(default_factory=Fraction)
+    variance: Fraction = field(default_factory=Fraction)
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the win: what luck alone makes of the theory."""
+        return sqrt(self.variance)
+
+    @property
+    def band(self) -> tuple[int, int]:
+        """From where to where the win lies 95 times of 100, where the dice are fair."""
+        reach, theory = BAND * self.sd, float(self.theoretical_win)
+        return floor(theory - reach), ceil(theory + reach)
 
     @property
     def hold(self) -> Fraction | None:
@@ -86,34 +102,47 @@ def shift(store: Store, table: str, since: int | None = None, until: int | None 
         match said.what:
             case "result":
                 settled[said.round] = said
-                _count(report, said, 1)
-            case "void":
-                report.void += 1
+                _count(report, said, 1, luck=1)
             case "reversed":
-                undone = settled.get(said.round) or _result_of(store, stream, said.round)
-                _count(report, undone, -1)
-            case "corrected" | "ruling":
-                report.win += said.amount
-            case "fill":
-                report.fills += said.amount
-            case "credit":
-                report.credits += said.amount
-            case "drop":
-                report.drop += said.amount
-            case "seed lost":
-                report.seeds_lost += 1
+                here = settled.get(said.round)
+                undone = here or _result_of(store, stream, said.round)
+                _count(report, undone, -1, luck=-1 if here else 1)
             case _:
-                pass
+                _move(report, said)
     return report
 
 
-def _count(report: Shift, said: Said | None, sign: int) -> None:
+def _move(report: Shift, said: Said) -> None:
+    """Count what is no result."""
+    match said.what:
+        case "void":
+            report.void += 1
+        case "corrected" | "ruling":
+            report.win += said.amount
+        case "fill":
+            report.fills += said.amount
+        case "credit":
+            report.credits += said.amount
+        case "drop":
+            report.drop += said.amount
+        case "seed lost":
+            report.seeds_lost += 1
+        case _:
+            pass
+
+
+def _count(report: Shift, said: Said | None, sign: int, *, luck: int) -> None:
+    """Count a result, or take it back; `luck` says whether its chance is in the figures or out.
+
+    A round undone in the shift that played it leaves none; one of a shift before brings its own.
+    """
     if said is None:  # a round that was being settled when it was undone never counted
         return
     report.rounds += sign
     report.turnover += sign * said.turnover
     report.win += sign * said.amount
     report.theoretical_win += sign * Fraction(*said.theory)
+    report.variance += luck * Fraction(*said.variance)
 
 
 def _result_of(store: Store, stream: str, number: int) -> Said | None:

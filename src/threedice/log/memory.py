@@ -168,6 +168,12 @@ class MemoryStore:
         with self._lock:
             return [(view, stream, upto) for (view, stream), upto in self._views.items()]
 
+    def forget_view(self, view: str) -> None:
+        """Delete the lines of a view, and how far it has come."""
+        with self._lock:
+            self._lines.pop(view, None)
+            self._views = {key: upto for key, upto in self._views.items() if key[0] != view}
+
     def forget_folds(self) -> None:
         """Delete all snapshots, lines and how far views have come, to be made again."""
         with self._lock:

@@ -198,6 +198,15 @@ class SqlStore(ABC):
             found = self._rows(sql, (*given.values(), most))[::-1]
         return [Line(*row) for row in found]
 
+    def forget_view(self, view: str) -> None:
+        """Delete the lines of a view, and how far it has come."""
+
+        def work(run: Run) -> None:
+            for table in ("lines", "views"):
+                run(f"DELETE FROM {table} WHERE view = ?", (view,))
+
+        self._change(work, lasting=False)
+
     def forget_folds(self) -> None:
         """Delete all snapshots, lines and how far views have come, to be made again."""
 

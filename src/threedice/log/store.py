@@ -185,6 +185,9 @@ class Store(Protocol):
         `since` and `until` bound `at` (the latter excluded); with `most`, the last that many.
         """
 
+    def forget_view(self, view: str) -> None:
+        """Delete the lines of a view, and how far it has come."""
+
     def forget_folds(self) -> None:
         """Delete all snapshots, lines and how far views have come, to be made again."""
 

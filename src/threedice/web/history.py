@@ -72,7 +72,11 @@ class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class ShiftReport(msgspec.Struct, frozen=True):
-    """A table's figures over a time; `win` is the house's, the theoretical one as a fraction."""
+    """A table's figures over a time; `win` is the house's, the theoretical one as a fraction.
+
+    `band` is from where to where the win lies in 95 of 100 such times by luck alone: the
+    theoretical win and 1.96 standard deviations (`sd`, the root of `variance`) either way.
+    """
 
     since: int
     until: int
@@ -85,6 +89,9 @@ class ShiftReport(msgspec.Struct, frozen=True):
     turnover: int
     win: int
     theoretical_win: str
+    variance: str
+    sd: float
+    band: tuple[int, int]
     hold_percent: float | None
 
 
@@ -148,6 +155,9 @@ async def report_shift(visit: Visit) -> ShiftReport:
         turnover=report.turnover,
         win=report.win,
         theoretical_win=str(report.theoretical_win),
+        variance=str(report.variance),
+        sd=report.sd,
+        band=report.band,
         hold_percent=None if hold is None else float(hold * 100),
     )
 

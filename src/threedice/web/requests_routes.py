@@ -47,10 +47,14 @@ class NoteForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class RequestView(msgspec.Struct, frozen=True):
-    """A request: who asks for which command, why, who may decide, and what became of it."""
+    """A request: who asks for which command, why, who may decide, and what became of it.
+
+    `name` is what whoever asks is called: the second person should know who it is.
+    """
 
     id: str
     account: str
+    name: str
     table: str
     command: dict[str, Any]
     command_hash: str
@@ -100,20 +104,21 @@ async def open_request(visit: Visit) -> RequestView:
         visit.body.reason,
         roles=_approvers(kind, game),
     )
-    return _view(request)
+    return _view(request, visit.who.account.name)
 
 
 @operation("GET", "/api/requests", query=AtTable, answer=list[RequestView])
 async def list_requests(visit: Visit) -> list[RequestView]:
     """List what waits for a second person, the oldest first."""
     found = await in_thread(visit.context.people.requests.pending, visit.query.table)
-    return [_view(each) for each in found]
+    return [await _named(visit, each) for each in found]
 
 
 @operation("GET", "/api/requests/{request}", answer=RequestView, problems=(404,))
 async def show_request(visit: Visit) -> RequestView:
     """Show a request and what became of it."""
-    return _view(await in_thread(visit.context.people.requests.get, visit.path["request"]))
+    request = await in_thread(visit.context.people.requests.get, visit.path["request"])
+    return await _named(visit, request)
 
 
 @operation(
@@ -156,14 +161,16 @@ async def decline_request(visit: Visit) -> RequestView:
     requests = visit.context.people.requests
     request = await in_thread(requests.get, visit.path["request"])
     _second(visit.who, request)
-    return _view(await in_thread(requests.decline, request.id, visit.account, visit.body.note))
+    declined = await in_thread(requests.decline, request.id, visit.account, visit.body.note)
+    return await _named(visit, declined)
 
 
 @operation("POST", "/api/requests/{request}/withdraw", answer=RequestView, problems=(404, 409))
 async def withdraw_request(visit: Visit) -> RequestView:
     """Take one's own request back."""
     requests = visit.context.people.requests
-    return _view(await in_thread(requests.withdraw, visit.path["request"], visit.account))
+    withdrawn = await in_thread(requests.withdraw, visit.path["request"], visit.account)
+    return _view(withdrawn, visit.who.account.name)
 
 
 def _approvers(kind: str, game: Game) -> tuple[str, ...]:
@@ -202,10 +209,16 @@ def _approved_before(visit: Visit, request: Request) -> bool:
     return True
 
 
-def _view(request: Request) -> RequestView:
+async def _named(visit: Visit, request: Request) -> RequestView:
+    account = await in_thread(visit.context.people.accounts.get, request.account)
+    return _view(request, account.name)
+
+
+def _view(request: Request, name: str) -> RequestView:
     return RequestView(
         id=request.id,
         account=request.account,
+        name=name,
         table=request.table,
         command=msgspec.json.decode(request.command),
         command_hash=request.command_hash,

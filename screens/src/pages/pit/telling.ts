@@ -1,0 +1,63 @@
+// An event in words: what it says of players, amounts, boxes and dice, filled into its line.
+
+import type { Event, GameView } from "../../api/schema.d.ts";
+import { money } from "../../lib/money.ts";
+import { boxName, faceName } from "../../texts/boxes.ts";
+import { irregularity } from "./irregularity.ts";
+import { playerName } from "./names.svelte.ts";
+import { t } from "./event-texts.ts";
+
+type Key = Parameters<typeof t>[0];
+
+// Every kind of event has some of these; the line of its kind takes what it has a hole for.
+interface Loose {
+  player?: string;
+  amount?: number;
+  stake?: number;
+  winnings?: number;
+  float_amount?: number;
+  spot?: string;
+  to_spot?: string;
+  dice?: number[];
+  known?: number[];
+  bets?: [string, string, number, number?][] | "returned" | "stand";
+  boxes?: string[];
+  players?: string[];
+  times?: number;
+  key?: number;
+  cause?: string;
+  reason?: string;
+  irregularity?: string;
+  check?: string;
+  step?: string;
+  game?: string;
+}
+
+export function tell(event: Event, game: GameView, currency: string): string {
+  if (!(event.type in t.all.en)) return event.type;
+  const said = event as unknown as Loose;
+  const bets = Array.isArray(said.bets) ? said.bets : [];
+  return t(event.type as Key, {
+    player: playerName(said.player ?? ""),
+    amount: money(amountOf(event.type, said, bets), currency, event.type === "BetCorrected" || event.type === "RulingMade"),
+    box: boxName(said.spot ?? ""),
+    to: boxName(said.to_spot ?? ""),
+    dice: (said.dice ?? said.known ?? []).map((face) => faceName(game.faces[face - 1] ?? String(face))).join(" - "),
+    count: said.times ?? said.key ?? said.boxes?.length ?? said.players?.length ?? bets.length,
+    what: whatOf(said, game),
+  });
+}
+
+function amountOf(type: string, said: Loose, bets: [string, string, number, number?][]): number {
+  if (type === "LosersCollected") return bets.reduce((sum, [, , stake]) => sum + stake, 0);
+  if (type === "WinnersPaid") return bets.reduce((sum, [, , , won]) => sum + (won ?? 0), 0);
+  return said.amount ?? said.winnings ?? said.stake ?? said.float_amount ?? 0;
+}
+
+function whatOf(said: Loose, game: GameView): string {
+  if (said.step) return t(`step-${said.step}` as Key);
+  if (said.irregularity) return irregularity(said.irregularity);
+  if (said.cause && !said.reason) return irregularity(said.cause);
+  if (said.check) return game.conduct.opening?.[said.check]?.what || said.check;
+  return said.reason ?? said.game ?? "";
+}
