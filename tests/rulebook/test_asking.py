@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_a_game_that_is_not_there_is_named_beside_those_that_are() -> None:
-    with pytest.raises(UnknownName, match="no game .tai-sai."):
+    with pytest.raises(UnknownName, match=r"no game .tai-sai."):
         load("tai-sai")
 
 
