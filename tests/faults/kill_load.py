@@ -88,7 +88,8 @@ class Load:
             command = self._wish(name)
             if isinstance(command, asked.PlaceBet):
                 await self._betting.wait()
-                self._bets += await self.ask(name, command)
+                accepted = await self.ask(name, command)
+                self._bets += accepted  # read only now: others have bet meanwhile
                 if self._bets >= BETS_PER_ROUND:
                     self._enough.set()
             else:
