@@ -50,6 +50,7 @@ export class Desk {
   moving = $state.raw<Moving | null>(null);
   notices = $state.raw<Notice[]>([]);
   private sheetAt = -1;
+  private loading = false;
   private noticed = 0;
   private queue: Promise<unknown> = Promise.resolve();
   private stopped = false;
@@ -163,9 +164,9 @@ export class Desk {
 
   /** Ask for the working sheet of a version, one at a time; the latest wins. */
   async loadSheet(version: number): Promise<void> {
-    const busy = this.sheetAt > (this.sheet?.version ?? -1);
     this.sheetAt = Math.max(this.sheetAt, version);
-    if (busy) return;
+    if (this.loading) return;
+    this.loading = true;
     while (!this.stopped && (this.sheet?.version ?? -1) < this.sheetAt) {
       try {
         this.sheet = await get("/api/tables/{table}/sheet", { at: { table: this.table }, background: true });
@@ -174,6 +175,7 @@ export class Desk {
         await new Promise((done) => setTimeout(done, 500));
       }
     }
+    this.loading = false;
   }
 
   /** What a player is called here: people at a table go by their seats. */

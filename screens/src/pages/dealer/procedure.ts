@@ -84,3 +84,10 @@ export function amendable(view: TableView): boolean {
 
 export const clausesOf = (thing: { clause: Step["clause"] }): string =>
   Array.isArray(thing.clause) ? thing.clause.join(", ") : thing.clause;
+
+/** The clauses of the rulebook itself; those that it borrows from others are too long for a list. */
+export const ownClauses = (thing: { clause: Step["clause"] }): string =>
+  clausesOf(thing)
+    .split(", ")
+    .filter((each) => !each.includes(" "))
+    .join(", ");

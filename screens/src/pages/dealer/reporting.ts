@@ -1,7 +1,6 @@
-// What a report of an irregularity needs, and what it says will follow.
+// What a report of an irregularity needs: whose word, whose agreement, whom it is about.
 
 import type { GameView, Irregularity, TableView } from "../../api/schema.d.ts";
-import { t } from "./irregular_texts.ts";
 import { STAFF, SUPERVISORS, withStandIns } from "./procedure.ts";
 import type { Roles } from "./procedure.ts";
 
@@ -20,17 +19,6 @@ export function seconds(rule: Irregularity, view: TableView): Roles {
   if (rule.consequence === "void-affected-rounds") return SUPERVISORS;
   if (rule.consequence === "void-round" && view.round?.called) return SUPERVISORS;
   return [];
-}
-
-/** The consequence in sentences, as the rulebook has it. */
-export function consequences(game: GameView, rule: Irregularity): string[] {
-  const said = [t(rule.consequence)];
-  if (rule.covered_dice_stand) said.push(t("covered-dice-stand"));
-  const voids = ["void-round", "void-affected-rounds", "continue-if-conclusive"].includes(rule.consequence);
-  const bets = rule.bets ?? (voids ? game.conduct.procedure.void.bets : null);
-  if (bets) said.push(t(`bets-${bets}`));
-  if (rule.locks_table && rule.consequence !== "lock-table") said.push(t("locks-table"));
-  return said;
 }
 
 /** Whether a player may be named: where it is about his bet, or about him. */

@@ -4,7 +4,7 @@ import type { GameView, RequestView } from "../../api/schema.d.ts";
 import { rollIndex } from "../../lib/dice.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
-import { faceName } from "../../felt/names.ts";
+import { faceName } from "../../texts/boxes.ts";
 import { causeName } from "./irregular_texts.ts";
 import { t } from "./texts.ts";
 

@@ -40,8 +40,14 @@ export function redoing(slip: Slip): { act: Act; after: Slip } | null {
 export const inverse = (act: Act): Act =>
   [...act].reverse().map(({ area, amount }) => ({ area, amount: -amount }));
 
-/** Put a set of chips down: a rebet, a favourite, and all there is once more for a double. */
-export const laid = (set: Lying): Act => entries(set).map(([area, amount]) => ({ area, amount }));
+/**
+ * Put a set of chips down: a rebet, a favourite, and all there is once more for a double. The largest
+ * come first, and go last: of a box with chips at both ends, none is under its minimum in between.
+ */
+export const laid = (set: Lying): Act =>
+  entries(set)
+    .sort(([, a], [, b]) => b - a)
+    .map(([area, amount]) => ({ area, amount }));
 
 export const cleared = (lying: Lying): Act => inverse(laid(lying));
 
@@ -55,3 +61,9 @@ export function halved(lying: Lying, step: (area: string) => number): Act | { od
 export const totalOf = (lying: Lying): number => entries(lying).reduce((sum, [, amount]) => sum + amount, 0);
 
 const entries = (lying: Lying): [string, number][] => Object.entries(lying).filter(([, amount]) => amount > 0);
+
+/** Whether what a browser kept is a set of chips. */
+export function isSet(value: unknown): value is Lying {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((amount) => Number.isSafeInteger(amount) && (amount as number) > 0);
+}
