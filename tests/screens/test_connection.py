@@ -235,14 +235,14 @@ def test_a_house_killed_in_mid_round_loses_nothing_and_no_screen_shows_more_than
         expect(
             page.locator('[data-pile="placed"][data-at="big"][data-amount="300"]')
         ).to_be_visible()
-        line.deaf = True  # the house accepts one of four bets that the screen hears nothing of
+        line.deaf = True  # the house accepts a bet, and the screen hears nothing of it
         with page.expect_event("requestfailed", lambda request: is_command(request.url)):
             tap(page, "small", 4)
         house.kill()
         line.deaf = False
         expect(page.get_by_test_id("cut-off")).to_be_visible()
         assert piles(page, "placed") == {"big": 300}
-        assert piles(page, "pending") == {"small": 4 * CHIP}
+        assert piles(page, "pending").keys() == {"small"}
         house.start()
         kept = own_chips(house, "kill")
         assert kept == {"big": 300, "small": CHIP}
