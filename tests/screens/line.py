@@ -14,11 +14,17 @@ LIVE = re.compile(r"/api/tables/[^/]+/live")
 COMMANDS = re.compile(r"/api/tables/[^/]+/commands$")
 
 
+def is_command(address: str) -> bool:
+    return bool(COMMANDS.search(address))
+
+
 class Line:
     """Everything that a browser says to the house goes through here, and what it hears."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.cut = False
+        self.deaf = False
+        """The house hears what is said, and nothing of what it says arrives."""
         self.lose_answers = 0
         self.lose_questions = 0
         self.lose_events = 0
@@ -38,14 +44,14 @@ class Line:
         self._sockets.clear()
 
     def _asked(self, route: Route) -> None:
-        is_command = bool(COMMANDS.search(route.request.url))
-        if is_command:
+        commanded = is_command(route.request.url)
+        if commanded:
             self.keys.append(route.request.headers["idempotency-key"])
-        if self.cut or (is_command and self.lose_questions):
-            self.lose_questions -= bool(self.lose_questions and is_command)
+        if self.cut or (commanded and self.lose_questions):
+            self.lose_questions -= bool(self.lose_questions and commanded)
             route.abort("internetdisconnected")
-        elif is_command and self.lose_answers:
-            self.lose_answers -= 1
+        elif self.deaf or (commanded and self.lose_answers):
+            self.lose_answers -= bool(self.lose_answers)
             route.fetch()
             route.abort("connectionreset")
         else:
@@ -68,7 +74,7 @@ class Line:
             said = json.loads(message)
             if said["type"] == "events" and self.lose_events:
                 self.lose_events -= 1
-            elif not self.cut:
+            elif not self.cut and not self.deaf:
                 self.told.append(said)
                 socket.send(message)
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
+PAGES = ("show-page", "show-asset")
 TURNED_AWAY = {"door/role", "door/sign-in", "door/scope"}
 
 
@@ -44,7 +45,7 @@ def routes(app: Litestar) -> Iterator[tuple[str, str, str]]:
         if not isinstance(route, HTTPRoute):
             continue
         for handler in route.route_handlers:
-            if handler.name in ("show-page", "show-asset"):
+            if handler.name in PAGES:
                 continue
             for method in handler.http_methods:
                 if method != "OPTIONS":

@@ -8,11 +8,12 @@ import json
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
 from tests.people.setting import HERE, PASSWORD, THERE
 from tests.web.setting import ORIGIN, opened, seat
-from tests.web.test_authorisation import code, routes
+from tests.web.test_authorisation import PAGES, code, routes
 from threedice.errors import ThreediceError
 from threedice.web import entering, journal
 from threedice.web.answering import respond
@@ -244,7 +245,7 @@ async def test_there_is_nothing_under_an_address_that_names_nothing(playing: Set
 
 async def test_guessing_tables_takes_none_into_memory(playing: Setting) -> None:
     client = playing.client("pit-manager")
-    for path in ("", "/results", "/exposure", "/game", "/shift", "/rounds/1"):
+    for path in ("", "/results", "/exposure", "/room", "/sheet", "/game", "/shift", "/rounds/1"):
         assert (await client.get(f"/api/tables/guess{path}")).status_code == 404
     response = await playing.send("pit-manager", {"type": "OpenBetting"}, table="guess")
     assert response.status_code == 404
@@ -427,8 +428,36 @@ def test_an_error_of_ours_that_nobody_thought_of_stands_still() -> None:
 
 
 async def test_respond_is_the_only_way(house: Setting) -> None:
-    """Every route that is served goes the way that looks at who asks."""
+    """Every route that is served goes the way that looks at who asks; pages are for anybody."""
     for route in house.app.routes:
         for handler in getattr(route, "route_handlers", []):
-            if "OPTIONS" not in handler.http_methods:
+            if "OPTIONS" not in handler.http_methods and handler.name not in PAGES:
                 assert respond.__name__ in handler.fn.__code__.co_names
+
+
+# --- heads and hosts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/", "/table/1", "/api/tables", "/health"])
+async def test_a_head_is_what_get_would_say_without_its_body(playing: Setting, path: str) -> None:
+    client = playing.client("player")
+    whole, head = await client.get(path), await client.head(path)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    for name in ("content-type", "content-length", "cache-control"):
+        assert head.headers.get(name) == whole.headers.get(name)
+
+
+async def test_what_is_only_posted_has_no_head(playing: Setting) -> None:
+    response = await playing.client("player").head("/api/tables/1/commands")
+    assert (response.status_code, response.content) == (405, b"")
+    assert "HEAD" not in response.headers["allow"]
+    response = await playing.client("player").put("/api/tables")
+    assert response.headers["allow"] == "GET, HEAD"
+
+
+async def test_a_request_names_one_host(playing: Setting) -> None:
+    hosts = [("Host", "house.test"), ("Host", "elsewhere.test")]
+    for each in (hosts, hosts[::-1], [hosts[0]] * 2):
+        request = httpx.Request("GET", f"{ORIGIN}/api/house", headers=each)
+        response = await playing.client().send(request)
+        assert (response.status_code, code(response)) == (400, "door/malformed")

@@ -206,7 +206,7 @@ class BetRejected(Event, frozen=True, kw_only=True):
     limit: Literal["maximum", "differential"]
 
 
-class ChipsMoved(Event, frozen=True, kw_only=True):
+class ChipsMoved(Event, frozen=True, kw_only=True, omit_defaults=True):
     """Chips lie elsewhere now than where they were put; at which ends, if named."""
 
     player: PlayerId
@@ -218,7 +218,7 @@ class ChipsMoved(Event, frozen=True, kw_only=True):
     to_area: str = ""
 
 
-class ChipsPutBack(Event, frozen=True, kw_only=True):
+class ChipsPutBack(Event, frozen=True, kw_only=True, omit_defaults=True):
     """Chips moved by accident lie where they were put again; at which ends, if named."""
 
     player: PlayerId
@@ -230,7 +230,7 @@ class ChipsPutBack(Event, frozen=True, kw_only=True):
     to_area: str = ""
 
 
-class LineJudged(Event, frozen=True, kw_only=True):
+class LineJudged(Event, frozen=True, kw_only=True, omit_defaults=True):
     """It was decided whether chips on a line are a bet; if not, they went back."""
 
     player: PlayerId

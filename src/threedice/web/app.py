@@ -133,7 +133,7 @@ def _taken(app: Litestar, path: str) -> list[str]:
     for method in METHODS:
         with suppress(HTTPException):
             app.asgi_router.handle_routing(path=path, method=method)
-            taken.append(method)
+            taken += ["GET", "HEAD"] if method == "GET" else [method]
     return taken
 
 

@@ -16,7 +16,7 @@ from threedice.web.commands import send_command
 from threedice.web.entering import Gone, check_entry, headers_of
 from threedice.web.handshakes import refuse
 from threedice.web.problems import Turned
-from threedice.web.replying import adding, house_headers, reply_to, send_reply
+from threedice.web.replying import adding, house_headers, reply_to, send_reply, without_body
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Receive, Scope, Send
@@ -41,6 +41,8 @@ def behind_the_door(app: ASGIApp, context: Context) -> ASGIApp:
                 nothing = Turned(404, "door/no-such")
                 await refuse(scope, send, reply_to(nothing, headers_of(scope), context))
             return
+        if scope["method"] == "HEAD":  # what GET would say, without saying it
+            scope, send = {**scope, "method": "GET"}, without_body(send)
         path, headers = scope["path"], headers_of(scope)
         ours = api if path.startswith("/api") or path in ("/health", "/metrics") else pages
         try:

@@ -32,6 +32,7 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
 
 def check_entry(context: Context, scope: HTTPScope, headers: Mapping[bytes, bytes]) -> None:
     """Turn away what was meant for another host, or what another site has a browser do here."""
+    check_host_once(scope)
     host, path = headers.get(b"host", b"").decode("latin-1").lower(), scope["path"]
     if host not in context.hosts and path not in FOR_MACHINES:
         raise Turned(421, "door/host")
@@ -41,6 +42,12 @@ def check_entry(context: Context, scope: HTTPScope, headers: Mapping[bytes, byte
         context, headers, must_say=has_cookie(context, headers)
     ):
         raise Turned(403, "door/origin")
+
+
+def check_host_once(scope: Scope) -> None:
+    """Turn away a request that names two hosts: others on its way may have gone by the other."""
+    if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+        raise Turned(400, "door/malformed", problem="a request names one host")
 
 
 def is_foreign(context: Context, headers: Mapping[bytes, bytes], *, must_say: bool) -> bool:

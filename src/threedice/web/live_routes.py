@@ -11,7 +11,7 @@ from litestar import WebSocket, websocket
 from threedice.web.addresses import TableId
 from threedice.web.authorisation import audience_of, may_ask
 from threedice.web.context import Context, context_of
-from threedice.web.entering import has_cookie, headers_of, is_foreign
+from threedice.web.entering import check_host_once, has_cookie, headers_of, is_foreign
 from threedice.web.frames import EXTENSION
 from threedice.web.handshakes import refuse
 from threedice.web.knowing import need_table
@@ -49,6 +49,7 @@ async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
 async def admitted(socket: WebSocket[Any, Any, Any], context: Context, table: str) -> Subscriber:
     """Return somebody's place at a table, if he may follow it."""
     headers, hub = headers_of(socket.scope), context.hub
+    check_host_once(socket.scope)
     if headers.get(b"host", b"").decode("latin-1").lower() not in context.hosts:
         raise Turned(421, "door/host")
     if is_foreign(context, headers, must_say=has_cookie(context, headers)):

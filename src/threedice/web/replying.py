@@ -107,3 +107,14 @@ def adding(send: Send, more: Headers) -> Send:
         await send(message)
 
     return sending
+
+
+def without_body(send: Send) -> Send:
+    """Return a way to send that leaves the body out, and says all the same how long it is."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            message["body"] = b""
+        await send(message)
+
+    return sending
