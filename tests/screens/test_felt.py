@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAIN = {"big", "small", "odd", "even", "single", "any-triple", "red", "black", "shooter"}
 HALF_A_PIXEL = 0.5
+SLOWEST_PAGE = 60_000
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Drawn:
 def drawn(browser: Browser, house: House, layout: str, size: str) -> Iterator[Drawn]:
     someone = Person(browser, house, size)
     page = someone.sign_in("player", f"/odds/{GAMES[layout]}")
-    expect(page.get_by_test_id("felt")).to_be_visible()
+    expect(page.get_by_test_id("felt")).to_be_visible(timeout=SLOWEST_PAGE)
     game = threedice.load(GAMES[layout])
     assert game.felt
     yield Drawn(page, game, game.felt)
@@ -160,7 +161,8 @@ LIT = """async (rolls) => {
     const lamps = areas.filter(shines);
     told.push(lamps.map((area) => area.dataset.drawn).sort());
     const marked = [...document.querySelectorAll("[data-testid=felt] [data-lit]")];
-    if (String(marked.map((area) => area.dataset.area).sort()) !== String(told.at(-1))) throw new Error(`${roll}: lamps and marks differ`);
+    const names = marked.map((area) => area.dataset.area).sort();
+    if (String(names) !== String(told.at(-1))) throw new Error(`${roll}: lamps and marks differ`);
   }
   return told;
 }"""
