@@ -28,15 +28,12 @@ SHOWN = """() => {
   const done = [...document.querySelectorAll("[data-standing=done]")].map((each) => each.dataset.step);
   return { seats, done, float: text(document, "float"), drop: text(document, "drop") };
 }"""
-SAME = (
-    """(expected) => {
+SAME = """(expected) => {
   const sorted = (thing) => thing && typeof thing === "object" && !Array.isArray(thing)
     ? Object.fromEntries(Object.keys(thing).sort().map((key) => [key, sorted(thing[key])]))
     : Array.isArray(thing) ? thing.map(sorted) : thing;
   return JSON.stringify(sorted((%s)())) === JSON.stringify(sorted(expected));
-}"""
-    % SHOWN
-)
+}""" % SHOWN
 
 
 def money(amount: int) -> str:
