@@ -44,6 +44,8 @@ export class Story {
   joined = $state(0);
   /** Grows whenever the history has something new to tell. */
   chapters = $state(0);
+  /** The last round that this page has seen come to its end. */
+  over = 0;
   private lying: Lying = {};
   private met = false;
   private readonly following: Following;
@@ -199,6 +201,7 @@ export class Story {
     const { winnings: gained, lost } = this.outcome!;
     const net = totalOf(gained) - totalOf(lost);
     this.outcome = { ...this.outcome!, net };
+    this.over = event.round;
     this.chapters += 1;
     if (totalOf(lost) + totalOf(this.outcome.won)) announce(t("said-net", { net: money(net, view.currency, true) }));
   }
@@ -213,6 +216,7 @@ export class Story {
   private voided(event: Extract<Event, { type: "RoundVoided" }>, view: TableView): void {
     this.joined = 0;
     this.showing = false;
+    this.over = event.round;
     this.chapters += 1;
     if (!view.seats[this.me]) return;
     const back = event.returned.reduce((sum, [, player, amount]) => (player === this.me ? sum + amount : sum), 0);
