@@ -2,10 +2,11 @@
 // network swallowed is asked about, and sent again under the same key, which does it once and answers
 // it again.
 
-import { post, Trouble } from "./client.ts";
+import { get, post, Trouble } from "./client.ts";
 import type { Body } from "./client.ts";
 import type { Done } from "./schema.d.ts";
 import { session } from "../lib/session.svelte.ts";
+import { t } from "../texts/common.ts";
 import * as underway from "./underway.ts";
 
 export type TableCommand = Body<"/api/tables/{table}/commands", "post">;
@@ -15,16 +16,20 @@ const WAITS_MS = [300, 700, 1500, 3000, 5000];
 /** After this long without an answer, it is asked what became of a command. */
 const PATIENCE_MS = 5000;
 
-/** The code of a command that never reached the house, and whose time is over. */
-export const LAPSED = "command/lapsed";
+/** What is told of a command that never reached the house, and whose time is over. */
+export const lapsed = (): Trouble => new Trouble(0, { code: "command/lapsed", title: t("lapsed") });
 
 /**
- * Send a command to a table; settles when the house has said yes or no, and not before. While it
- * cannot be reached, `still` says whether the command is still meant: a bet is for its round.
+ * Send a command to a table; settles when the house has said yes or no, and not before. One that is
+ * meant for a round, as a bet is, lapses where it could not be sent before that round was over.
  */
-export function command(table: string, what: TableCommand, key = newKey(), still = () => true): Promise<Done> {
+export function command(table: string, what: TableCommand, key = newKey(), round?: number): Promise<Done> {
   const send = (headers: Record<string, string>) =>
     post("/api/tables/{table}/commands", what, { at: { table }, headers, patienceMs: PATIENCE_MS });
+  const still = async () => {
+    if (round === undefined) return true;
+    return (await get("/api/tables/{table}", { at: { table }, background: true })).round?.number === round;
+  };
   return settled({ key, account: session.who?.account ?? "", table, what }, send, still);
 }
 
@@ -32,12 +37,12 @@ export function command(table: string, what: TableCommand, key = newKey(), still
 export function accountCommand(player: string, what: AccountCommand, key = newKey()): Promise<Done> {
   const send = (headers: Record<string, string>) =>
     post("/api/accounts/{player}/commands", what, { at: { player }, headers, patienceMs: PATIENCE_MS });
-  return settled({ key, account: session.who?.account ?? "", table: "", what }, send, () => true);
+  return settled({ key, account: session.who?.account ?? "", table: "", what }, send, () => Promise.resolve(true));
 }
 
 type Send = (headers: Record<string, string>) => Promise<unknown>;
 
-async function settled(sent: underway.Underway, send: Send, still: () => boolean): Promise<Done> {
+async function settled(sent: underway.Underway, send: Send, still: () => Promise<boolean>): Promise<Done> {
   underway.remember(sent);
   underway.here.add(sent.key);
   try {
@@ -48,17 +53,30 @@ async function settled(sent: underway.Underway, send: Send, still: () => boolean
   }
 }
 
-async function sentUntilAnswered(key: string, send: Send, still: () => boolean): Promise<Done> {
+async function sentUntilAnswered(key: string, send: Send, still: () => Promise<boolean>): Promise<Done> {
   for (let attempt = 0; ; attempt++) {
     try {
       return (await send({ "Idempotency-Key": key })) as Done;
     } catch (error) {
       if (!(error instanceof Trouble) || !mayHelpAgain(error)) throw error;
     }
-    await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)]!);
+    const wait = () => pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)]!);
+    await wait();
     const { accepted, answer } = await underway.outcomeOf(key);
     if (accepted && answer) return answer;
-    if (!still()) throw new Trouble(0, { code: LAPSED });
+    if (!(await patiently(still, wait))) throw lapsed();
+  }
+}
+
+/** Ask again and again while nobody answers. */
+async function patiently<T>(ask: () => Promise<T>, wait: () => Promise<unknown>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof Trouble) || !mayHelpAgain(error)) throw error;
+      await wait();
+    }
   }
 }
 

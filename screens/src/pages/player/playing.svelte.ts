@@ -2,7 +2,7 @@
 // acts go one after the other, and those of many bets are done whole or not at all.
 
 import { get, Trouble } from "../../api/client.ts";
-import { command, newKey } from "../../api/commands.ts";
+import { command, lapsed, newKey } from "../../api/commands.ts";
 import type { TableCommand } from "../../api/commands.ts";
 import type { Done } from "../../api/schema.d.ts";
 import { boxOf } from "../../lib/game.ts";
@@ -185,9 +185,10 @@ export class Playing {
     const shooter = this.game?.conduct.shooter?.box;
     const locked = act.every(({ area }) => area === shooter);
     const keys = act.map(() => newKey());
+    const round = this.view?.round?.number; // it is meant for this one, however long the queue is
     this.ledger = pending.sent(this.ledger, act, keys);
     return this.inTurn(async () => {
-      const done = await this.carryOut(act, keys, kind);
+      const done = await this.carryOut(act, keys, kind, round);
       if (done && noted && !locked) this.slip = slips.did(this.slip, act);
       return done;
     });
@@ -199,7 +200,7 @@ export class Playing {
     return turn;
   }
 
-  private async carryOut(act: Act, keys: string[], kind: Kind): Promise<boolean> {
+  private async carryOut(act: Act, keys: string[], kind: Kind, round?: number): Promise<boolean> {
     try {
       if (kind === "set") {
         const found = await this.faultsOf(act, keys);
@@ -214,7 +215,7 @@ export class Playing {
     }
     for (const [i, move] of act.entries()) {
       try {
-        this.accept(keys[i]!, await this.send(move, keys[i]!));
+        this.accept(keys[i]!, await this.send(move, keys[i]!, round));
       } catch (error) {
         this.ledger = pending.forgotten(this.ledger, keys.slice(i));
         const rest = i ? await this.withdraw(act.slice(0, i)) : "none";
@@ -246,7 +247,7 @@ export class Playing {
     let all = true;
     for (const [i, move] of back.entries()) {
       try {
-        this.accept(keys[i]!, await this.send(move, keys[i]!));
+        this.accept(keys[i]!, await this.send(move, keys[i]!, this.view?.round?.number));
       } catch {
         this.ledger = pending.forgotten(this.ledger, [keys[i]!]);
         all = false;
@@ -255,10 +256,11 @@ export class Playing {
     return all ? "taken-back" : "stays";
   }
 
-  private send({ area, amount }: slips.Move, key: string): Promise<Done> {
+  private send({ area, amount }: slips.Move, key: string, round?: number): Promise<Done> {
+    if (this.view?.round?.number !== round) throw lapsed();
     const what = { player: this.me, box: boxOf(area), area: endIn(area), amount: Math.abs(amount) };
     const type = amount > 0 ? ("PlaceBet" as const) : ("WithdrawBet" as const);
-    return command(this.following.table, { type, ...what } as TableCommand, key);
+    return command(this.following.table, { type, ...what } as TableCommand, key, round);
   }
 
   private accept(key: string, done: Done): void {
