@@ -24,6 +24,7 @@ export const meaningTexts = texts(
     exactly: "the dice show {of}",
     "not-triple": ", but not on a triple",
     throws: ", in each of {of} throws",
+    odds: "{a} to {b}",
     or: "; or ",
     and: ", ",
   },
@@ -44,6 +45,7 @@ export const meaningTexts = texts(
     exactly: "三顆骰為 {of}",
     "not-triple": "，圍骰除外",
     throws: "，連續 {of} 擲每擲皆如此",
+    odds: "{b} 賠 {a}",
     or: "；或",
     and: "、",
   },
@@ -64,13 +66,14 @@ export const meaningTexts = texts(
     exactly: "三颗骰为 {of}",
     "not-triple": "，围骰除外",
     throws: "，连续 {of} 掷每掷皆如此",
+    odds: "{b} 赔 {a}",
     or: "；或",
     and: "、",
   },
 );
 const t = meaningTexts;
 
-type Phrase = Exclude<Parameters<typeof t>[0], "or" | "and" | "not-triple" | "throws">;
+type Phrase = Exclude<Parameters<typeof t>[0], "or" | "and" | "odds" | "not-triple" | "throws">;
 // In this order: "the dice show" begins two of them.
 const PHRASES: readonly Phrase[] = [
   "total", "odd", "even", "shows", "count", "both", "pair-within", "exact-pair", "pair",
@@ -99,6 +102,16 @@ function translated(way: string): string {
 }
 
 const listed = (of: string): string => of.split(/, | and | or /).map(faceName).join(t("and"));
+
+/** "6 to 1" as it is said here: 1 賠 6. */
+export function oddsText(odds: string): string {
+  const said = /^(\d+) to (\d+)$/.exec(odds);
+  return said ? t("odds", { a: said[1]!, b: said[2]! }) : odds;
+}
+
+/** What a box pays, way by way. */
+export const oddsOfBox = (box: Pick<BoxView, "lines">): string =>
+  box.lines.map((line) => oddsText(line.odds)).join(" / ");
 
 /** The name of a family: the rulebook's own in English. */
 export function familyName(box: Pick<BoxView, "family" | "name">): string {

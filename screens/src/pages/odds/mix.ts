@@ -66,3 +66,6 @@ export function rollIn(query: string): Roll | null {
   const faces = /^([1-6])-([1-6])-([1-6])$/.exec(new URLSearchParams(query).get("roll") ?? "");
   return faces ? [Number(faces[1]), Number(faces[2]), Number(faces[3])] : null;
 }
+
+/** "2023-10-06T08:00:00+08:00" as a day and a time of the place where it is in force. */
+export const dayOf = (effective: string): string => effective.slice(0, 16).replace("T", " ");

@@ -1,0 +1,254 @@
+"""The felt in a browser: every area of every layout, by keyboard and by finger, lit as it wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+import threedice
+from tests.screens.browser import Person
+from tests.screens.house import GAMES
+from threedice.dice import ROLLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, Page
+
+    from tests.screens.house import House
+    from threedice.rulebook import Game
+    from threedice.rulebook.felt import Felt
+
+MAIN = {"big", "small", "odd", "even", "single", "any-triple", "red", "black", "shooter"}
+HALF_A_PIXEL = 0.5
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A layout's felt in a browser, beside what its rulebook says."""
+
+    page: Page
+    game: Game
+    felt: Felt
+
+
+def drawn(browser: Browser, house: House, layout: str, size: str) -> Iterator[Drawn]:
+    someone = Person(browser, house, size)
+    page = someone.sign_in("player", f"/odds/{GAMES[layout]}")
+    expect(page.get_by_test_id("felt")).to_be_visible()
+    game = threedice.load(GAMES[layout])
+    assert game.felt
+    yield Drawn(page, game, game.felt)
+    someone.context.close()
+    assert not someone.complaints
+
+
+@pytest.fixture(scope="module", params=GAMES)
+def desk(request: pytest.FixtureRequest, browser: Browser, house: House) -> Iterator[Drawn]:
+    yield from drawn(browser, house, request.param, "desk")
+
+
+@pytest.fixture(scope="module", params=GAMES)
+def phone(request: pytest.FixtureRequest, browser: Browser, house: House) -> Iterator[Drawn]:
+    yield from drawn(browser, house, request.param, "phone")
+
+
+PLACES = """() => [...document.querySelectorAll("[data-testid=felt] [data-area]")].map((area) => {
+  const {x, y, width, height} = area.querySelector(".ground").getBoundingClientRect();
+  return {id: area.dataset.area, box: area.dataset.box, x, y, width, height};
+})"""
+
+
+def overlapping(places: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [
+        (one["id"], other["id"])
+        for i, one in enumerate(places)
+        for other in places[:i]
+        if one["x"] + HALF_A_PIXEL < other["x"] + other["width"]
+        and other["x"] + HALF_A_PIXEL < one["x"] + one["width"]
+        and one["y"] + HALF_A_PIXEL < other["y"] + other["height"]
+        and other["y"] + HALF_A_PIXEL < one["y"] + one["height"]
+    ]
+
+
+def test_every_area_of_every_box_is_drawn_and_no_two_overlap(desk: Drawn) -> None:
+    places = desk.page.evaluate(PLACES)
+    assert {each["id"]: each["box"] for each in places} == {a.id: a.box for a in desk.felt.areas}
+    assert {each["box"] for each in places} == set(desk.game.boxes)
+    assert all(min(each["width"], each["height"]) > 0 for each in places)
+    assert not overlapping(places)
+
+
+OUTSIDE = """() => {
+  const told = [];
+  const look = (words, within, name) => {
+    const r = within.getBoundingClientRect();
+    const boxes = [...words].map((word) => [word.textContent, word.getBoundingClientRect()]);
+    for (const [text, b] of boxes)
+      if (b.left < r.left || b.right > r.right || b.top < r.top - 1 || b.bottom > r.bottom + 1)
+        told.push(`${name}: ${text} leaves its area`);
+    return boxes;
+  };
+  for (const area of document.querySelectorAll("[data-testid=felt] [data-area]")) {
+    const ground = area.querySelector(".ground");
+    look(area.querySelectorAll("text"), ground, area.dataset.area);
+    look(area.querySelectorAll(".die-face"), ground, area.dataset.area);
+  }
+  for (const legend of document.querySelectorAll("[data-testid=felt] .inscription"))
+    look(legend.querySelectorAll("text"), legend.querySelector(".border"), "legend");
+  return told;
+}"""
+COVERED = """() => {
+  const told = [];
+  for (const area of document.querySelectorAll("[data-testid=felt] [data-area]")) {
+    const parts = [...area.querySelectorAll("text, .die-face")].map((each) => {
+      const {left, right, top, bottom, height} = each.getBoundingClientRect();
+      const spare = each.matches("text") ? height * 0.17 : 0;
+      const text = each.textContent || "die";
+      return {text, left, right, top: top + spare, bottom: bottom - spare};
+    });
+    parts.forEach((one, i) => parts.slice(0, i).forEach((other) => {
+      if (one.left < other.right && other.left < one.right)
+        if (one.top < other.bottom && other.top < one.bottom)
+          told.push(`${area.dataset.area}: ${other.text} / ${one.text}`);
+    }));
+  }
+  return told;
+}"""
+
+
+def test_words_and_dice_stay_inside_their_area_and_apart(desk: Drawn) -> None:
+    assert desk.page.evaluate(OUTSIDE) == []
+    assert desk.page.evaluate(COVERED) == []
+
+
+WALK = """() => {
+  const areas = [...document.querySelectorAll("[data-testid=felt] [data-area]")];
+  const name = () => document.activeElement.dataset.area;
+  const entry = areas.filter((area) => area.tabIndex === 0).map((area) => area.dataset.area);
+  const seen = new Set(entry), waiting = [...entry];
+  while (waiting.length) {
+    const at = waiting.pop();
+    for (const key of ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]) {
+      areas.find((area) => area.dataset.area === at).focus();
+      document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+      if (!seen.has(name())) { seen.add(name()); waiting.push(name()); }
+    }
+  }
+  document.activeElement.blur();
+  return [entry, [...seen]];
+}"""
+
+
+def test_arrow_keys_reach_every_area(desk: Drawn) -> None:
+    entry, reached = desk.page.evaluate(WALK)
+    assert len(entry) == 1
+    assert set(reached) == {area.id for area in desk.felt.areas}
+
+
+LIT = """async (rolls) => {
+  const dice = [0, 1, 2].map((die) => [...document.querySelectorAll(`input[name=die-${die}]`)]);
+  const told = [];
+  for (const roll of rolls) {
+    roll.forEach((face, die) => dice[die][face - 1].checked || dice[die][face - 1].click());
+    for (let turn = 0; turn < 10; turn++) await null;
+    const areas = [...document.querySelectorAll("[data-testid=felt] [data-area]")];
+    const shines = (area) => area.querySelector(".lamp") && area.querySelector(".glow");
+    const lamps = areas.filter(shines);
+    told.push(lamps.map((area) => area.dataset.area).sort());
+    const marked = areas.filter((area) => area.dataset.lit);
+    if (marked.length !== lamps.length) throw new Error(`${roll}: lamps and marks differ`);
+  }
+  return told;
+}"""
+
+
+def test_exactly_the_areas_of_the_winning_boxes_are_lit_on_all_216_rolls(desk: Drawn) -> None:
+    shown = desk.page.evaluate(LIT, [list(roll) for roll in ROLLS])
+    for roll, lit in zip(ROLLS, shown, strict=True):
+        won = set(desk.game.winning(roll))
+        assert lit == sorted(area.id for area in desk.felt.areas if area.box in won), roll
+
+
+HIDDEN = """() => [...document.querySelectorAll("[data-testid=felt] .area")].filter((area) => {
+  area.scrollIntoView({block: "center", inline: "center"});
+  const {x, y, width, height} = area.querySelector(".ground").getBoundingClientRect();
+  const there = document.elementFromPoint(x + width / 2, y + height / 2);
+  return there?.closest("[data-area]") !== area;
+}).map((area) => area.dataset.area)"""
+
+
+def test_every_area_can_be_touched_at_360_pixels(phone: Drawn) -> None:
+    for each in phone.page.evaluate(PLACES):
+        least = 44 if each["box"].split(":")[0] in MAIN else 24
+        assert min(each["width"], each["height"]) >= least, each
+    assert phone.page.evaluate(HIDDEN) == []
+    wide = phone.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 360, "the page itself must not scroll sideways"
+
+
+# --- with real keys and fingers, on one layout ----------------------------------------------------
+
+
+def test_a_chip_is_placed_and_taken_back_by_keyboard(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
+    felt = page.get_by_test_id("felt")
+    page.get_by_role("radio", name="1", exact=True).first.focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.area") == "big@left"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    small = felt.locator("[data-area='small@left']")
+    expect(small.locator("[data-pile=placed]")).to_have_attribute("data-amount", "100")
+    expect(small).to_be_focused()
+    expect(small).to_have_attribute("aria-label", "Small (left), pays 1 to 1, your chips 1.00")
+    page.keyboard.press("Space")
+    expect(small.locator("[data-pile=placed]")).to_have_attribute("data-amount", "200")
+    page.keyboard.press("Delete")
+    expect(small.locator("[data-pile]")).to_have_count(0)
+    page.keyboard.press("Tab")
+    assert not page.evaluate("!!document.activeElement.closest('[data-testid=felt]')")
+
+
+def test_the_other_mouse_button_takes_back(house: House, person: Callable[..., Person]) -> None:
+    page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/a")
+    big = page.locator("[data-area=big]")
+    big.click()
+    expect(big.locator("[data-pile]")).to_have_count(1)
+    big.click(button="right")
+    expect(big.locator("[data-pile]")).to_have_count(0)
+
+
+def test_from_far_away_a_touch_brings_the_felt_nearer(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/c")
+    page.get_by_role("button", name="Whole felt").tap()
+    pair = page.locator("[data-area='pair:5-5-1']")
+    before = pair.locator(".ground").bounding_box()
+    assert before
+    assert before["width"] < 24
+    pair.tap()
+    expect(page.get_by_test_id("felt-map")).to_be_visible()
+    expect(page.locator("[data-pile]")).to_have_count(0)
+    after = pair.locator(".ground").bounding_box()
+    assert after
+    assert after["height"] >= 24
+    pair.tap()
+    expect(pair.locator("[data-pile=placed]")).to_have_count(1)
+
+
+def test_a_touch_on_the_small_felt_goes_there(house: House, person: Callable[..., Person]) -> None:
+    page = person(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
+    right = page.locator("[data-area='big@right']")
+    expect(right).not_to_be_in_viewport()
+    small = page.get_by_test_id("felt-map")
+    size = small.bounding_box()
+    assert size
+    small.tap(position={"x": size["width"] - 8, "y": 10})
+    expect(right).to_be_in_viewport()
