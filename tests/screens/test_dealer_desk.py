@@ -192,12 +192,12 @@ def test_an_interrupted_round_waits_for_two_people_to_say_what_is_known(
     house.kill()
     house.start()
     here = at(house, person, "sg")
-    expect(here.dealer.get_by_test_id("interrupted")).to_contain_text("was interrupted")
+    expect(here.dealer.get_by_test_id("known-dice")).to_contain_text("was interrupted")
 
     here.dealer.get_by_role("button", name="State what is known").click()
     here.approve(here.supervisor, "Interruption: known dice none")
 
-    expect(here.dealer.get_by_test_id("interrupted")).to_have_count(0)
+    expect(here.dealer.get_by_test_id("known-dice")).to_have_count(0)
     expect(here.dealer.get_by_test_id("notice")).to_contain_text("is void")
     assert here.agrees()["round"] is None
 
