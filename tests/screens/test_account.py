@@ -128,7 +128,7 @@ def test_a_password_is_changed_and_a_weak_one_refused(
     page.get_by_label("Name").fill("player2")
     page.get_by_label("Password").fill(NEW)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Your account")).to_be_visible()
+    expect(page.get_by_role("heading", name="Tables")).to_be_visible()
 
 
 def change(page: Page, old: str, new: str) -> None:
@@ -160,7 +160,7 @@ def test_codes_are_set_up_by_picture_or_secret_and_asked_for_at_the_door(
     page.get_by_role("button", name="Sign in").click()
     page.get_by_label("Code from your telephone").fill(kept[0])
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Your account")).to_be_visible()
+    expect(page.get_by_role("heading", name="Tables")).to_be_visible()
 
 
 def test_a_first_password_and_missing_codes_are_seen_to_before_anything_else(
