@@ -149,7 +149,7 @@ def test_codes_are_set_up_by_picture_or_secret_and_asked_for_at_the_door(
     expect(page.get_by_test_id("qr")).to_be_visible()
     assert not faults(page)
     code = pyotp.TOTP(secret)
-    page.get_by_label("The first code").fill(code.at(time.time()))
+    page.get_by_label("The first code").fill(code.at(int(time.time())))
     page.get_by_role("button", name="Put into use").click()
     kept = page.get_by_test_id("recovery-codes").locator("li").all_inner_texts()
     assert len(kept) == 10
@@ -178,7 +178,7 @@ def test_a_first_password_and_missing_codes_are_seen_to_before_anything_else(
         standing.get_by_label("Password").fill(PASSWORD)
         standing.get_by_role("button", name="Set up codes").click()
         secret = page.get_by_test_id("secret").inner_text().replace(" ", "")
-        page.get_by_label("The first code").fill(pyotp.TOTP(secret).at(time.time()))
+        page.get_by_label("The first code").fill(pyotp.TOTP(secret).at(int(time.time())))
         page.get_by_role("button", name="Put into use").click()
         page.get_by_role("button", name="I have kept them").click()
         expect(page.get_by_role("heading", name="Tables")).to_be_visible()

