@@ -235,7 +235,7 @@ def test_a_house_killed_in_mid_round_loses_nothing_and_no_screen_shows_more_than
         expect(
             page.locator('[data-pile="placed"][data-at="big"][data-amount="300"]')
         ).to_be_visible()
-        line.lose_answers = 1  # the house has accepted one that nobody knows of yet
+        line.lose_answers = line.lose_events = 1  # it has accepted one that nobody knows of yet
         tap(page, "small", 4)
         expect(page.locator('[data-pile="pending"][data-at="small"]')).to_have_count(1)
         house.kill()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
@@ -107,7 +106,7 @@ def begin(here: AtTable) -> None:
             expect(here.dealer.get_by_test_id("wait")).to_contain_text("3 of 5 dice")
         elif step == "choose-dice":
             for die in (1, 3, 5):
-                here.player.get_by_role("button", name=re.compile(rf"\b{die}$")).click()
+                here.player.get_by_role("button", name=f"Die {die}", exact=True).click()
             here.player.get_by_test_id("shooter").locator("button.primary").click()
             expect(here.dealer.locator("[data-step=choose-dice]")).to_have_attribute(
                 "data-standing", "done"
@@ -135,7 +134,7 @@ def bets(here: AtTable) -> None:
 
 def here_amount(here: AtTable) -> int:
     """A stake that every box of the table can be paid on."""
-    return 100 * max(box["unit"] for box in here.game()["boxes"])
+    return 100 * max(int(box["unit"]) for box in here.game()["boxes"])
 
 
 def to_the_call(here: AtTable) -> None:
@@ -151,7 +150,7 @@ def to_the_call(here: AtTable) -> None:
 
 
 def called_and_entered_wrongly(here: AtTable) -> None:
-    """A wrong number is entered, or called where nothing is entered; a supervisor agrees to amend."""
+    """A wrong number is entered, or called where nothing is; a supervisor agrees to amend it."""
     conduct = here.game()["conduct"]
     enters = "enter-result" in conduct["procedure"]["steps"]
     amends = "wrong-entry" in conduct["irregularities"]

@@ -42,7 +42,7 @@ export const t = texts(
     won: "贏 {amount}",
     lost: "輸 {amount}",
     returned: "退回 {amount}",
-    pays: "賠 {odds}",
+    pays: "賠率 {odds}",
     "no-felt": "此遊戲沒有檯面圖。",
   },
   {
@@ -63,7 +63,7 @@ export const t = texts(
     won: "赢 {amount}",
     lost: "输 {amount}",
     returned: "退回 {amount}",
-    pays: "赔 {odds}",
+    pays: "赔率 {odds}",
     "no-felt": "此游戏没有台面图。",
   },
 );

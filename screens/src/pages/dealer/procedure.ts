@@ -85,9 +85,8 @@ export function amendable(view: TableView): boolean {
 export const clausesOf = (thing: { clause: Step["clause"] }): string =>
   Array.isArray(thing.clause) ? thing.clause.join(", ") : thing.clause;
 
-/** The clauses of the rulebook itself; those that it borrows from others are too long for a list. */
-export const ownClauses = (thing: { clause: Step["clause"] }): string =>
-  clausesOf(thing)
-    .split(", ")
-    .filter((each) => !each.includes(" "))
-    .join(", ");
+/** The first clause of the rulebook itself, for a list; those that it borrows are too long for one. */
+export function firstClause(thing: { clause: Step["clause"] }): string {
+  const own = [thing.clause].flat().filter((each) => !each.includes(" "));
+  return own.length > 1 ? `${own[0]} …` : (own[0] ?? "");
+}

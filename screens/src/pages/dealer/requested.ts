@@ -5,6 +5,7 @@ import { rollIndex } from "../../lib/dice.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
 import { faceName } from "../../texts/boxes.ts";
+import { d } from "./dialog_texts.ts";
 import { causeName } from "./irregular_texts.ts";
 import { t } from "./texts.ts";
 
@@ -12,21 +13,21 @@ export function requested(request: RequestView, game: GameView, currency: string
   const said = request.command as Record<string, unknown>;
   switch (said["type"]) {
     case "AmendResult":
-      return t("request-AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });
+      return d("request-AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });
     case "Report": {
       const what = causeName(String(said["irregularity"]));
       const unit = game.conduct.procedure.unit;
       const rounds = ((said["rounds"] as number[] | undefined) ?? []).map((round) => t(unit, { round })).join(", ");
-      return rounds ? t("request-Report-rounds", { what, rounds }) : t("request-Report", { what });
+      return rounds ? d("request-Report-rounds", { what, rounds }) : d("request-Report", { what });
     }
     case "ResolveInterruption": {
       const known = ((said["known"] as number[] | undefined) ?? []).map((face) => faceName(game.faces[face - 1] ?? ""));
-      return t("request-ResolveInterruption", { dice: known.join(", ") || t("nothing") });
+      return d("request-ResolveInterruption", { dice: known.join(", ") || d("nothing") });
     }
     case "CorrectBet":
-      return t("request-CorrectBet", { round: Number(said["round"]), amount: money(Number(said["amount"]), currency, true) });
+      return d("request-CorrectBet", { round: Number(said["round"]), amount: money(Number(said["amount"]), currency, true) });
     case "SetLimits":
-      return t("request-SetLimits");
+      return d("request-SetLimits");
     default:
       return String(said["type"]);
   }

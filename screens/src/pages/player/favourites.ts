@@ -1,5 +1,6 @@
 // Favourites: sets of chips under a name, kept by the browser for each game.
 
+import { isSet } from "./slip.ts";
 import type { Lying } from "./slip.ts";
 
 export interface Favourite {
@@ -40,11 +41,6 @@ export function read(text: string | null): Favourites {
 }
 
 export const written = (all: Favourites): string => JSON.stringify(all);
-
-export function isSet(value: unknown): value is Lying {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((amount) => Number.isSafeInteger(amount) && (amount as number) > 0);
-}
 
 function isFavourite(value: unknown): value is Favourite {
   if (typeof value !== "object" || value === null) return false;

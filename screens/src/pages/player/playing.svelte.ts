@@ -106,7 +106,8 @@ export class Playing {
   });
   /** The chip that he plays with: one of the table's, or of his own colour. */
   readonly inHand = $derived(this.seat?.colour_value || this.chip);
-  readonly sure = $derived(this.ledger.every((each) => each.version));
+  /** Whether nothing is on its way whose fate nobody knows. */
+  readonly sure = $derived(!this.asking && !this.ledger.length);
 
   // --- acts -------------------------------------------------------------------------------------
 

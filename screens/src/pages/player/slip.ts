@@ -61,3 +61,9 @@ export function halved(lying: Lying, step: (area: string) => number): Act | { od
 export const totalOf = (lying: Lying): number => entries(lying).reduce((sum, [, amount]) => sum + amount, 0);
 
 const entries = (lying: Lying): [string, number][] => Object.entries(lying).filter(([, amount]) => amount > 0);
+
+/** Whether what a browser kept is a set of chips. */
+export function isSet(value: unknown): value is Lying {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((amount) => Number.isSafeInteger(amount) && (amount as number) > 0);
+}

@@ -8,12 +8,11 @@ import { houseTime } from "../../lib/clock.svelte.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
 import type { Following } from "../../table/following.svelte.ts";
-import { isSet } from "./favourites.ts";
 import { keep, kept } from "./keeping.ts";
 import * as notices from "./notices.ts";
 import { spotOf } from "./room.ts";
 import type { Lying } from "./slip.ts";
-import { totalOf } from "./slip.ts";
+import { isSet, totalOf } from "./slip.ts";
 import { t } from "./texts.ts";
 
 /** What became of a player's chips in a round, by area. */
@@ -151,7 +150,19 @@ export class Story {
         this.chapters += 1;
         break;
       case "BetRejected":
-        if (event.player === this.me) this.rejected(event, view);
+        if (event.player === this.me) this.touched("rejected", event.number, view, event.amount, `${event.limit} ${event.spot}`);
+        break;
+      case "BetsApportioned":
+        for (const [spot, player, stake, plays] of event.bets)
+          if (player === this.me) this.touched("apportioned", stake, view, stake - plays, spot);
+        break;
+      case "LineJudged":
+        if (event.player === this.me && !event.accepted) this.touched("line", view.version, view, event.amount, event.spot);
+        break;
+      case "ChipsMoved":
+      case "ChipsPutBack":
+        if (event.player === this.me)
+          this.touched(event.type === "ChipsMoved" ? "moved" : "put-back", view.version, view, event.amount, `${event.spot} ${event.to_spot}`);
         break;
       case "SeedRevealed":
         this.seed = { round: event.round, seed: event.seed, commitment: view.commitment };
@@ -206,13 +217,13 @@ export class Story {
     if (!view.seats[this.me]) return;
     const back = event.returned.reduce((sum, [, player, amount]) => (player === this.me ? sum + amount : sum), 0);
     this.notify("void", event.round, back, event.cause);
-    announce(t("notice-void", { round: event.round }), true);
+    announce(t("said-void", { round: event.round }), true);
   }
 
-  private rejected(event: Extract<Event, { type: "BetRejected" }>, view: TableView): void {
-    const id = `rejected ${view.rounds} ${event.number} ${event.spot}`;
-    const note = `${event.limit} ${event.spot}`;
-    this.tell(notices.told(this.told, { id, what: "rejected", round: view.rounds, amount: event.amount, note }));
+  /** Tell what happened to chips on the felt by somebody else's hand; `id` sets two of them apart. */
+  private touched(what: notices.Notice["what"], id: string | number, view: TableView, amount: number, note: string): void {
+    const round = view.round?.number ?? view.rounds;
+    this.tell(notices.told(this.told, { id: `${what} ${round} ${id} ${note}`, what, round, amount, note }));
   }
 
   /** A player's chips by area on the spots of some bets. */

@@ -1,0 +1,206 @@
+"""The odds page: its figures are the house's, the mix is judged by the house, all by keyboard."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.screens.house import GAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.screens.browser import Person
+    from tests.screens.house import House
+
+GAME = "sg-rws-tai-sai-v6/c"
+SHEET = """() => [...document.querySelectorAll("[data-testid=sheet] tbody tr")].map((row) => {
+  const figures = [...row.querySelectorAll("td.number")];
+  return [row.dataset.box, ...figures.map((each) => each.textContent.trim())];
+})"""
+HREFS = "all => all.map((link) => link.getAttribute('href'))"
+
+
+def percent(fraction: str, digits: int) -> str:
+    over, _, under = fraction.partition("/")
+    return f"{int(over) / int(under or 1) * 100:.{digits}f} %"
+
+
+@pytest.mark.parametrize("layout", ["sg-e", "triple"])
+def test_the_sheet_shows_the_figures_of_the_house(
+    layout: str, house: House, person: Callable[..., Person]
+) -> None:
+    game = house.get(f"/api/rulebooks/{GAMES[layout]}")
+    sheet = house.get(f"/api/rulebooks/{GAMES[layout]}/odds")
+    page = person(house).sign_in("player", f"/odds/{GAMES[layout]}?view=sheet")
+    expect(page.get_by_test_id("sheet")).to_be_visible()
+    pays = {box["id"]: " / ".join(line["odds"] for line in box["lines"]) for box in game["boxes"]}
+    expected = [
+        [
+            each["box"],
+            pays[each["box"]],
+            f"{each['figures']['ways']} of {each['figures']['of']}",
+            percent(each["figures"]["hit"], 2),
+            f"{each['figures']['edge_percent']:.3f} %",
+            each["figures"]["edge"],
+            f"{each['figures']['sd']:.4f}",
+        ]
+        for each in sheet["boxes"]
+    ]
+    assert page.evaluate(SHEET) == expected
+    expect(page.get_by_test_id("layout-edge")).to_contain_text(sheet["layout_edge"])
+
+
+def test_the_sheet_is_sorted_and_filtered(house: House, person: Callable[..., Person]) -> None:
+    page = person(house).sign_in("player", f"/odds/{GAME}?view=sheet")
+    page.get_by_role("button", name="House edge").press("Enter")
+    rows = page.get_by_test_id("sheet").locator("tbody tr")
+    expect(rows.first).to_have_attribute("data-box", "pair:1-1-3")
+    header = page.get_by_role("columnheader", name="House edge")
+    expect(header).to_have_attribute("aria-sort", "descending")
+    page.get_by_role("button", name="House edge").press("Enter")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    expect(rows.first).to_have_attribute("data-box", "small")
+    page.get_by_label("Family").select_option("double")
+    expect(rows).to_have_count(6)
+    expect(page.get_by_role("status").filter(has_text="6 boxes shown")).to_be_visible()
+
+
+def judged(house: House, stakes: dict[str, int]) -> dict[str, Any]:
+    answer = house.as_("player").post(f"/api/rulebooks/{GAME}/mix", json={"stakes": stakes})
+    found: dict[str, Any] = answer.raise_for_status().json()
+    return found
+
+
+def cents(amount: float) -> str:
+    return f"{amount / 100:+,.2f}" if amount else "0.00"
+
+
+def test_a_mix_is_judged_as_the_house_judges_it(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house).sign_in("player", f"/odds/{GAME}")
+    page.locator("[data-area=big]").click()
+    page.get_by_role("radio", name="25", exact=True).check(force=True)
+    page.locator("[data-area='total:10']").click()
+    page.locator("[data-area='domino:1-2']").click()
+    expect(page.get_by_test_id("mix-total")).to_have_text("51.00")
+    mix = judged(house, {"big": 100, "total:10": 2500, "domino:1-2": 2500})
+    figures = mix["figures"]
+    expect(page.get_by_test_id("mix-edge")).to_have_text(f"{figures['edge_percent']:.3f} %")
+    expect(page.get_by_test_id("mix-figures")).to_contain_text(f"exactly {figures['edge']}")
+    expect(page.get_by_test_id("mix-ways")).to_have_text(f"{figures['ways']} of 216")
+    expect(page.get_by_test_id("mix-worst")).to_contain_text(cents(min(mix["nets"])))
+    expect(page.get_by_test_id("mix-best")).to_contain_text(cents(max(mix["nets"])))
+    columns = page.locator("figure rect[data-net]").evaluate_all(
+        "all => all.map((each) => [Number(each.dataset.net), Number(each.dataset.ways)])"
+    )
+    nets = mix["nets"]
+    assert columns == [[net, nets.count(net)] for net in sorted(set(nets))]
+    page.get_by_role("button", name="Take Total 10 out of the mix").click()
+    expect(page.get_by_test_id("mix-total")).to_have_text("26.00")
+
+
+def test_a_roll_shows_what_the_mix_would_win_line_by_line(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house).sign_in("player", f"/odds/{GAME}?roll=1-3-6")
+    expect(page.get_by_test_id("call")).to_have_text("1, 3, 6, total 10")
+    expect(page.locator("[data-area='total:10'][data-lit]")).to_be_visible()
+    page.locator("[data-area='total:10']").click()
+    page.locator("[data-area=big]").click()
+    lines = page.get_by_test_id("on-roll").locator("tbody tr")
+    expect(lines).to_have_text(["Total 10wins at 6 to 1+6.00", "Bigloses-1.00"])
+    expect(page.get_by_test_id("roll-net")).to_have_text("+5.00")
+    page.get_by_role("radiogroup", name="Die 2").get_by_role("radio", name="4").check(force=True)
+    expect(page.get_by_test_id("call")).to_have_text("1, 4, 6, total 11")
+    expect(page.get_by_test_id("roll-net")).to_have_text("0.00")
+    expect(page).to_have_url(f"{house.url}/odds/{GAME}?roll=1-4-6")
+
+
+def test_both_ends_of_a_box_are_one_stake(house: House, person: Callable[..., Person]) -> None:
+    page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
+    page.locator("[data-area='big@left']").click()
+    page.locator("[data-area='big@right']").click()
+    rows = page.get_by_test_id("mix-stakes").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("2.00")
+
+
+def test_the_shooters_bet_is_no_part_of_a_mix(house: House, person: Callable[..., Person]) -> None:
+    page = person(house).sign_in("player", "/odds/triple-dice/mat")
+    page.locator("[data-area=shooter]").click()
+    expect(page.get_by_role("status").filter(has_text="several throws")).to_be_visible()
+    expect(page.locator("[data-pile]")).to_have_count(0)
+
+
+def test_two_games_are_compared_box_by_box(house: House, person: Callable[..., Person]) -> None:
+    here = edges(house, GAME)
+    there = edges(house, "nz-tai-sai-2008/2")
+    page = person(house).sign_in("player", f"/odds/{GAME}?view=compare")
+    page.get_by_role("combobox", name="Other game").select_option("nz-tai-sai-2008/2")
+    table = page.get_by_test_id("comparison")
+    expect(table.locator("tbody tr")).to_have_count(len(here.keys() | there.keys()))
+    verdicts = table.locator("tbody tr").evaluate_all(
+        "all => Object.fromEntries(all.map((row) => [row.dataset.box, row.dataset.verdict]))"
+    )
+    assert verdicts == {box: verdict(here, there, box) for box in here.keys() | there.keys()}
+    expect(table.locator("[data-box='pair:1-1-3']")).to_contain_text("better for players there")
+    page.get_by_label("Only what differs").check()
+    expect(table.locator("[data-verdict=same]")).to_have_count(0)
+
+
+def edges(house: House, game: str) -> dict[str, str]:
+    sheet = house.get(f"/api/rulebooks/{game}/odds")
+    return {each["box"]: each["figures"]["edge"] for each in sheet["boxes"]}
+
+
+def verdict(here: dict[str, str], there: dict[str, str], box: str) -> str:
+    if box not in here or box not in there:
+        return "only-here" if box in here else "only-there"
+    if here[box] == there[box]:
+        return "same"
+    return "better" if Fraction(there[box]) < Fraction(here[box]) else "worse"
+
+
+def test_readings_and_clauses_are_those_of_the_rulebook(
+    house: House, person: Callable[..., Person]
+) -> None:
+    game = house.get("/api/rulebooks/triple-dice/mat")
+    page = person(house).sign_in("player", "/odds/triple-dice/mat?view=readings")
+    readings = page.get_by_test_id("readings").locator("[data-reading]")
+    expect(readings).to_have_count(len(game["readings"]))
+    outside = page.locator("[data-reading=outside]")
+    expect(outside).to_contain_text("Single crown: edge 17/108 → 17/216")
+    page.get_by_role("link", name="Clauses").click()
+    clauses = page.get_by_test_id("clauses").locator("[data-clause]")
+    expect(clauses).to_have_count(len(game["clauses"]))
+    page.get_by_label("Status").select_option("procedural")
+    procedural = [each for each in game["clauses"].values() if each["status"] == "procedural"]
+    expect(clauses).to_have_count(len(procedural))
+
+
+def test_every_game_is_listed_and_found(house: House, person: Callable[..., Person]) -> None:
+    page = person(house, lang="zh-Hant").sign_in("player", "/odds")
+    games = [game for book in house.get("/api/rulebooks") for game in book["games"]]
+    links = page.locator("main a.button")
+    expect(links).to_have_count(len(games))
+    assert sorted(links.evaluate_all(HREFS)) == sorted(f"/odds/{game}" for game in games)
+    links.first.press("Enter")
+    expect(page.get_by_role("heading", name="您的投注組合")).to_be_visible()
+
+
+def test_a_mix_is_made_by_keyboard_alone(house: House, person: Callable[..., Person]) -> None:
+    page = person(house, lang="zh-Hans").sign_in("player", f"/odds/{GAME}")
+    page.get_by_role("radio", name="1", exact=True).first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="5", exact=True).first).to_be_checked()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("mix-total")).to_have_text("5.00")
+    expect(page.locator("[data-area='pair:1-1-3']")).to_have_attribute(
+        "aria-label", "对子 1-1-3, 赔率 1 赔 50, 您的筹码 5.00"
+    )
