@@ -8,7 +8,7 @@ import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.screens.serving import PASSWORD
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tests.screens.house import House
 
 SIZES = {"desk": (1440, 900), "board": (1920, 1080), "phone": (360, 740)}
+expect.set_options(timeout=20_000)  # machines that test are busy
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--mute-audio"]
 
 

@@ -8,6 +8,16 @@ if TYPE_CHECKING:
     from tests.screens.house import House
 
 Roll = tuple[int, int, int]
+PLAIN = {
+    "open-betting": "OpenBetting",
+    "close-betting": "CloseBetting",
+    "throw": "Throw",
+    "uncover": "Uncover",
+    "illuminate": "Illuminate",
+    "collect-losers": "CollectLosers",
+    "pay-winners": "PayWinners",
+}
+"""Steps that say everything by being taken."""
 
 
 def deal(house: House, table: str, roll: Roll, *, until: str = "", shooter: str = "player") -> None:
@@ -23,34 +33,17 @@ def deal(house: House, table: str, roll: Roll, *, until: str = "", shooter: str 
 
 
 def _take(house: House, table: str, step: str, roll: Roll, shooter: str) -> None:
-    match step:
-        case "offer-dice":
-            view = house.get(f"/api/tables/{table}")
-            if not view["shooter"]:  # he keeps the dice while he shows crowns
-                house.send("dealer", table, "OfferDice", player=house.id(shooter))
-        case "choose-dice":
-            shooting = house.get(f"/api/tables/{table}")["round"]
-            if not shooting or "choose-dice" not in shooting["done"]:
-                house.try_to(shooter, table, "ChooseDice", dice=[1, 2, 3])
-        case "open-betting":
-            house.send("dealer", table, "OpenBetting")
-        case "close-betting":
-            house.send("dealer", table, "CloseBetting")
-        case "tumble":
-            house.send("dealer", table, "Tumble", times=3)
-        case "throw":
-            house.send("dealer", table, "Throw")
-        case "uncover":
-            house.send("dealer", table, "Uncover")
-        case "call-result":
-            house.send("dealer", table, "CallResult", dice=roll)
-        case "enter-result":
-            for face in roll:
-                house.send("dealer", table, "PressKey", key=face)
-            house.send("dealer", table, "PressEnter")
-        case "illuminate":
-            house.send("dealer", table, "Illuminate", correct=True)
-        case "collect-losers":
-            house.send("dealer", table, "CollectLosers")
-        case "pay-winners":
-            house.send("dealer", table, "PayWinners")
+    if step in PLAIN:
+        house.send("dealer", table, PLAIN[step])
+    elif step == "offer-dice":
+        house.send("dealer", table, "OfferDice", player=house.id(shooter))
+    elif step == "choose-dice":
+        house.send(shooter, table, "ChooseDice", dice=[1, 2, 3])
+    elif step == "tumble":
+        house.send("dealer", table, "Tumble", times=3)
+    elif step == "call-result":
+        house.send("dealer", table, "CallResult", dice=roll)
+    elif step == "enter-result":
+        for face in roll:
+            house.send("dealer", table, "PressKey", key=face)
+        house.send("dealer", table, "PressEnter")

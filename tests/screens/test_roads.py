@@ -40,7 +40,8 @@ import * as roads from {roads};
 import * as results from {results};
 import {{ readFileSync }} from "node:fs";
 const asked = JSON.parse(readFileSync(0, "utf8"));
-console.log(JSON.stringify(asked.map(([name, ...args]) => ({{...roads, ...results}})[name](...args))));
+const all = {{...roads, ...results}};
+console.log(JSON.stringify(asked.map(([name, ...args]) => all[name](...args))));
 """
 Roll = tuple[int, int, int]
 
@@ -253,3 +254,29 @@ def test_faces_and_totals_are_counted_over_the_last_rounds() -> None:
 def test_where_all_faces_came_alike_none_is_hot_or_cold() -> None:
     (nothing, alike) = ask(["tally", [], 50], ["tally", [[1, 2, 3], [4, 5, 6]], 50])
     assert (nothing["hot"], nothing["cold"], alike["hot"], alike["cold"]) == ([], [], [], [])
+
+
+# --- what is heard before the books have it ----------------------------------------------------
+
+
+def test_a_result_that_is_heard_counts_once_whether_the_books_have_it_or_not() -> None:
+    paid = {"type": "WinnersPaid", "round": 3, "dice": [1, 2, 3], "bets": []}
+    voided = {"type": "RoundVoided", "round": 4}
+    undone = {"type": "RoundsReversed", "rounds": [2, 3]}
+    heard = [
+        line
+        for (lines, at) in zip(
+            ask(["linesOf", paid, 30], ["linesOf", voided, 40], ["linesOf", undone, 50]),
+            (30, 40, 50),
+            strict=True,
+        )
+        for line in lines
+        if line["at"] == at
+    ]
+    assert [(line["what"], line["round"]) for line in heard] == [
+        ("result", 3), ("void", 4), ("reversed", 2), ("reversed", 3),
+    ]  # fmt: skip
+    books = [{"round": 2, "what": "result", "at": 20, "dice": [6, 6, 6]}, *heard]
+    for read in range(len(books) + 1):
+        (together,) = ask(["withHeard", books[:read], heard])
+        assert together == (books if read else heard), "the books are read up to here"

@@ -1,6 +1,7 @@
 // Results as a board counts them: which rounds stand, and what the dice have shown. Pure, and
 // compared with counts made in another language by a test.
 
+import type { Event } from "../../api/schema.d.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { total } from "../../lib/dice.ts";
 
@@ -8,7 +9,31 @@ import { total } from "../../lib/dice.ts";
 export interface Line {
   round: number;
   what: string;
+  /** When it was written: what is heard live and what is read in the books agree on it. */
+  at?: number;
   dice?: readonly number[] | null;
+}
+
+/** The lines that the books will have for an event. */
+export function linesOf(event: Event, at: number): Line[] {
+  switch (event.type) {
+    case "WinnersPaid":
+      return [{ round: event.round, what: "result", at, dice: event.dice }];
+    case "RoundVoided":
+      return [{ round: event.round, what: "void", at }];
+    case "RoundsReversed":
+      return event.rounds.map((round) => ({ round, what: "reversed", at }));
+    default:
+      return [];
+  }
+}
+
+/** What was read, and what was heard that is not in it: the books are written a little later. */
+export function withHeard(read: readonly Line[], heard: readonly Line[]): Line[] {
+  const key = (line: Line) => `${line.what} ${line.round} ${line.at}`;
+  const known = new Set(read.map(key));
+  const newest = read.at(-1)?.at ?? 0;
+  return [...read, ...heard.filter((line) => (line.at ?? 0) >= newest && !known.has(key(line)))];
 }
 
 /** What became of a round in the end. */

@@ -1,0 +1,147 @@
+"""The results board: what it shows equals the books, live, over a reload and over a cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.screens.axe import faults
+from tests.screens.dealing import deal
+from tests.screens.house import House, house_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Page
+
+    from tests.screens.browser import Person
+
+ROLLS = [(1, 2, 3), (6, 6, 5), (4, 4, 4), (6, 5, 4), (5, 5, 1), (1, 1, 2)]
+SIDES = ["small", "big", "triple", "big", "big", "small"]
+BOARD_GAMES = {
+    "sg-c": "sg-rws-tai-sai-v6/c",
+    "sg-a": "sg-rws-tai-sai-v6/a",
+    "crown": "crown-and-anchor/main",
+}
+
+
+@pytest.fixture(scope="module")
+def walls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A house whose tables have some results already."""
+    served = House(tmp_path_factory.mktemp("walls"), house_toml(BOARD_GAMES))
+    for table in ("sg-c", "crown"):
+        served.open_table(table)
+        for roll in ROLLS:
+            deal(served, table, roll)
+    yield served
+    served.stop()
+
+
+def beads(page: Page, road: str) -> list[str | None]:
+    plate = page.locator(f'[data-road="{road}"] svg.plate').first
+    return [each.get_attribute("data-outcome") for each in plate.locator("[data-outcome]").all()]
+
+
+def test_the_books_are_on_the_board_after_a_reload(
+    walls: House, person: Callable[..., Person]
+) -> None:
+    page = person(walls, "board").sign_in("player", "/board/sg-c")
+    expect(page.get_by_test_id("call")).to_have_text("double 1, 2, total 4")
+    expect(page.get_by_test_id("total")).to_have_text("4")
+    expect(page.get_by_test_id("last-results").locator("li")).to_have_count(len(ROLLS))
+    assert beads(page, "small big") == SIDES
+    assert beads(page, "odd even") == ["even", "odd", "triple", "odd", "odd", "even"]
+    faces = page.get_by_test_id("counts").locator("table").first.locator("tbody tr").last
+    counted = [sum(roll.count(face) for roll in ROLLS) for face in range(1, 7)]
+    shown = [cell.evaluate("cell => cell.firstChild.data") for cell in faces.locator("td").all()]
+    assert [int(each) for each in shown] == counted
+
+
+def test_the_honest_line_cites_the_rule_that_the_dice_prevail(
+    walls: House, person: Callable[..., Person]
+) -> None:
+    page = person(walls, "board").sign_in("player", "/board/sg-c")
+    expect(page.get_by_text("Dice have no memory")).to_be_visible()
+    expect(page.get_by_test_id("prevail")).to_contain_text("sg-rws-tai-sai-v6 5.11")
+
+
+def test_a_result_arrives_by_itself_is_amended_voided_and_reversed(
+    walls: House, person: Callable[..., Person]
+) -> None:
+    page = person(walls, "board").sign_in("player", "/board/sg-a")
+    walls.open_table("sg-a")
+    expect(page.get_by_test_id("which")).to_have_text("No result yet")
+    deal(walls, "sg-a", (2, 3, 3), until="close-betting")
+    expect(page.get_by_test_id("phase")).to_have_text("Place your Bets, please")
+    deal(walls, "sg-a", (2, 3, 3), until="enter-result")
+    expect(page.get_by_test_id("which")).to_have_text("Result of round 1")
+    expect(page.get_by_test_id("call")).to_have_text("2, double 3, total 8")
+    deal(walls, "sg-a", (2, 3, 3))
+    expect(page.locator('[data-road="small big"] svg.plate [data-outcome=small]')).to_have_count(2)
+    walls.send("dealer", "sg-a", "OpenBetting")
+    walls.send("dealer", "sg-a", "AbandonRound", reason="the lights went out")
+    expect(page.get_by_test_id("void")).to_have_text("Round 2 is void")
+    assert beads(page, "small big") == ["small"]
+
+
+def test_symbols_have_a_road_and_strips_of_their_own(
+    walls: House, person: Callable[..., Person]
+) -> None:
+    page = person(walls, "board").sign_in("player", "/board/crown")
+    expect(page.get_by_test_id("call")).to_have_text("double crown, anchor")
+    assert beads(page, "different") == [
+        "different-3", "different-2", "triple", "different-3", "different-2", "different-2",
+    ]  # fmt: skip
+    expect(page.get_by_test_id("shown").get_by_role("img")).to_have_count(6)
+    expect(page.get_by_test_id("total")).to_have_count(0)
+
+
+def test_a_board_is_back_by_itself_after_the_house_was_killed(
+    person: Callable[..., Person], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    house = House(tmp_path_factory.mktemp("killed"), house_toml({"sg-c": BOARD_GAMES["sg-c"]}))
+    try:
+        house.open_table("sg-c")
+        page = person(house, "board").sign_in("player", "/board/sg-c")
+        deal(house, "sg-c", (1, 2, 3))
+        expect(page.get_by_test_id("total")).to_have_text("6")
+        house.kill()
+        expect(page.get_by_test_id("cut-off")).to_be_visible()
+        house.start()
+        expect(page.get_by_test_id("cut-off")).to_be_hidden(timeout=20_000)
+        deal(house, "sg-c", (6, 6, 5))
+        expect(page.get_by_test_id("total")).to_have_text("17")
+    finally:
+        house.stop()
+
+
+def test_a_board_whose_session_has_ended_says_how_to_sign_in_again(
+    walls: House, person: Callable[..., Person]
+) -> None:
+    someone = person(walls, "board")
+    page = someone.sign_in("player2", "/board/sg-c")
+    expect(page.get_by_test_id("total")).to_be_visible()
+    mine = someone.context.request.get("/api/session").json()["session"]
+    ended = walls.as_("player2").delete(f"/api/sessions/{mine}")
+    assert ended.is_success, ended.text
+    expect(page.get_by_test_id("ended")).to_contain_text("The board comes back by itself")
+    someone.sign_in("player2", "/board/sg-c")
+    expect(page.get_by_test_id("total")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", ["desk", "board", "phone"])
+@pytest.mark.parametrize("lang", ["en", "zh-Hant", "zh-Hans"])
+def test_the_board_is_for_everybody_and_fits_its_wall(
+    walls: House, person: Callable[..., Person], size: str, lang: str
+) -> None:
+    page = person(walls, size, lang).sign_in("player", "/board/sg-c")
+    expect(page.get_by_test_id("counts")).to_be_visible()
+    assert not faults(page)
+    assert not page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    if size != "phone":
+        lowest = page.locator(".honest").bounding_box()
+        assert lowest
+        height = page.viewport_size["height"] if page.viewport_size else 0
+        assert lowest["y"] + lowest["height"] <= height, "the last line is on the screen"
