@@ -1,0 +1,487 @@
+"""The pit console: what supervisors, managers and auditors see is what the API says, to the cent.
+
+The house is one of its own, because here tables are locked, opened and closed.
+"""
+
+from __future__ import annotations
+
+import csv
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.screens.at_table import money
+from tests.screens.dealing import deal
+from tests.screens.house import ROOT, House, house_toml
+from tests.screens.serving import PASSWORD
+from threedice.log.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Locator, Page
+
+    from tests.screens.browser import Person
+
+    Put = Callable[..., Person]
+
+GAMES = {
+    "figures": "sg-rws-tai-sai-v6/c",
+    "heat": "sg-rws-tai-sai-v6/a",
+    "limits": "sg-rws-tai-sai-v6/a",
+    "ruled": "sg-rws-tai-sai-v6/a",
+    "steps": "sg-rws-tai-sai-v6/a",
+    "opening": "nz-tai-sai-2008/1",
+    "locked": "nz-tai-sai-2008/1",
+}
+"""A table for each of these tests, which leave each other's alone."""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    served = House(tmp_path_factory.mktemp("pit"), house_toml(GAMES))
+    for table in ("figures", "heat", "limits", "ruled", "steps"):
+        served.seat(table)
+    play(served, "figures", (6, 5, 4), big=5_000, single_4=2_000)
+    play(served, "figures", (1, 1, 2), big=5_000, total_9=1_000)
+    yield served
+    served.stop()
+
+
+def play(house: House, table: str, roll: tuple[int, int, int], **bets: int) -> int:
+    """Play a round with a player's bets, `total_9` for `total:9`; return its number."""
+    lay(house, table, roll, **bets)
+    deal(house, table, roll)
+    return rounds(house, table)
+
+
+def lay(house: House, table: str, roll: tuple[int, int, int], **bets: int) -> None:
+    """Open betting and put a player's bets down."""
+    deal(house, table, roll, until="close-betting")
+    for box, amount in bets.items():
+        named = {"player": house.id("player"), "box": box.replace("_", ":"), "amount": amount}
+        house.send("player", table, "PlaceBet", **named)
+
+
+def rounds(house: House, table: str) -> int:
+    number: int = house.get(f"/api/tables/{table}")["rounds"]
+    return number
+
+
+def signed(amount: int) -> str:
+    """Return an amount as a screen shows a gain or a loss."""
+    return ("+" if amount > 0 else "-" if amount < 0 else "") + money(abs(amount))
+
+
+def plain(amount: int) -> str:
+    return f"-{money(-amount)}" if amount < 0 else money(amount)
+
+
+def of(place: Locator | Page, name: str) -> Locator:
+    return place.get_by_test_id(name)
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+
+def reported(house: House, table: str) -> Any:
+    """Return a table's report once its books hold both rounds: they follow within a second."""
+    while (report := house.get(f"/api/tables/{table}/shift"))["rounds"] < 2:
+        pass
+    return report
+
+
+def test_the_floor_shows_the_figures_of_every_table(house: House, person: Put) -> None:
+    report = reported(house, "figures")
+
+    page = person(house).sign_in("supervisor", "/pit")
+
+    row = of(page, "floor-figures")
+    expect(of(row, "turnover")).to_have_text(money(report["turnover"]))
+    expect(of(row, "drop")).to_have_text(money(report["drop"]))
+    expect(of(row, "win")).to_have_text(signed(report["win"]))
+    expect(of(row, "hold")).to_contain_text(f"{report['hold_percent']:.1f} %")
+    expect(of(row, "theory")).to_have_text(plain(round(Fraction(report["theoretical_win"]))))
+    low, high = report["band"]
+    expect(of(row, "band")).to_have_text(f"{plain(low)} to {plain(high)}")
+    inside = low <= report["win"] <= high
+    expect(of(row, "judged")).to_contain_text("Within the band" if inside else "the band")
+    expect(of(page, "house-turnover")).to_have_text(money(report["turnover"]))
+
+
+def test_a_downloaded_report_says_what_the_api_says(house: House, person: Put) -> None:
+    reported(house, "figures")
+    page = person(house).sign_in("shift-manager", "/pit?view=report")
+    expect(of(of(page, "report-figures"), "turnover")).to_have_text("130.00")
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download CSV").click()
+
+    text = download.value.path().read_text(encoding="utf-8-sig")
+    lines = {line["table"]: line for line in csv.DictReader(text.splitlines())}
+    assert [*lines] == [*sorted(GAMES), "*"]
+    report, line = house.get("/api/tables/figures/shift"), lines["figures"]
+    for name in ("fills", "credits", "drop", "turnover", "win"):
+        assert Fraction(line[name]) * 100 == report[name]
+    assert Fraction(line["theoretical_win"]) * 100 == round(Fraction(report["theoretical_win"]))
+    assert [Fraction(line["band_low"]) * 100, Fraction(line["band_high"]) * 100] == report["band"]
+    assert (line["rounds"], line["hold_percent"]) == ("2", f"{report['hold_percent']:.2f}")
+    assert lines["*"]["turnover"] == line["turnover"]
+
+
+def test_a_report_is_over_the_time_that_was_chosen(house: House, person: Put) -> None:
+    page = person(house).sign_in("supervisor", "/pit?view=report")
+    expect(of(of(page, "report-figures"), "turnover")).to_have_text("130.00")
+
+    page.get_by_role("button", name="Last gaming day").click()
+
+    expect(of(of(page, "report-figures"), "turnover")).to_have_text("0.00")
+
+
+def test_the_heat_map_marks_the_worst_roll_of_the_api(house: House, person: Put) -> None:
+    page = person(house).sign_in("supervisor", "/pit/heat")
+    expect(page.get_by_text("No bets lie on the layout")).to_be_visible()
+
+    lay(house, "heat", (1, 2, 3), big=5_000, triple_6=300, single_4=2_000)
+
+    exposure = house.get("/api/tables/heat/exposure")
+    expect(of(page, "worst-net")).to_have_text(signed(exposure["worst"]))
+    expect(of(page, "best-net")).to_have_text(signed(exposure["best"]))
+    worst = exposure["nets"].index(exposure["worst"])
+    expect(of(page, "worst-roll")).to_have_attribute("data-roll", str(worst))
+    marked = page.locator("[role=gridcell].worst")
+    assert [int(each.get_attribute("data-roll") or "") for each in marked.all()] == [
+        roll for roll, net in enumerate(exposure["nets"]) if net == exposure["worst"]
+    ]
+    cells = page.locator("[role=gridcell] .hidden-visually").all_inner_texts()
+    assert [each.split(": ")[1].split(", Worst")[0].split(", Best")[0] for each in cells] == [
+        signed(net) for net in exposure["nets"]
+    ]
+    page.locator("[role=gridcell]").first.focus()
+    page.keyboard.press("End")
+    expect(page.locator("[data-roll='215']:focus")).to_be_visible()
+    pair = house.get("/api/tables/heat/room")["differential"][0]
+    used = abs(pair["totals"][0] - pair["totals"][1])
+    expect(of(page, "differential-big")).to_contain_text(f"{money(used)} of {money(pair['limit'])}")
+    expect(of(page, "differential-big")).to_contain_text(f"{money(pair['limit'] - used)} left")
+
+
+# --- two people ---------------------------------------------------------------------------------
+
+
+def test_other_limits_are_asked_for_by_one_and_approved_by_another(
+    house: House, person: Put
+) -> None:
+    asking = person(house).sign_in("supervisor", "/pit/limits?view=limits")
+    asking.get_by_label("Maximum: Big").fill("2500")
+    asking.get_by_label("A box with limits of its own").select_option("total:9")
+    asking.get_by_role("button", name="Add").click()
+    asking.get_by_label("Maximum: Total 9").fill("400")
+    asking.get_by_label("Big / Small").fill("5000")
+    expect(of(asking, "changes").get_by_role("listitem")).to_have_count(3)
+    asking.get_by_label("Reason").fill("a busy evening")
+    asking.get_by_role("button", name="Ask for approval").click()
+    expect(asking.get_by_text("A second person has to approve it.")).to_be_visible()
+
+    asking.goto("/pit?view=approvals")
+    own = of(asking, "request")
+    expect(own).to_contain_text("Your own request")
+    expect(own.get_by_role("button", name="Approve")).to_have_count(0)
+    before = house.get("/api/tables/limits")["limits"]
+
+    second = person(house).sign_in("supervisor2", "/pit?view=approvals")
+    request = of(second, "request")
+    expect(request).to_contain_text("supervisor, supervisor")
+    expect(request).to_contain_text("a busy evening")
+    expect(request).to_contain_text("1 to 1,000 → 1 to 2,500")
+    request.get_by_role("button", name="Approve").click()
+    expect(second.get_by_text("Approved and carried out.")).to_be_visible()
+    expect(of(asking, "request")).to_have_count(0)
+
+    view = house.get("/api/tables/limits")
+    assert view["limits"] == before
+    expected = before | {
+        "families": before["families"] | {"big": {"minimum": 100, "maximum": 250_000}},
+        "boxes": {"total:9": {"minimum": 100, "maximum": 40_000}},
+        "differential": before["differential"] | {"big": 500_000},
+    }
+    assert view["next_limits"] == expected
+    asking.goto("/pit/limits?view=limits")
+    expect(asking.get_by_text("The new limits hold when betting opens next.")).to_be_visible()
+    lay(house, "limits", (1, 2, 3))
+    assert house.get("/api/tables/limits")["limits"] == expected
+    expect(asking.get_by_label("Maximum: Big")).to_have_value("2500")
+
+
+def test_a_correction_is_declined_with_a_note_and_another_approved(
+    house: House, person: Put
+) -> None:
+    number, player = play(house, "ruled", (6, 5, 4), big=1_000), house.id("player")
+    stack = house.get("/api/tables/ruled")["seats"][player]["stack"]
+    asking = person(house).sign_in("supervisor", "/pit/ruled?view=decisions")
+    second = person(house).sign_in("pit-manager", "/pit/ruled?view=approvals")
+
+    decisions = {"a slip": ("Decline", "Declined."), "paid short": ("Approve", "carried out.")}
+    for reason, (button, done) in decisions.items():
+        asking.get_by_label("Round").fill(str(number))
+        asking.get_by_label("Player", exact=True).first.fill(player)
+        asking.get_by_label("Amount").first.fill("12")
+        asking.get_by_label("Reason").first.fill(reason)
+        asking.get_by_role("button", name="Ask for approval").click()
+        request = of(second, "request").filter(has_text=reason)
+        expect(request).to_contain_text(f"Correct round {number} for player by +12.00")
+        request.get_by_label("Note on your decision").fill("seen")
+        request.get_by_role("button", name=button).click()
+        expect(second.get_by_text(done)).to_be_visible()
+        expect(request).to_have_count(0)
+
+    after = house.get("/api/tables/ruled")["seats"][player]["stack"]
+    assert after == stack + 1_200
+    lines = house.get(f"/api/accounts/{player}/statement")
+    assert not any(line["note"] == "a slip" for line in lines)
+
+
+def test_only_a_shift_manager_makes_a_ruling(house: House, person: Put) -> None:
+    player = house.id("player")
+    other = person(house).sign_in("supervisor", "/pit/ruled?view=decisions")
+    expect(other.get_by_text("Only a shift manager makes rulings.")).to_be_visible()
+    before = house.get("/api/tables/ruled")["seats"][player]["stack"]
+
+    page = person(house).sign_in("shift-manager", "/pit/ruled?view=decisions")
+    form = page.locator("form").filter(has=page.get_by_role("button", name="Make the ruling"))
+    form.get_by_role("button", name="player", exact=True).click()
+    form.get_by_label("Take from the player").check()
+    form.get_by_label("Amount").fill("5")
+    form.get_by_label("Reason").fill("found on the floor")
+    form.get_by_role("button", name="Make the ruling").click()
+
+    expect(page.get_by_text("The ruling is made: -5.00.")).to_be_visible()
+    assert house.get("/api/tables/ruled")["seats"][player]["stack"] == before - 500
+
+
+# --- a round, step by step ----------------------------------------------------------------------
+
+
+def test_a_round_is_stepped_through_and_the_table_is_shown_as_it_was(
+    house: House, person: Put
+) -> None:
+    number = play(house, "steps", (6, 5, 4), big=1_000, small=500, total_9=300)
+    play(house, "steps", (1, 2, 3), big=700)
+    told = house.get(f"/api/tables/steps/rounds/{number}")
+    page = person(house).sign_in("auditor", f"/pit/steps?view=rounds&round={number}")
+    expect(of(page, "step-words")).to_have_text("The round begins")
+    page.get_by_role("button", name="One step forward").focus()
+
+    laid: dict[str, int] = {}
+    for place, entry in enumerate(told["events"]):
+        event = entry["event"]
+        if event["type"] == "BetPlaced":
+            laid[event["spot"]] = laid.get(event["spot"], 0) + event["amount"]
+        if event["type"] == "WinnersPaid":
+            laid = {}
+        expect(of(page, "step-number")).to_contain_text(f"{place + 1} / {len(told['events'])}")
+        expect(of(page, "step-total")).to_have_text(money(sum(laid.values())))
+        expect(of(page, "step-bet")).to_have_count(len(laid))
+        page.keyboard.press("ArrowRight")
+
+    expect(of(page, "step-dice")).to_have_attribute("data-dice", "6-5-4")
+    page.keyboard.press("Home")
+    expect(of(page, "step-words")).to_have_text("The round begins")
+    expect(page.get_by_text("No dice yet")).to_be_visible()
+    page.get_by_role("slider", name="Step").press("End")
+    expect(of(page, "step-words")).to_have_text("Winners paid: 1, 10.00 in all")
+    page.keyboard.press("ArrowLeft")
+    expect(of(page, "step-words")).to_have_text("Losers collected: 2, 8.00 in all")
+    lit = [event["event"]["boxes"] for event in told["events"] if "boxes" in event["event"]][-1]
+    shown = page.locator("[data-area].lit, [data-area][data-lit]")
+    expect(shown.first).to_be_visible()
+    assert {(each.get_attribute("data-area") or "").split("@")[0] for each in shown.all()} == {*lit}
+
+
+# --- running a table ----------------------------------------------------------------------------
+
+
+def test_a_table_is_opened_by_its_checklist_filled_credited_and_closed(
+    house: House, person: Put
+) -> None:
+    page = person(house).sign_in("supervisor", "/pit/opening?view=running")
+    expect(of(page, "checks-left")).to_contain_text("4 still to be seen to")
+
+    for _ in range(4):
+        page.get_by_role("button", name="It is in order").first.click()
+    expect(of(page, "checks-left")).to_have_text("Everything has been seen to.")
+    assert house.get("/api/tables/opening")["checks_missing"] == []
+
+    before = house.get("/api/tables/opening")["float_amount"]
+    page.get_by_label("Amount").fill("2,000")
+    page.get_by_role("button", name="Fill from the vault").click()
+    expect(of(page, "float")).to_have_text(money(before + 200_000))
+    page.get_by_label("Amount").fill("500")
+    page.get_by_role("button", name="Credit to the vault").click()
+    expect(of(page, "float")).to_have_text(money(before + 150_000))
+
+    page.get_by_role("button", name="Close the table").click()
+    page.get_by_role("dialog").get_by_role("button", name="Close the table").click()
+    expect(page.get_by_role("heading", name="Open the table")).to_be_visible()
+    assert not house.get("/api/tables/opening")["open"]
+
+    page.get_by_label("Float").fill("10000")
+    page.get_by_role("button", name="Open the table").click()
+    expect(of(page, "checks-left")).to_contain_text("4 still to be seen to")
+    view = house.get("/api/tables/opening")
+    assert (view["open"], view["float_amount"]) == (True, 1_000_000)
+
+
+def test_a_locked_table_is_released_with_a_reason(house: House, person: Put) -> None:
+    house.open_table("locked")
+    house.send("dealer", "locked", "Report", irregularity="equipment-malfunction")
+    page = person(house).sign_in("supervisor", "/pit")
+
+    malfunction = of(page, "locked-locked")
+    expect(malfunction).to_contain_text("Locked: Malfunction")
+    malfunction.get_by_label("Reason").fill("the tumbler was changed")
+    malfunction.get_by_role("button", name="Release the table").click()
+
+    expect(page.get_by_text("Table locked is released.")).to_be_visible()
+    expect(malfunction).to_have_count(0)
+    assert house.get("/api/tables/locked")["locked"] == ""
+
+
+def test_a_suspended_house_is_let_write_again_by_a_shift_manager(
+    tmp_path_factory: pytest.TempPathFactory, person: Put
+) -> None:
+    folder = tmp_path_factory.mktemp("suspended")
+    house = House(folder, house_toml({"1": "sg-rws-tai-sai-v6/a"}))
+    house.kill()
+    store = SqliteStore(folder / "house.db")
+    store.suspend("the disk was full")
+    store.close()
+    house.start()
+    other = person(house).sign_in("supervisor", "/pit")
+    expect(other.get_by_text("A shift manager lets it write again.")).to_be_visible()
+
+    page = person(house).sign_in("shift-manager", "/pit")
+    page.get_by_label("Reason").fill("there is room again")
+    page.get_by_role("button", name="Let the house write again").click()
+
+    expect(page.get_by_text("The house writes again.")).to_be_visible()
+    assert not house.get("/api/house")["suspended"]
+    house.stop()
+
+
+# --- players, people, the log -------------------------------------------------------------------
+
+
+def test_a_player_pays_in_and_is_paid_out_at_the_pit(house: House, person: Put) -> None:
+    player = house.id("player2")
+    balance = house.get(f"/api/accounts/{player}")["balance"]
+    page = person(house).sign_in("supervisor", f"/pit?view=players&player={player}")
+    expect(of(page, "balance")).to_have_text(money(balance))
+
+    page.get_by_label("Amount").fill("250")
+    page.get_by_role("button", name="Deposit").click()
+    expect(of(page, "balance")).to_have_text(money(balance + 25_000))
+    page.get_by_label("Amount").fill("100.50")
+    page.get_by_role("button", name="Pay out").click()
+    expect(of(page, "balance")).to_have_text(money(balance + 14_950))
+
+    page.get_by_label("Name").fill("Ann Other")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.get_by_role("heading", name="Ann Other")).to_be_visible()
+    assert house.get(f"/api/accounts/{player}/person")["name"] == "Ann Other"
+
+
+def test_an_administrator_adds_somebody_and_gives_him_a_place(house: House, person: Put) -> None:
+    page = person(house).sign_in("administrator", "/pit")
+    form = page.locator("form").filter(has=page.get_by_role("button", name="Add somebody"))
+    form.get_by_label("Name").fill("dora")
+    form.get_by_label("dealer", exact=True).check()
+    form.get_by_role("button", name="Add somebody").click()
+    password = of(page, "first-password").inner_text()
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+
+    page.get_by_role("combobox", name="Who").select_option("dora")
+    page.get_by_role("combobox", name="Table").select_option("figures")
+    page.get_by_role("button", name="Assign", exact=True).click()
+    expect(page.get_by_role("listitem").filter(has_text="dora")).to_contain_text("figures")
+
+    door = person(house).context.request.post(
+        "/api/session",
+        data={"name": "dora", "password": password},
+        headers={"Origin": house.url},
+    )
+    assert door.json()["standing"] == "new-password"
+
+    page.get_by_role("button", name="Change dora").click()
+    page.get_by_role("dialog").get_by_role("button", name="Disable").click()
+    expect(page.get_by_role("row").filter(has_text="dora")).to_contain_text("disabled")
+    assert password != PASSWORD
+
+
+def test_an_auditor_has_the_log_proved_and_reads_the_trail(house: House, person: Put) -> None:
+    page = person(house).sign_in("auditor", "/pit?view=audit")
+
+    page.get_by_role("button", name="Verify the whole log").click()
+
+    expect(of(page, "verdict")).to_contain_text("The log is sound")
+    assert int(of(page, "entries").inner_text()) > 100
+    assert int(of(page, "streams").inner_text()) >= len(GAMES)
+    trail = page.get_by_role("region", name="Security trail")
+    expect(trail.get_by_role("row").filter(has_text="signed in").first).to_be_visible()
+    page.get_by_label("Kind").select_option("assigned")
+    expect(trail.get_by_role("row").filter(has_text="signed in")).to_have_count(0)
+
+
+def test_an_auditor_looks_and_runs_nothing(house: House, person: Put) -> None:
+    page = person(house).sign_in("auditor", "/pit/figures")
+    parts = page.get_by_role("navigation", name="Parts of table figures")
+    expect(parts.get_by_role("link")).to_have_text(["Now", "Limits", "Rounds", "Approvals"])
+    parts.get_by_role("link", name="Limits").click()
+    expect(page.get_by_label("Maximum: Big")).to_be_disabled()
+    expect(page.get_by_role("button", name="Ask for approval")).to_have_count(0)
+
+
+def test_a_player_has_no_work_in_the_pit(house: House, person: Put) -> None:
+    page = person(house).sign_in("player", "/pit")
+    expect(page.get_by_role("alert").filter(has_text="no")).to_contain_text("None of your roles")
+
+
+# --- for everybody ------------------------------------------------------------------------------
+
+PARTS = [
+    ("supervisor", "/pit"),
+    ("supervisor", "/pit?view=approvals"),
+    ("supervisor", "/pit?view=report"),
+    ("shift-manager", "/pit?view=players&player={player}"),
+    ("administrator", "/pit?view=people"),
+    ("auditor", "/pit?view=audit"),
+    ("supervisor", "/pit/heat"),
+    ("supervisor", "/pit/opening?view=running"),
+    ("supervisor", "/pit/heat?view=limits"),
+    ("shift-manager", "/pit/heat?view=decisions"),
+    ("supervisor", "/pit/figures?view=rounds"),
+]
+AXE = """() => axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+  "best-practice"]}).then((found) => found.violations.map(
+  (each) => each.id + ": " + each.nodes.map((node) => node.html).slice(0, 3).join(" | ")))"""
+
+
+@pytest.mark.parametrize(("size", "lang"), [("desk", "en"), ("phone", "zh-Hant")])
+def test_every_part_is_for_everybody_and_fits_the_screen(
+    house: House, person: Put, size: str, lang: str
+) -> None:
+    axe = (ROOT / "screens/node_modules/axe-core/axe.min.js").read_text()
+    by_person: dict[str, Page] = {}
+    for who, path in PARTS:
+        address = path.format(player=house.id("player"))
+        if who not in by_person:
+            by_person[who] = person(house, size, lang).sign_in(who, address)
+        page = by_person[who]
+        page.goto(address)
+        expect(page.locator("main :is(h2, table):visible").first).to_be_visible()
+        page.evaluate(axe)
+        assert page.evaluate(AXE) == [], address
+        wider = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+        assert not page.evaluate(wider), f"{address} is wider than the screen"
