@@ -9,7 +9,7 @@ import pyotp
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.axe import faults
+from tests.screens.axe import violations
 from tests.screens.dealing import deal
 from tests.screens.house import House, house_toml
 from tests.screens.serving import PASSWORD
@@ -63,7 +63,7 @@ def test_a_statement_shows_what_the_api_says_to_the_cent_and_explains_it(
     for bet in explained:
         for line in bet["lines"]:
             expect(paper).to_contain_text(line)
-    assert not faults(page)
+    assert not violations(page)
 
 
 def test_a_locked_screen_opens_with_the_password_only(
@@ -73,7 +73,7 @@ def test_a_locked_screen_opens_with_the_password_only(
     page.get_by_role("button", name="Lock this screen").click()
     standing = page.get_by_test_id("standing")
     expect(standing).to_have_attribute("data-standing", "locked")
-    assert not faults(page)
+    assert not violations(page)
     standing.get_by_label("Password").fill("not this one")
     standing.get_by_role("button", name="Unlock").click()
     expect(standing.get_by_role("alert")).to_be_visible()
@@ -147,7 +147,7 @@ def test_codes_are_set_up_by_picture_or_secret_and_asked_for_at_the_door(
     form.get_by_role("button", name="Set up codes").click()
     secret = page.get_by_test_id("secret").inner_text().replace(" ", "")
     expect(page.get_by_test_id("qr")).to_be_visible()
-    assert not faults(page)
+    assert not violations(page)
     code = pyotp.TOTP(secret)
     page.get_by_label("The first code").fill(code.at(int(time.time())))
     page.get_by_role("button", name="Put into use").click()
@@ -174,7 +174,7 @@ def test_a_first_password_and_missing_codes_are_seen_to_before_anything_else(
         page = person(house, "phone").sign_in("dealer")
         standing = page.get_by_test_id("standing")
         expect(standing).to_have_attribute("data-standing", "enrolment")
-        assert not faults(page)
+        assert not violations(page)
         standing.get_by_label("Password").fill(PASSWORD)
         standing.get_by_role("button", name="Set up codes").click()
         secret = page.get_by_test_id("secret").inner_text().replace(" ", "")
@@ -194,12 +194,12 @@ def test_account_and_door_are_for_everybody(
     someone = person(bank, size, lang)
     someone.page.goto("/")
     expect(someone.page.locator("form")).to_be_visible()
-    assert not faults(someone.page)
+    assert not violations(someone.page)
     page = someone.sign_in("player", "/account")
     expect(page.get_by_test_id("balance")).to_be_visible()
     for each in page.locator("main summary").all():
         each.click()
     if size == "phone":
         page.locator("header button").first.click()
-    assert not faults(page)
+    assert not violations(page)
     assert not page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
