@@ -163,7 +163,7 @@ def test_codes_are_set_up_by_picture_or_secret_and_asked_for_at_the_door(
     expect(page.get_by_role("heading", name="Tables")).to_be_visible()
 
 
-def test_a_first_password_and_missing_codes_are_seen_to_before_anything_else(
+def test_missing_codes_are_seen_to_before_anything_else(
     tmp_path_factory: pytest.TempPathFactory, person: Callable[..., Person]
 ) -> None:
     toml = house_toml({"sg-c": "sg-rws-tai-sai-v6/c"}).replace(

@@ -67,7 +67,7 @@ def test_the_honest_line_cites_the_rule_that_the_dice_prevail(
     expect(page.get_by_test_id("prevail")).to_contain_text("sg-rws-tai-sai-v6 5.11")
 
 
-def test_a_result_arrives_by_itself_is_amended_voided_and_reversed(
+def test_a_result_arrives_by_itself_and_a_void_round_is_said_to_be_void(
     walls: House, person: Callable[..., Person]
 ) -> None:
     page = person(walls, "board").sign_in("player", "/board/sg-a")
