@@ -64,10 +64,17 @@ def looked_at(page: Page) -> dict[str, object]:
         expect(page.locator("html")).to_have_attribute("lang", language)
         expect(page.locator("h1")).to_have_count(1)
         page.wait_for_load_state("networkidle")
-        for size, (width, height) in SIZES.items():
-            page.set_viewport_size({"width": width, "height": height})
-            if wrong := violations(page):
-                found[f"{language} {size}"] = wrong
+        found |= {f"{language} {size}": wrong for size, wrong in at_every_size(page).items()}
+    return found
+
+
+def at_every_size(page: Page) -> dict[str, object]:
+    """Return what is found on a page as it stands, size by size."""
+    found: dict[str, object] = {}
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        if wrong := violations(page):
+            found[size] = wrong
     return found
 
 
@@ -90,16 +97,20 @@ def test_nothing_is_found_while_a_dialog_is_open(live: House, person: Put) -> No
     page = person(live).sign_in("player", "/")
     page.get_by_role("button", name="Rules").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()
+    in_lobby = at_every_size(page)
+    page = person(live).sign_in("dealer", f"/deal/{TABLE}")
+    page.get_by_role("button", name="Dice exposed early").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
 
-    assert violations(page) == []
+    assert (in_lobby, at_every_size(page)) == ({}, {})
 
 
 def test_nothing_is_found_while_a_refusal_shows(live: House, person: Put) -> None:
+    other = live.seat(TABLE, "player2")
+    live.send("player2", TABLE, "PlaceBet", player=other, box="big", amount=95_000)
     page = person(live).sign_in("player", f"/table/{TABLE}")
-    live.send("dealer", TABLE, "CloseBetting")
-    page.route("**/commands", lambda route: route.continue_())
-    page.locator("[data-area='small']").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("alert").filter(has_text="5.7")).to_be_visible()
+    page.get_by_role("radio", name="Chip of 100", exact=True).locator("visible=true").click()
+    page.locator("[data-area='big']").click()
+    expect(page.get_by_test_id("refusal")).to_contain_text("more than fits")
 
-    assert violations(page) == []
+    assert at_every_size(page) == {}
