@@ -14,7 +14,9 @@ import httpx
 from tests.screens.serving import PASSWORD
 
 ROOT = Path(__file__).parent.parent.parent
-SLOWEST_START = 120
+BOOKS_TRIES = 2000
+"""How often the books are asked for what has just happened."""
+
 TABLE = """
 [tables.{name}]
 game = "{game}"
@@ -156,3 +158,11 @@ class House:
         ]
         for command, fields in acts:
             self.send("dealer", table, command, **fields)
+
+    def result_of(self, table: str, number: int) -> tuple[int, ...]:
+        """Return the dice of a round out of the books, which are written a moment after it."""
+        for _ in range(BOOKS_TRIES):
+            for line in reversed(self.get(f"/api/tables/{table}/results")):
+                if line["round"] == number:
+                    return tuple(line["dice"])
+        raise AssertionError(f"round {number} of {table} is not in the books")

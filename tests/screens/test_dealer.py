@@ -226,9 +226,7 @@ def settle(here: AtTable) -> int:
     here.dealer.keyboard.press("n")
     expect(here.dealer.get_by_test_id("round")).to_have_text("Between rounds")
     here.agrees()
-    results = here.house.get(f"/api/tables/{here.table}/results")
-    assert results[-1]["round"] == number
-    assert tuple(results[-1]["dice"]) == ROLL
+    assert here.house.result_of(here.table, number) == ROLL
     return number
 
 

@@ -100,6 +100,7 @@ def test_the_rules_hold_the_announcements_and_every_clause_word_for_word(
     game = house.get("/api/tables/nz-1/game")
     card(page, "nz-1").get_by_role("button").click()
     paper = page.get_by_role("dialog")
+    expect(paper.locator("summary")).to_have_count(4)
     for heading in paper.locator("summary").all()[1:]:
         heading.click()
     order = [game["conduct"]["procedure"]["steps"][name] for name in order_of(game)]
@@ -140,6 +141,7 @@ def test_the_lobby_and_its_rules_are_for_everybody(
     assert not violations(page)
     card(page, "sg-c").get_by_role("button").click()
     paper = page.get_by_role("dialog")
+    expect(paper.locator("summary")).to_have_count(4)
     for heading in paper.locator("summary").all()[1:]:
         heading.click()
     assert not violations(page)

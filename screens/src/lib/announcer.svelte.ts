@@ -1,5 +1,7 @@
 // What is said aloud: to screen readers always, by voice and bell where the person wants sound.
 
+import { untrack } from "svelte";
+
 export const said = $state({ polite: "", assertive: "" });
 
 const KEPT = "threedice.sound";
@@ -26,7 +28,8 @@ export function setSound(on: boolean): void {
 /** Tell a screen reader; `now` interrupts what it is reading. */
 export function announce(text: string, now = false): void {
   const place = now ? "assertive" : "polite";
-  said[place] = said[place] === text ? `${text}\u00a0` : text;
+  const before = untrack(() => said[place]); // whoever announces does not wait for announcements
+  said[place] = before === text ? `${text}\u00a0` : text;
 }
 
 /** Say an announcement of the rules aloud, in the words and the language of the rulebook. */
