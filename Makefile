@@ -13,7 +13,7 @@ run: .venv/ready
 
 # Two cores, two groups of tests at a time; each prints what it has to say when it is done.
 test: check
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-house test-rules test-rest
+	$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target test-house test-rules test-rest
 
 RULES := tests/cases tests/ledger tests/maths tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
 HOUSE := tests/faults tests/floor tests/log tests/people tests/web

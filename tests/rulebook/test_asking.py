@@ -29,6 +29,7 @@ def test_a_roll_has_three_dice() -> None:
     game = load("triple-dice")
 
     assert game.book_id == "triple-dice"
+    assert game.roll(["crown", " Anchor", "3"]) == (1, game.faces.number("anchor"), 3)
     with pytest.raises(InvalidInput, match="2 dice given; give three faces, such as crown,"):
         game.roll(["crown", "anchor"])
 
