@@ -1,10 +1,11 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vite";
+import { textsOutside } from "./texts_plugin.ts";
 
 // One page whose parts are loaded as they are wanted; everything comes from the house itself, and
 // nothing stands in the page that the house's content policy would refuse.
 export default defineConfig({
-  plugins: [svelte({ compilerOptions: { runes: true } })],
+  plugins: [textsOutside(), svelte({ compilerOptions: { runes: true } })],
   build: {
     outDir: "../src/threedice/web/screens",
     emptyOutDir: true,
