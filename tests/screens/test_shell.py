@@ -41,6 +41,47 @@ def test_the_language_changes_without_loading_anything(
     assert page.evaluate("window.same")
 
 
+def test_nobody_sees_english_before_his_own_language(
+    house: House, person: Callable[..., Person]
+) -> None:
+    reader = person(house, lang="zh-Hant")
+    reader.page.add_init_script(WATCH)
+    page = reader.page
+    page.goto("/")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hant"
+    assert page.evaluate("window.firstHeading") == page.locator("h1").first.inner_text()
+    assert all(is_chinese(text) for text in page.evaluate("window.buttons"))
+
+
+WATCH = """
+window.buttons = [];
+new MutationObserver(() => {
+  const heading = document.querySelector("h1")?.innerText;
+  if (heading) window.firstHeading ??= heading;
+  for (const button of document.querySelectorAll("button"))
+    if (button.innerText && !window.buttons.includes(button.innerText))
+      window.buttons.push(button.innerText);
+}).observe(document, { childList: true, subtree: true, characterData: true });
+"""
+"""Keeps what the first heading said, and all that any button ever did."""
+
+
+def is_chinese(text: str) -> bool:
+    return any("\u4e00" <= letter <= "\u9fff" for letter in text)
+
+
+def test_words_that_do_not_come_are_asked_for_again(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house, lang="zh-Hans").page
+    page.route("**/assets/zh-Hans-*.json", lambda route: route.abort(), times=1)
+    page.goto("/")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    expect(page.get_by_role("button", name="登录", exact=True)).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
+
+
 def test_an_address_that_leads_nowhere_says_so(house: House, person: Callable[..., Person]) -> None:
     page = person(house).sign_in("player", "/table")
     expect(page.get_by_role("heading", name="nothing under this address")).to_be_visible()
