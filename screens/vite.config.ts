@@ -1,4 +1,5 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
+import type { SvelteConfig } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vite";
 import type { Plugin } from "vite";
 import { textsOutside } from "./texts_plugin.ts";
@@ -22,16 +23,22 @@ function neverHydrated(): Plugin {
   };
 }
 
+const compilerOptions: SvelteConfig["compilerOptions"] = {
+  runes: true,
+  cssHash: ({ hash, filename }) => `s${hash(filename).slice(0, 5)}`,
+};
+
 // One page whose parts are loaded as they are wanted; everything comes from the house itself, and
 // nothing stands in the page that the house's content policy would refuse.
 export default defineConfig({
-  plugins: [textsOutside(), neverHydrated(), svelte({ compilerOptions: { runes: true } })],
+  plugins: [textsOutside(), neverHydrated(), svelte({ compilerOptions })],
   build: {
     outDir: "../src/threedice/web/screens",
     emptyOutDir: true,
     manifest: true,
     target: "es2022",
     assetsInlineLimit: 0,
+    // One file of styles for all pages, and no lists of what to load beforehand in every script.
     modulePreload: false,
     cssCodeSplit: false,
     reportCompressedSize: false,
