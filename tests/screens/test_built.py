@@ -109,7 +109,7 @@ def test_no_page_loads_more_javascript_than_it_may(capsys: pytest.CaptureFixture
     reason="the player's and the dealer's page are over, some 72 and 76 kB", strict=True
 )
 def test_all_parts_of_a_page_together_are_no_more_than_it_may_load() -> None:
-    """Whoever opens every dialog in turn has loaded this much; of the pit's tabs, each by itself."""
+    """Whoever opens every dialog in turn has loaded this much; the pit is counted by tab."""
     told = manifest()
     sizes = {
         page: scripts({each for _, loaded in found for each in loaded}, told)

@@ -47,8 +47,12 @@ def test_nobody_sees_english_before_his_own_language(
     reader = person(house, lang="zh-Hant")
     reader.page.add_init_script(WATCH)
     page = reader.page
-    page.goto("/")
+    with page.expect_response("**/assets/zh-Hant-*.json") as fetched:
+        page.goto("/")
+    assert fetched.value.headers["content-type"] == "application/json"
+    assert fetched.value.headers["content-encoding"] == "gzip"
     expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert is_chinese(page.evaluate("window.firstHeading"))
     assert page.evaluate("document.documentElement.lang") == "zh-Hant"
     assert page.evaluate("window.firstHeading") == page.locator("h1").first.inner_text()
     assert all(is_chinese(text) for text in page.evaluate("window.buttons"))
