@@ -3,7 +3,9 @@ import { mount } from "svelte";
 import App from "./App.svelte";
 import { followLinks } from "./lib/router.svelte.ts";
 import { refresh } from "./lib/session.svelte.ts";
+import { begin } from "./texts/language.svelte.ts";
 
 followLinks();
 void refresh();
-mount(App, { target: document.getElementById("app")! });
+// Nothing is shown before the words are there in which it is to be read.
+void begin().then(() => mount(App, { target: document.getElementById("app")! }));

@@ -11,6 +11,8 @@ from tests.screens.serving import PASSWORD
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from playwright.sync_api import Route
+
     from tests.screens.browser import Person
     from tests.screens.house import House
 
@@ -39,6 +41,49 @@ def test_the_language_changes_without_loading_anything(
     expect(page.get_by_role("button", name="登出")).to_be_visible()
     assert page.evaluate("document.documentElement.lang") == "zh-Hant"
     assert page.evaluate("window.same")
+
+
+def test_nobody_sees_english_before_his_own_language(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house, lang="zh-Hant").page
+    page.add_init_script(WATCH)
+    held: list[Route] = []
+    page.route("**/assets/zh-Hant-*.json", held.append)
+    with page.expect_response("**/api/session"):
+        page.goto("/", wait_until="commit")
+    assert page.locator("#app > *").count() == 0
+    with page.expect_response("**/assets/zh-Hant-*.json") as fetched:
+        held[0].continue_()
+    assert fetched.value.headers["content-type"] == "application/json"
+    assert fetched.value.headers["content-encoding"] == "gzip"
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hant"
+    assert is_chinese(page.evaluate("window.firstHeading"))
+
+
+WATCH = """
+new MutationObserver(() => {
+  const heading = document.querySelector("h1")?.innerText;
+  if (heading) window.firstHeading ??= heading;
+}).observe(document, { childList: true, subtree: true, characterData: true });
+"""
+"""Keeps what the first heading said."""
+
+
+def is_chinese(text: str) -> bool:
+    return any("\u4e00" <= letter <= "\u9fff" for letter in text)
+
+
+def test_words_that_do_not_come_are_asked_for_again(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house, lang="zh-Hans").page
+    page.route("**/assets/zh-Hans-*.json", lambda route: route.abort(), times=1)
+    page.goto("/")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    expect(page.get_by_role("button", name="登录", exact=True)).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
 
 
 def test_an_address_that_leads_nowhere_says_so(house: House, person: Callable[..., Person]) -> None:

@@ -6,6 +6,7 @@ import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
 import { faceName } from "../../texts/boxes.ts";
 import { d } from "./dialog_texts.ts";
+import { d as asked } from "./request_texts.ts";
 import { causeName } from "./irregular_texts.ts";
 import { t } from "./texts.ts";
 
@@ -13,21 +14,21 @@ export function requested(request: RequestView, game: GameView, currency: string
   const said = request.command as Record<string, unknown>;
   switch (said["type"]) {
     case "AmendResult":
-      return d("request-AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });
+      return asked("request-AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });
     case "Report": {
       const what = causeName(String(said["irregularity"]));
       const unit = game.conduct.procedure.unit;
       const rounds = ((said["rounds"] as number[] | undefined) ?? []).map((round) => t(unit, { round })).join(", ");
-      return rounds ? d("request-Report-rounds", { what, rounds }) : d("request-Report", { what });
+      return rounds ? asked("request-Report-rounds", { what, rounds }) : asked("request-Report", { what });
     }
     case "ResolveInterruption": {
       const known = ((said["known"] as number[] | undefined) ?? []).map((face) => faceName(game.faces[face - 1] ?? ""));
-      return d("request-ResolveInterruption", { dice: known.join(", ") || d("nothing") });
+      return asked("request-ResolveInterruption", { dice: known.join(", ") || d("nothing") });
     }
     case "CorrectBet":
-      return d("request-CorrectBet", { round: Number(said["round"]), amount: money(Number(said["amount"]), currency, true) });
+      return asked("request-CorrectBet", { round: Number(said["round"]), amount: money(Number(said["amount"]), currency, true) });
     case "SetLimits":
-      return d("request-SetLimits");
+      return asked("request-SetLimits");
     default:
       return String(said["type"]);
   }

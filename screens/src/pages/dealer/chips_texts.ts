@@ -1,0 +1,51 @@
+// Words of the dialog about a player's chips.
+
+import { texts } from "../../texts/texts.ts";
+
+export const d = texts(
+  {
+    "player-id": "Player's id",
+    "buy-in": "Buy in for cash",
+    "cash-out": "Cash out",
+    "cash-out-all": "All of the stack",
+    change: "Change chips",
+    "change-into": "Into chips of",
+    "take-colour": "Give a colour",
+    "colour-name": "Colour",
+    "colour-value": "Value of a chip",
+    "colour-up": "Colour up",
+    "repay-cash": "Repay in cash",
+    "repay-stack": "Repay in chips",
+    age: "Age in years",
+  },
+  {
+    "player-id": "玩家編號",
+    "buy-in": "現金買碼",
+    "cash-out": "兌出籌碼",
+    "cash-out-all": "全部籌碼",
+    change: "換碼",
+    "change-into": "換成面額",
+    "take-colour": "發色碼",
+    "colour-name": "顏色",
+    "colour-value": "每枚價值",
+    "colour-up": "收回色碼",
+    "repay-cash": "現金還款",
+    "repay-stack": "籌碼還款",
+    age: "年齡",
+  },
+  {
+    "player-id": "玩家编号",
+    "buy-in": "现金买码",
+    "cash-out": "兑出筹码",
+    "cash-out-all": "全部筹码",
+    change: "换码",
+    "change-into": "换成面额",
+    "take-colour": "发色码",
+    "colour-name": "颜色",
+    "colour-value": "每枚价值",
+    "colour-up": "收回色码",
+    "repay-cash": "现金还款",
+    "repay-stack": "筹码还款",
+    age: "年龄",
+  },
+);
