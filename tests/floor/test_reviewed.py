@@ -491,10 +491,10 @@ async def test_a_house_that_is_playing_is_audited_as_it_is_at_one_moment(tmp_pat
     ("sql", "words"),
     [
         (
-            "INSERT INTO lines VALUES ('house', 'player/ann', 'table/9', 1, 0, 1, x'7b7d')",
+            "INSERT INTO lines VALUES ('house-2', 'player/ann', 'table/9', 1, 0, 1, x'7b7d')",
             "books of table/9: there are no entries of it",
         ),
-        ("INSERT INTO views VALUES ('house', 'table/9', 1)", "books of table/9: there are no"),
+        ("INSERT INTO views VALUES ('house-2', 'table/9', 1)", "books of table/9: there are no"),
         ("DELETE FROM games", "the game that it pins"),
     ],
 )

@@ -2726,7 +2726,7 @@ export interface components {
          * ShiftReport
          * @description A table's figures over a time; `win` is the house's, the theoretical one as a fraction.
          *
-         *         `band` is from where to where the win lies in 95 of 100 such times by luck alone: the
+         *         From `band_low` to `band_high` the win lies in 95 of 100 such times by luck alone: the
          *         theoretical win and 1.96 standard deviations (`sd`, the root of `variance`) either way.
          */
         ShiftReport: {
@@ -2743,10 +2743,8 @@ export interface components {
             theoretical_win: string;
             variance: string;
             sd: number;
-            band: [
-                number,
-                number
-            ];
+            band_low: number;
+            band_high: number;
             hold_percent: number | null;
         };
         /**

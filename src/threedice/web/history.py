@@ -74,7 +74,7 @@ class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class ShiftReport(msgspec.Struct, frozen=True):
     """A table's figures over a time; `win` is the house's, the theoretical one as a fraction.
 
-    `band` is from where to where the win lies in 95 of 100 such times by luck alone: the
+    From `band_low` to `band_high` the win lies in 95 of 100 such times by luck alone: the
     theoretical win and 1.96 standard deviations (`sd`, the root of `variance`) either way.
     """
 
@@ -91,7 +91,8 @@ class ShiftReport(msgspec.Struct, frozen=True):
     theoretical_win: str
     variance: str
     sd: float
-    band: tuple[int, int]
+    band_low: int
+    band_high: int
     hold_percent: float | None
 
 
@@ -157,7 +158,8 @@ async def report_shift(visit: Visit) -> ShiftReport:
         theoretical_win=str(report.theoretical_win),
         variance=str(report.variance),
         sd=report.sd,
-        band=report.band,
+        band_low=report.band[0],
+        band_high=report.band[1],
         hold_percent=None if hold is None else float(hold * 100),
     )
 

@@ -46,7 +46,7 @@ export function together(reports: readonly ShiftReport[]): Figures {
     sd,
     band:
       reports.length === 1
-        ? (reports[0]!.band as [number, number])
+        ? ([reports[0]!.band_low, reports[0]!.band_high] as const)
         : [Math.floor(mean - BAND * sd), Math.ceil(mean + BAND * sd)],
     hold: drop ? (100 * win) / drop : null,
     theoryHold: drop ? (100 * mean) / drop : null,
