@@ -49,7 +49,11 @@ def test_nobody_sees_english_before_his_own_language(
     page = person(house, lang="zh-Hant").page
     page.add_init_script(WATCH)
     held: list[Route] = []
-    page.route("**/assets/zh-Hant-*.json", held.append)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/assets/zh-Hant-*.json", hold)
     with page.expect_response("**/api/session"):
         page.goto("/", wait_until="commit")
     assert page.locator("#app > *").count() == 0
