@@ -11,12 +11,12 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from screens import api_types, build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 MOST = 60_000
