@@ -25,16 +25,26 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--m
 
 
 def chromium() -> str:
-    """Return where Chromium is, having it installed where it is not."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    """Return where Chromium is, having it installed where it is not.
+
+    Its headless shell is the same browser without windows and tabs of its own, and twice as quick.
+    """
+    found = _installed()
     if not found:
         quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(["apt-get", "update", "-qq"], check=True, env=quiet)
-        packages = ["chromium", "fonts-noto-cjk"]
-        subprocess.run(["apt-get", "install", "-y", "-qq", *packages], check=True, env=quiet)
-        found = shutil.which("chromium")
+        for package in ("chromium-headless-shell", "chromium"):
+            asked = ["apt-get", "install", "-y", "-qq", package, "fonts-noto-cjk"]
+            if subprocess.run(asked, check=False, env=quiet).returncode == 0:
+                break
+        found = _installed()
     assert found, "there is no Chromium, and apt-get did not bring one"
     return found
+
+
+def _installed() -> str | None:
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    return next((found for name in names if (found := shutil.which(name))), None)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from tests.screens.house import House, house_toml
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
     from tests.screens.browser import Person
 
@@ -64,16 +64,25 @@ def looked_at(page: Page) -> dict[str, object]:
         expect(page.locator("html")).to_have_attribute("lang", language)
         expect(page.locator("h1")).to_have_count(1)
         page.wait_for_load_state("networkidle")
+        unfold(page.locator("main"))
         found |= {f"{language} {size}": wrong for size, wrong in at_every_size(page).items()}
     return found
 
 
+def unfold(place: Locator) -> None:
+    for each in place.locator("details:not([open]) > summary").all():
+        each.click()
+
+
 def at_every_size(page: Page) -> dict[str, object]:
-    """Return what is found on a page as it stands, size by size."""
+    """Return what is found on a page as it stands, size by size; it fits all of them."""
     found: dict[str, object] = {}
     for size, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
-        if wrong := violations(page):
+        wrong: list[object] = [*violations(page)]
+        if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+            wrong.append("it is wider than the screen")
+        if wrong:
             found[size] = wrong
     return found
 
@@ -96,7 +105,9 @@ def test_nothing_is_found_where_somebody_signs_in(live: House, person: Put) -> N
 def test_nothing_is_found_while_a_dialog_is_open(live: House, person: Put) -> None:
     page = person(live).sign_in("player", "/")
     page.get_by_role("button", name="Rules").first.click()
-    expect(page.get_by_role("dialog")).to_be_visible()
+    paper = page.get_by_role("dialog")
+    expect(paper.locator("summary")).to_have_count(4)
+    unfold(paper)
     in_lobby = at_every_size(page)
     page = person(live).sign_in("dealer", f"/deal/{TABLE}")
     page.get_by_role("button", name="Dice exposed early").click()

@@ -184,22 +184,3 @@ def test_missing_codes_are_seen_to_before_anything_else(
         expect(page.get_by_role("heading", name="Tables")).to_be_visible()
     finally:
         house.stop()
-
-
-@pytest.mark.parametrize("lang", ["en", "zh-Hant", "zh-Hans"])
-@pytest.mark.parametrize("size", ["desk", "phone"])
-def test_account_and_door_are_for_everybody(
-    bank: House, person: Callable[..., Person], size: str, lang: str
-) -> None:
-    someone = person(bank, size, lang)
-    someone.page.goto("/")
-    expect(someone.page.locator("form")).to_be_visible()
-    assert not violations(someone.page)
-    page = someone.sign_in("player", "/account")
-    expect(page.get_by_test_id("balance")).to_be_visible()
-    for each in page.locator("main summary").all():
-        each.click()
-    if size == "phone":
-        page.locator("header button").first.click()
-    assert not violations(page)
-    assert not page.evaluate("document.documentElement.scrollWidth > window.innerWidth")

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import expect
 
 import threedice
-from tests.screens.axe import violations
 from tests.screens.dealing import deal
 from tests.screens.house import GAMES
 from threedice.maths import odds_sheet
@@ -129,21 +128,3 @@ def test_a_house_that_does_not_answer_is_said_to_be_old_news(
     expect(card(page, "sg-a")).to_be_visible()
     someone.context.set_offline(offline=False)
     expect(page.get_by_test_id("old")).to_be_hidden()
-
-
-@pytest.mark.parametrize("size", ["desk", "phone"])
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_lobby_and_its_rules_are_for_everybody(
-    house: House, person: Callable[..., Person], size: str, lang: str
-) -> None:
-    page = person(house, size, lang).sign_in("player")
-    expect(card(page, "sg-c").locator("svg").first).to_be_visible()
-    assert not violations(page)
-    card(page, "sg-c").get_by_role("button").click()
-    paper = page.get_by_role("dialog")
-    expect(paper.locator("summary")).to_have_count(4)
-    for heading in paper.locator("summary").all()[1:]:
-        heading.click()
-    assert not violations(page)
-    wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
-    assert not wide, "it does not fit the screen"

@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.screens.at_table import money
+from tests.screens.axe import violations
 from tests.screens.dealing import deal
-from tests.screens.house import ROOT, House, house_toml
+from tests.screens.house import House, house_toml
 from tests.screens.serving import PASSWORD
 from threedice.log.sqlite import SqliteStore
 
@@ -464,16 +465,12 @@ PARTS = [
     ("shift-manager", "/pit/heat?view=decisions"),
     ("supervisor", "/pit/figures?view=rounds"),
 ]
-AXE = """() => axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
-  "best-practice"]}).then((found) => found.violations.map(
-  (each) => each.id + ": " + each.nodes.map((node) => node.html).slice(0, 3).join(" | ")))"""
 
 
 @pytest.mark.parametrize(("size", "lang"), [("desk", "en"), ("phone", "zh-Hant")])
 def test_every_part_is_for_everybody_and_fits_the_screen(
     house: House, person: Put, size: str, lang: str
 ) -> None:
-    axe = (ROOT / "screens/node_modules/axe-core/axe.min.js").read_text()
     by_person: dict[str, Page] = {}
     for who, path in PARTS:
         address = path.format(player=house.id("player"))
@@ -482,7 +479,6 @@ def test_every_part_is_for_everybody_and_fits_the_screen(
         page = by_person[who]
         page.goto(address)
         expect(page.locator("main :is(h2, table):visible").first).to_be_visible()
-        page.evaluate(axe)
-        assert page.evaluate(AXE) == [], address
+        assert violations(page) == [], address
         wider = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
         assert not page.evaluate(wider), f"{address} is wider than the screen"
