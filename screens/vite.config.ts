@@ -5,7 +5,7 @@ import type { Plugin } from "vite";
 import { textsOutside } from "./texts_plugin.ts";
 
 // What every page uses is one file: many small ones compress worse than a large one.
-const SHARED = /svelte[\\/]src|clsx|esm-env|src[\\/]texts[\\/](boxes|common|language|paying|phases|texts|words)|src[\\/]lib[\\/](clock|dice|money|time|Dialog|Die|Trouble)\b/;
+const SHARED = /src[\\/]table[\\/]|svelte[\\/]src|clsx|esm-env|src[\\/]texts[\\/](boxes|common|language|paying|phases|texts|words)|src[\\/]lib[\\/](clock|dice|money|time|Dialog|Die|Trouble)\b/;
 
 // Svelte can take over a page that a server has drawn. These screens are never drawn by the house:
 // told so, the build leaves out all that is for it, some 1,200 bytes.

@@ -70,8 +70,9 @@ def looked_at(page: Page) -> dict[str, object]:
 
 
 def unfold(place: Locator) -> None:
-    for each in place.locator("details:not([open]) > summary").all():
-        each.click()
+    closed = place.locator("details:not([open]) > summary")
+    while closed.count():
+        closed.first.click()
 
 
 def at_every_size(page: Page) -> dict[str, object]:

@@ -46,6 +46,7 @@ def test_a_statement_shows_what_the_api_says_to_the_cent_and_explains_it(
         for box in ("big", "small", "single:6"):
             bank.send("player", "sg-c", "PlaceBet", player=player, box=box, amount=700)
         deal(bank, "sg-c", (6, 6, 5))
+    assert bank.result_of("sg-c", 9) == (6, 6, 5)
     page = person(bank).sign_in("player", "/account")
     account = bank.get(f"/api/accounts/{player}", "player")
     expect(page.get_by_test_id("balance")).to_have_text(money(account["balance"])[1:])

@@ -4,7 +4,7 @@
 import { get } from "../api/client.ts";
 import { Live } from "../api/live.ts";
 import type { Event, GameView, Happened, LiveMessage, TableView } from "../api/schema.d.ts";
-import { heardTime } from "../lib/clock.svelte.ts";
+import { heardTime, look } from "../lib/clock.svelte.ts";
 import { refresh } from "../lib/session.svelte.ts";
 import { folded } from "./fold.ts";
 
@@ -93,6 +93,7 @@ export class Following {
         this.show(message.view);
         break;
       case "events":
+        look();
         for (const each of message.events) this.take(each);
         break;
       case "standing":
