@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: run test test-rules test-house test-screens test-rest check format screens bench soak faults mutants citations pictures playthroughs clean
 
-run: .venv/ready
+run: .venv/installed
 	$(BIN)/threedice serve --demo
 
 # Two cores, two groups of tests at a time; each prints what it has to say when it is done.
@@ -81,7 +81,12 @@ pictures: .venv/ready
 clean:
 	rm -rf .venv dist .coverage .mypy_cache .pytest_cache .ruff_cache
 
-.venv/ready: pyproject.toml constraints.txt
+# What is needed to run is installed first, so that `make run` does not wait for the tools.
+.venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv || { apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv .venv; }
+	$(BIN)/python -m pip install --quiet --editable .
+	touch .venv/installed
+
+.venv/ready: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	touch .venv/ready
