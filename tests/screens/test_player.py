@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.screens.house import House, house_toml
-from tests.screens.player_page import PlayerPage, shown
+from tests.screens.player_page import PlayerPage, chips_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Put = Callable[..., Person]
 
-TABLES = {f"p{i}": "sg-rws-tai-sai-v6/a" for i in range(1, 13)} | {
+TABLES = {f"p{i}": "sg-rws-tai-sai-v6/a" for i in range(1, 14)} | {
     "ends": "sg-rws-tai-sai-v6/e",
     "own": "nz-tai-sai-2008/1",
 }
@@ -286,3 +286,30 @@ def test_a_player_of_a_colour_plays_in_chips_of_its_value(house: House, person: 
 
 def _says(words: str) -> re.Pattern[str]:
     return re.compile(re.escape(words))
+
+
+def test_a_long_press_tells_about_a_box_and_takes_chips_back(house: House, person: Put) -> None:
+    at = PlayerPage(house, "p13", person, size="phone")
+    at.open()
+    place = at.box("big").bounding_box()
+    assert place
+    finger = [{"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}]
+    screen = at.someone.context.new_cdp_session(at.page)
+
+    def press() -> None:
+        screen.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": finger})
+
+    def let_go() -> None:
+        screen.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    press()
+    expect(at.page.get_by_test_id("box-panel")).to_contain_text("Big")
+    let_go()
+    at.lies(big=0)
+    press()
+    let_go()
+    at.lies(big=100)
+    press()
+    expect(at.box("big")).to_have_attribute("aria-label", chips_of(0))
+    let_go()
+    at.lies(big=0)
