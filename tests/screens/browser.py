@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.screens.house import House
 
 SIZES = {"desk": (1440, 900), "board": (1920, 1080), "phone": (360, 740)}
-expect.set_options(timeout=20_000)  # machines that test are busy
+expect.set_options(timeout=30_000)  # machines that test are busy
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--mute-audio"]
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tests.screens.browser import Person
     from tests.screens.house import House
 
-expect.set_options(timeout=20_000)  # machines that test are busy
-
 DICE = (1, 4, 5)
 DEALT: dict[str, dict[str, Any]] = {"tumble": {"times": 3}, "call-result": {"dice": DICE}}
 COMMANDS = {

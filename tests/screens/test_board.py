@@ -64,6 +64,8 @@ def test_the_honest_line_cites_the_rule_that_the_dice_prevail(
     page = person(walls, "board").sign_in("player", "/board/sg-c")
     expect(page.get_by_text("Dice have no memory")).to_be_visible()
     expect(page.get_by_test_id("prevail")).to_contain_text("sg-rws-tai-sai-v6 5.11")
+    page.goto("/board/crown")
+    expect(page.get_by_test_id("prevail")).to_have_text("The dice prevail over this display.")
 
 
 def test_a_result_arrives_by_itself_and_a_void_round_is_said_to_be_void(

@@ -24,7 +24,6 @@ TABLES = {
     "kill": "sg-rws-tai-sai-v6/a",
 }
 CHIP = 100
-expect.set_options(timeout=30_000)  # a busy machine is slow, and not wrong
 
 
 @pytest.fixture(scope="module")

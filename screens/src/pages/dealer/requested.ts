@@ -7,7 +7,7 @@ import { money } from "../../lib/money.ts";
 import { faceName } from "../../texts/boxes.ts";
 import { d } from "./dialog_texts.ts";
 import { d as asked } from "./request_texts.ts";
-import { causeName } from "./irregular_texts.ts";
+import { causeName } from "../../texts/irregularities.ts";
 import { t } from "./texts.ts";
 
 export function requested(request: RequestView, game: GameView, currency: string): string {

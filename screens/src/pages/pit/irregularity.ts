@@ -1,6 +1,6 @@
 // Irregularities in words, as the dealer's page has them.
 
-import { t } from "../dealer/irregular_texts.ts";
+import { t } from "../../texts/irregularities.ts";
 
 /** An irregularity in words; one that is not known here by its own name. */
 export function irregularity(name: string): string {

@@ -1,6 +1,6 @@
 // Irregularities in a few words.
 
-import { texts } from "../../texts/texts.ts";
+import { texts } from "./texts.ts";
 
 export const t = texts(
   {

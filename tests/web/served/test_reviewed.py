@@ -31,22 +31,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
-    async with serving(tmp_path_factory.mktemp("house")) as served:
-        yield served
-
-
-@pytest.fixture
-async def served(house: Served) -> Served:
-    return await house.at_a_new_table()
-
-
 @pytest.fixture
 async def playing() -> AsyncIterator[Setting]:
     async with opened() as setting:

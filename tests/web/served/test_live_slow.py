@@ -13,7 +13,7 @@ from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
 from websockets.uri import parse_uri
 
-from tests.web.live_house import hear, hear_until, serving
+from tests.web.live_house import hear, hear_until
 from threedice.web import watching
 from threedice.web.live import converse
 from threedice.web.subscriber import MOST_WAITING, Subscriber
@@ -25,22 +25,6 @@ if TYPE_CHECKING:
     from tests.web.live_house import Served
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
-    async with serving(tmp_path_factory.mktemp("house")) as served:
-        yield served
-
-
-@pytest.fixture
-async def served(house: Served) -> Served:
-    return await house.at_a_new_table()
 
 
 class Client:

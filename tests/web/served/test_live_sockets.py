@@ -22,28 +22,12 @@ from threedice.web.hub import MOST_OF_ACCOUNT
 from threedice.web.limiting import Buckets
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from tests.web.live_house import Served
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
-    async with serving(tmp_path_factory.mktemp("house")) as served:
-        yield served
-
-
-@pytest.fixture
-async def served(house: Served) -> Served:
-    return await house.at_a_new_table()
 
 
 # --- what is said -------------------------------------------------------------------------------

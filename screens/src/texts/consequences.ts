@@ -1,7 +1,7 @@
 // What follows from an irregularity, said before it is confirmed.
 
-import type { GameView, Irregularity } from "../../api/schema.d.ts";
-import { t } from "./consequence_texts.ts";
+import type { GameView, Irregularity } from "../api/schema.d.ts";
+import { t } from "./consequence_words.ts";
 
 /** The consequence in sentences, as the rulebook has it. */
 export function consequences(game: GameView, rule: Irregularity): string[] {

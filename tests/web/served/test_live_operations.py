@@ -11,31 +11,15 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.web.live_house import hear, serving
+from tests.web.live_house import hear
 from threedice.errors import StoreAway
 from threedice.web import journal
 from threedice.web.operations import Vitals, health_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from tests.web.live_house import Served
-
-
-@pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
-    async with serving(tmp_path_factory.mktemp("house")) as served:
-        yield served
-
-
-@pytest.fixture
-async def served(house: Served) -> Served:
-    return await house.at_a_new_table()
 
 
 async def get(served: Served, path: str, token: str = "", **headers: str) -> httpx.Response:

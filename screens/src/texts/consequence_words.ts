@@ -1,6 +1,6 @@
 // A sentence for what follows from each irregularity, as the rulebook has it.
 
-import { texts } from "../../texts/texts.ts";
+import { texts } from "./texts.ts";
 
 export const t = texts(
   {
