@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from threedice.errors import Tampered
 from threedice.floor.books_again import Books
+from threedice.floor.interpreter import collecting_seldom
 from threedice.floor.stream_again import StreamAgain
 from threedice.log import schema
 from threedice.log.findings import Finding, Report
@@ -38,7 +39,7 @@ def audit(
 ) -> Report:
     """Verify a house as it is at this moment: its log, and every fold of it that is kept."""
     try:
-        with open_rows(store) as rows:
+        with collecting_seldom(), open_rows(store) as rows:
             auditor = Auditor(rows)
             report = verify_rows(
                 rows,

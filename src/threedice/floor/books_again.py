@@ -139,22 +139,35 @@ class SettlingProjector(Projector):
         ]
 
     def _collected(self, event: happened.LosersCollected) -> list[tuple[str, bytes]]:
-        number, staked, said = self._round, self._staked, []
+        number, staked, said, lines = self._round, self._staked, [], _Encoded("lost")
         for spot, player, stake in event.bets:
             staked[spot] = staked.get(spot, 0) + stake
-            self._win += stake
-            said.append((f"player/{player}", _encode(Said("lost", number, -stake, note=spot))))
+            said.append((f"player/{player}", lines[number, -stake, spot]))
+        self._win += sum([stake for _, _, stake in event.bets])
         return said
 
     def _paid(self, event: happened.WinnersPaid) -> list[tuple[str, bytes]]:
-        number, staked, said = self._round, self._staked, []
+        number, staked, said, lines = self._round, self._staked, [], _Encoded("won")
         for spot, player, stake, winnings in event.bets:
             staked[spot] = staked.get(spot, 0) + stake
-            self._win -= winnings
-            said.append((f"player/{player}", _encode(Said("won", number, winnings, note=spot))))
+            said.append((f"player/{player}", lines[number, winnings, spot]))
+        self._win -= sum([winnings for _, _, _, winnings in event.bets])
         said.append((self.stream, _encode(self._result(event))))
         self._forget_round()
         return said
+
+
+class _Encoded(dict[tuple[int, int, str], bytes]):
+    """What lines say, by round, amount and spot: in most rounds, many bets say the same."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
+
+    def __missing__(self, key: tuple[int, int, str]) -> bytes:
+        number, amount, spot = key
+        self[key] = data = _encode(Said(self._what, number, amount, note=spot))
+        return data
 
 
 def _line(row: Any) -> Line:

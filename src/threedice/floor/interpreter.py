@@ -1,9 +1,10 @@
-"""How Python itself is set while a house serves: garbage collected seldom, turns taken often.
+"""How Python itself is set while a house serves or is audited: garbage collected seldom.
 
 Tables, bets and answers stay for hours and hold nothing that holds them. Looking through all of
-them every few hundred bets, as Python does by itself, costs a fifth of the bets a server takes. And
-the thread that writes needs Python only for a moment for each batch: made to wait for the usual
-turn, it would leave the disk idle that long.
+them every few hundred bets, as Python does by itself, costs a fifth of the bets a server takes, and
+as much of an audit. While a house serves, turns are taken often besides: the thread that writes
+needs Python only for a moment for each batch, and made to wait for the usual turn it would leave
+the disk idle that long.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ COLLECT_AFTER = (200_000, 10, 100)
 TURN_SECONDS = 0.001
 
 
-class _Serving:
-    """How many houses serve in this process, and how Python was set before the first."""
+class _Held:
+    """How many ask for a setting in this process; the first sets it, the last sets it back."""
 
     lock = Lock()
-    houses = 0
+    houses = collecting_seldom = 0
     threshold: tuple[int, int, int]
     turn: float
 
@@ -35,18 +36,34 @@ def set_for_service() -> Iterator[None]:
     """Have Python serve many at once until the last of those that serve has ended."""
     gc.collect()
     gc.freeze()
-    with _Serving.lock:
-        if not _Serving.houses:
-            _Serving.threshold, _Serving.turn = gc.get_threshold(), sys.getswitchinterval()
-            gc.set_threshold(*COLLECT_AFTER)
+    with _Held.lock:
+        if not _Held.houses:
+            _Held.turn = sys.getswitchinterval()
             sys.setswitchinterval(TURN_SECONDS)
-        _Serving.houses += 1
+        _Held.houses += 1
+    try:
+        with collecting_seldom():
+            yield
+    finally:
+        with _Held.lock:
+            _Held.houses -= 1
+            if not _Held.houses:
+                sys.setswitchinterval(_Held.turn)
+                gc.unfreeze()
+
+
+@contextmanager
+def collecting_seldom() -> Iterator[None]:
+    """Have Python look for garbage seldom until the last that asked for it has ended."""
+    with _Held.lock:
+        if not _Held.collecting_seldom:
+            _Held.threshold = gc.get_threshold()
+            gc.set_threshold(*COLLECT_AFTER)
+        _Held.collecting_seldom += 1
     try:
         yield
     finally:
-        with _Serving.lock:
-            _Serving.houses -= 1
-            if not _Serving.houses:
-                sys.setswitchinterval(_Serving.turn)
-                gc.set_threshold(*_Serving.threshold)
-                gc.unfreeze()
+        with _Held.lock:
+            _Held.collecting_seldom -= 1
+            if not _Held.collecting_seldom:
+                gc.set_threshold(*_Held.threshold)

@@ -16,7 +16,7 @@ from threedice.ledger import Balances, add, cage_postings
 from threedice.log.entry import Entry
 from threedice.log.findings import Finding
 from threedice.table import events as happened
-from threedice.table.state import Bet, Placement
+from threedice.table.evolve import lay
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -49,6 +49,23 @@ WITHOUT_LINES: Final = frozenset(
 )
 """Kinds of entries, the commonest, of which the books say nothing."""
 
+_SETTLED: Final = happened.WinnersPaid.__name__
+_BLIND_TO_BETS: Final = frozenset(
+    each.__name__
+    for each in (
+        happened.BettingClosed,
+        happened.StepTaken,
+        happened.DiceTumbled,
+        happened.ResultCalled,
+        happened.KeyPressed,
+        happened.ResultEntered,
+        happened.AreasLit,
+        happened.LosersCollected,
+        happened.WinnersPaid,
+    )
+)
+"""Kinds of entries in which no bet is looked for where it lies."""
+
 _PINNING = frozenset(
     each.__name__ for each in (TableEstablished, happened.TableOpened, happened.RoundStarted)
 )
@@ -64,14 +81,21 @@ class StreamAgain:
         self.name, self._kept, self._books, self._games = name, kept, books, games
         self._kept_version = kept[1] if kept else 0
         self._fold, self._is_cage = fold_of(name), name.startswith("cage/")
-        self.state: Any = self._fold.kind()
+        self._state: Any = self._fold.kind()
         self.balances = Balances()
         self._findings: list[Finding] = []
         self._now = 0
+        self._held: list[happened.BetPlaced] = []
         self.failed = False
         if type(self._kept_version) is not int:
             self._note(f"snapshot of {name}", f"stands for no version: {self._kept_version!r}")
             self._kept, self._kept_version = None, 0
+
+    @property
+    def state(self) -> Any:
+        """What the entries so far lead to."""
+        self._lay_held()
+        return self._state
 
     def take(self, rows: Sequence[Row]) -> None:
         """Fold the next entries; one that cannot have been caused is `Tampered`, and the last."""
@@ -92,16 +116,20 @@ class StreamAgain:
             raise Tampered(f"{self.name} version {self._now}", problem) from None
 
     def _take_each(self, rows: Iterable[Row]) -> None:
-        evolve, state = self._fold.evolve, self.state
+        evolve, state = self._fold.evolve, self._state
         for row in rows:
             _, self._now, at, kind, _, _, _, digest = row
             event = event_in(row)
             if kind in _PINNING:
                 self._need_game(event)
+            if kind not in _BLIND_TO_BETS:
+                self._lay_held()
             evolve(state, event, at, self._now)
             self._post(event)
             if kind not in WITHOUT_LINES:
                 self._books.take(Entry(*row), event)
+            if kind == _SETTLED:
+                self._held.clear()  # they are gone from the layout
             if self._now == self._kept_version:
                 self._compare_snapshot(digest)
 
@@ -113,47 +141,48 @@ class StreamAgain:
 
     def _has_boxes(self) -> bool:
         """Tell whether bets that are placed now can only be on boxes."""
-        if not isinstance(self.state, Tended):
+        if not isinstance(self._state, Tended):
             return False
-        return self.state.table.round is not None and self.state.table.shooter is None
+        return self._state.table.round is not None and self._state.table.shooter is None
 
     def _take_bets(self, rows: Iterable[Row]) -> None:
         """Fold bets on boxes: what `table.evolve` and `ledger.add` make of each, written out.
 
-        Nine of ten entries are bets. A test compares this with folding them one by one.
+        Nine of ten entries are bets, and nearly all are settled before anything asks where each
+        lies: until then they are held. A test compares this with folding them one by one.
         """
-        table, balances, laid = self.state.table, self.balances, 0
-        seats, spots, totals = table.seats, table.current.bets, table.current.totals
-        for row in rows:
-            _, self._now, _, _, schema, data, _, _ = row
-            try:
-                event = _READ_BET[schema](data)
-            except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
-                event = event_in(row)  # written in another form, or not at all
-            player, spot, amount = event.player, event.spot, event.amount
-            seat = seats[player]
-            seat.stack -= amount
-            seat.at_risk += amount
-            table.placements = number = event.number
-            placement = Placement(number, amount, event.area, event.manner)
-            bets = spots.get(spot)
-            if bets is None:
-                bets = spots[spot] = {}
-            bet = bets.get(player)
-            if bet is None:
-                bets[player] = Bet(amount, [placement])
-            else:
-                bet.total += amount
-                bet.placements.append(placement)
-            totals[spot] = totals.get(spot, 0) + amount
-            stack = f"stack/{player}"
-            left = balances.get(stack, 0) - amount
-            if amount > 0 and left >= 0:
-                balances[stack] = left
-                laid += amount
-            else:
-                add(balances, event)  # which says what is wrong
+        table, balances, laid = self._state.table, self.balances, 0
+        seats, held, now = table.seats, self._held, self._now
+        try:
+            for row in rows:
+                _, now, _, _, schema, data, _, _ = row
+                try:
+                    event = _READ_BET[schema](data)
+                except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+                    event = event_in(row)  # written in another form, or not at all
+                player, amount = event.player, event.amount
+                seat = seats[player]
+                seat.stack -= amount
+                seat.at_risk += amount
+                held.append(event)
+                stack = f"stack/{player}"
+                left = balances.get(stack, 0) - amount
+                if amount > 0 and left >= 0:
+                    balances[stack] = left
+                    laid += amount
+                else:
+                    add(balances, event)  # which says what is wrong
+        finally:
+            self._now = now
+        table.placements = event.number
         balances["layout"] = balances.get("layout", 0) + laid
+
+    def _lay_held(self) -> None:
+        """Lay the bets that are held, now that something asks where each lies."""
+        if self._held:
+            for event in self._held:
+                lay(self._state.table, event)
+            self._held.clear()
 
     def finish(self) -> list[Finding]:
         """Return what does not agree; where the folding failed, nothing can be compared."""

@@ -236,14 +236,13 @@ def _place(state: TableState, event: happened.BetPlaced) -> None:
     if state.shooter and event.manner == "shooter":
         state.shooter.stake += event.amount
         return
-    _lay(state, event.player, event.spot, event.amount, event)
+    lay(state, event)
 
 
-def _lay(
-    state: TableState, player: PlayerId, spot: Spot, amount: int, placed: happened.BetPlaced
-) -> None:
-    current = state.current
-    bet = current.bets.setdefault(spot, {}).setdefault(player, Bet())
+def lay(state: TableState, placed: happened.BetPlaced) -> None:
+    """Put chips that have left a stack where they were placed."""
+    current, spot, amount = state.current, placed.spot, placed.amount
+    bet = current.bets.setdefault(spot, {}).setdefault(placed.player, Bet())
     bet.total += amount
     bet.placements.append(Placement(placed.number, amount, placed.area, placed.manner))
     current.totals[spot] = current.totals.get(spot, 0) + amount
@@ -345,8 +344,8 @@ def _collect(state: TableState, event: happened.LosersCollected) -> None:
     seats, nets = state.seats, current.nets
     for _, player, amount in event.bets:
         seats[player].at_risk -= amount
-        state.float_amount += amount
         nets[player] = nets.get(player, 0) - amount
+    state.float_amount += sum(amount for _, _, amount in event.bets)
 
 
 def _pay(state: TableState, event: happened.WinnersPaid) -> None:
@@ -355,8 +354,8 @@ def _pay(state: TableState, event: happened.WinnersPaid) -> None:
         seat = seats[player]
         seat.at_risk -= stake
         seat.stack += stake + winnings
-        state.float_amount -= winnings
         nets[player] = nets.get(player, 0) + winnings
+    state.float_amount -= sum(winnings for _, _, _, winnings in event.bets)
     state.settled[event.round] = state.current.nets
     state.round = None
 
