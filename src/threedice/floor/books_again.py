@@ -6,9 +6,9 @@ that stream's lines are made once more and compared one by one.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from hashlib import sha256
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from threedice.log.rows import Row, Rows
     from threedice.rulebook import Game
 
-_VIEW_AND_STREAM: Final = itemgetter(0, 2)
+_NO_LINE: Final = b"what no line is"
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -43,31 +43,31 @@ class Books:
             for row in chain.from_iterable(rows.chunks(schema.views))
             if row[0] == VIEW
         }
-        self._digests: dict[Any, Any] = {}
-        for chunk in rows.chunks(schema.lines):
-            if len(set(map(_VIEW_AND_STREAM, chunk))) == 1:  # as nearly always
-                self._add(chunk[0][0], chunk[0][2], chunk)
-                continue
-            for (view, stream), lines in groupby(chunk, key=_VIEW_AND_STREAM):
-                self._add(view, stream, list(lines))
-
-    def _add(self, view: Any, stream: Any, lines: list[Row]) -> None:
-        if view in FORMER_VIEWS:
-            return  # another version's; they are not used, and made again
-        digest = self._digests.setdefault(stream, sha256())
-        try:
-            digest.update(packed(lines))
-        except UnicodeEncodeError:
-            digest.update(b"text that is no text")  # as no line that is made
+        self._kept = defaultdict[Any, set[Any]](set)
+        for view, stream in rows.lines_kept():
+            if view not in FORMER_VIEWS:  # another version's; they are not used, and made again
+                self._kept[stream].add(view)
 
     def of(self, stream: str) -> StreamBooks:
         """Return the books of a stream, to be compared."""
-        kept = self._digests.pop(stream, sha256()).digest()
+        kept = self._digest(stream, self._kept.pop(stream, set()))
         return StreamBooks(stream, self._reached.pop(stream, 0), kept, self._rows, self._game_of)
+
+    def _digest(self, stream: str, views: set[Any]) -> bytes:
+        digest = sha256()
+        if views - {VIEW}:
+            digest.update(_NO_LINE)
+        if VIEW in views:
+            for chunk in self._rows.lines_of(VIEW, stream):
+                try:
+                    digest.update(packed(chunk))
+                except UnicodeEncodeError:
+                    digest.update(_NO_LINE)
+        return digest.digest()
 
     def finish(self, seen: Iterable[str]) -> list[Finding]:
         """Return what is kept of streams that have no entries."""
-        left = (self._digests.keys() | self._reached.keys()) - set(seen)
+        left = (self._kept.keys() | self._reached.keys()) - set(seen)
         return [Finding(f"books of {each}", "there are no entries of it") for each in sorted(left)]
 
 
@@ -124,19 +124,19 @@ class StreamBooks:
 class SettlingProjector(Projector):
     """Makes the lines of a settlement in one go: there are as many of them as there were bets."""
 
-    def rows(self, entry: Entry, event: AnyStreamEvent) -> Sequence[Row | Line]:
-        """Return the lines that follow from an entry, which comes after all shown before."""
+    def rows(self, entry: Entry, event: AnyStreamEvent) -> Sequence[Row]:
+        """Return the lines that follow from an entry, as `Rows.lines_of` has them."""
         if isinstance(event, happened.LosersCollected):
             said = self._collected(event)
         elif isinstance(event, happened.WinnersPaid):
             said = self._paid(event)
         else:
-            return list(self.lines(entry, event))
-        stream, version, at = self.stream, entry.version, entry.at
-        return [
-            (VIEW, subject, stream, version, place, at, data)
-            for place, (subject, data) in enumerate(said)
-        ]
+            return [
+                (line.subject, line.version, line.place, line.at, line.data)
+                for line in self.lines(entry, event)
+            ]
+        version, at = entry.version, entry.at
+        return [(subject, version, place, at, data) for place, (subject, data) in enumerate(said)]
 
     def _collected(self, event: happened.LosersCollected) -> list[tuple[str, bytes]]:
         number, staked, said, lines = self._round, self._staked, [], _Encoded("lost")

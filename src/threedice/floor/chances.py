@@ -16,7 +16,7 @@ from threedice.maths import box_figures
 from threedice.table.state import box_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from threedice.rulebook import Game
 
@@ -34,9 +34,8 @@ class Chances:
         self._alone = {
             box: each.variance for box, each in figures.items() if box not in game.payoffs
         }
-        self._payoffs, self._whole = game.payoffs, (_OF * game.unit) ** 2
-        self._sums = {box: sum(row) for box, row in game.payoffs.items()}
-        self._together: dict[tuple[str, str], int] = {}
+        self._whole = (_OF * game.unit) ** 2
+        self._together = {box: _Covariances(box, game.payoffs) for box in game.payoffs}
 
     def theory(self, stakes: Mapping[str, int]) -> Fraction:
         """Return what the house wins of these stakes in the long run."""
@@ -50,26 +49,30 @@ class Chances:
         A bet over several throws is none of the roll's: its own variance is added, over its whole
         series, in the round that decides it, which is where its stake and its edge count too.
         """
-        played = [(box, stake) for box, stake in stakes.items() if box in self._sums]
-        together, total = self._together, 0
-        for place, (box, stake) in enumerate(played):
-            beside = 0
-            for other, more in played[:place]:
-                shared = together.get((box, other))
-                beside += more * (self._covariance(box, other) if shared is None else shared)
-            own = together.get((box, box))
-            own = self._covariance(box, box) if own is None else own
-            total += stake * (2 * beside + stake * own)
+        total, played = 0, list[tuple[str, int]]()
+        for box, stake in stakes.items():
+            with_box = self._together.get(box)
+            if with_box is not None:
+                beside = sum([with_box[other] * more for other, more in played])
+                total += stake * (2 * beside + with_box[box] * stake)
+                played.append((box, stake))
         variance = Fraction(total, self._whole)
         for box, alone in self._alone.items():
             variance += alone * stakes.get(box, 0) ** 2
         return variance
 
-    def _covariance(self, box: str, other: str) -> int:
-        """Return the covariance of two boxes, in parts of (216 units) squared."""
-        both: int = sum(map(mul, self._payoffs[box], self._payoffs[other]))
-        found = _OF * both - self._sums[box] * self._sums[other]
-        self._together[box, other] = self._together[other, box] = found
+
+class _Covariances(dict[str, int]):
+    """Covariances of a box with others, in parts of (216 units) squared."""
+
+    def __init__(self, box: str, payoffs: Mapping[str, Sequence[int]]) -> None:
+        super().__init__()
+        self._own, self._payoffs = payoffs[box], payoffs
+
+    def __missing__(self, other: str) -> int:
+        own, others = self._own, self._payoffs[other]
+        both: int = sum(map(mul, own, others))
+        self[other] = found = _OF * both - sum(own) * sum(others)
         return found
 
 

@@ -7,7 +7,7 @@ durable when something that was decided could not be written.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, get_args
 
 import msgspec
 
@@ -15,12 +15,11 @@ from threedice.cage import Account
 from threedice.cage import evolve as evolve_account
 from threedice.errors import InvariantBroken
 from threedice.floor import events as happened
-from threedice.floor.events import AnyStreamEvent, FloorEvent, Timing
+from threedice.floor.events import AnyFloorEvent, AnyStreamEvent, Timing
 from threedice.table import TableState
 from threedice.table import evolve as evolve_table
 from threedice.table.events import (
     AnyEvent,
-    BetPlaced,
     BettingClosed,
     BettingOpened,
     DiceChosen,
@@ -104,30 +103,30 @@ def cage_stream(player: str) -> str:
 HOUSE_STREAM: Final = "house"
 
 
-_STEPS = (
+_STEPS: Final = frozenset({
     TableOpened, DiceOffered, DiceChosen, BettingOpened, BettingClosed, ResultCalled,
     WinnersPaid, RoundVoided,
-)  # fmt: skip
+})  # fmt: skip
 """Events after which an automatic dealer leaves people some time."""
+
+_ON_THE_FLOOR: Final = frozenset(get_args(AnyFloorEvent))
 
 
 def _evolve_tended(tended: Tended, event: AnyStreamEvent, at: int, version: int) -> None:
-    if isinstance(event, BetPlaced):  # by far the commonest
-        evolve_table(tended.table, event)
-        return
-    if isinstance(event, FloorEvent):
-        _evolve_floor(tended, event)
+    kind = type(event)
+    if kind in _ON_THE_FLOOR:
+        _evolve_floor(tended, cast("AnyFloorEvent", event))
         return
     evolve_table(tended.table, cast("AnyEvent", event))
-    if isinstance(event, _STEPS):
+    if kind in _STEPS:
         tended.stepped_at = at
-    if isinstance(event, BettingOpened):
-        tended.betting_since = at
-    elif isinstance(event, BettingClosed):
-        tended.closed_version = version
+        if kind is BettingOpened:
+            tended.betting_since = at
+        elif kind is BettingClosed:
+            tended.closed_version = version
 
 
-def _evolve_floor(tended: Tended, event: happened.AnyFloorEvent) -> None:
+def _evolve_floor(tended: Tended, event: AnyFloorEvent) -> None:
     match event:
         case happened.TableEstablished():
             tended.id, tended.game, tended.game_hash = event.table, event.game, event.game_hash

@@ -12,7 +12,7 @@ from threedice.errors import Tampered, ThreediceError
 from threedice.floor.encoding import READERS, SCHEMA, decode
 from threedice.floor.events import FloorEvent, TableEstablished
 from threedice.floor.folds import Tended, fold_of
-from threedice.ledger import Balances, add, cage_postings
+from threedice.ledger import STILL, Balances, add, cage_postings
 from threedice.log.entry import Entry
 from threedice.log.findings import Finding
 from threedice.table import events as happened
@@ -33,43 +33,20 @@ _READ_BET: Final = {SCHEMA: msgspec.json.Decoder(happened.BetPlaced).decode}
 _CANNOT: Final = (ThreediceError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
 """What folding raises over entries that nobody could have caused."""
 
-WITHOUT_LINES: Final = frozenset(
-    each.__name__
-    for each in (
-        happened.BetPlaced,
-        happened.BettingOpened,
-        happened.BettingClosed,
-        happened.StepTaken,
-        happened.DiceTumbled,
-        happened.ResultCalled,
-        happened.KeyPressed,
-        happened.ResultEntered,
-        happened.AreasLit,
-    )
-)
-"""Kinds of entries, the commonest, of which the books say nothing."""
-
-_SETTLED: Final = happened.WinnersPaid.__name__
-_BLIND_TO_BETS: Final = frozenset(
-    each.__name__
-    for each in (
-        happened.BettingClosed,
-        happened.StepTaken,
-        happened.DiceTumbled,
-        happened.ResultCalled,
-        happened.KeyPressed,
-        happened.ResultEntered,
-        happened.AreasLit,
-        happened.LosersCollected,
-        happened.WinnersPaid,
-    )
-)
-"""Kinds of entries in which no bet is looked for where it lies."""
-
-_PINNING = frozenset(
+_PINNING: Final = frozenset(
     each.__name__ for each in (TableEstablished, happened.TableOpened, happened.RoundStarted)
 )
 """Kinds of entries that pin a game."""
+
+_QUIET: Final = frozenset(each.__name__ for each in STILL) - _PINNING
+"""Kinds of entries that take a round a step further and do nothing else."""
+
+_SETTLED: Final = happened.WinnersPaid.__name__
+_BLIND_TO_BETS: Final = frozenset({happened.LosersCollected.__name__, _SETTLED})
+"""Other kinds for which no bet is looked for where it lies."""
+
+WITHOUT_LINES: Final = _QUIET | {_BET}
+"""Kinds of entries, the commonest, of which the books say nothing."""
 
 
 class StreamAgain:
@@ -120,18 +97,25 @@ class StreamAgain:
         for row in rows:
             _, self._now, at, kind, _, _, _, digest = row
             event = event_in(row)
-            if kind in _PINNING:
-                self._need_game(event)
-            if kind not in _BLIND_TO_BETS:
-                self._lay_held()
-            evolve(state, event, at, self._now)
-            self._post(event)
-            if kind not in WITHOUT_LINES:
-                self._books.take(Entry(*row), event)
-            if kind == _SETTLED:
-                self._held.clear()  # they are gone from the layout
+            if kind in _QUIET:
+                evolve(state, event, at, self._now)
+            else:
+                self._take_one(row, event)
             if self._now == self._kept_version:
                 self._compare_snapshot(digest)
+
+    def _take_one(self, row: Row, event: Any) -> None:
+        _, version, at, kind, _, _, _, _ = row
+        if kind in _PINNING:
+            self._need_game(event)
+        if kind not in _BLIND_TO_BETS:
+            self._lay_held()
+        self._fold.evolve(self._state, event, at, version)
+        self._post(event)
+        if kind != _BET:
+            self._books.take(Entry(*row), event)
+        if kind == _SETTLED:
+            self._held.clear()  # they are gone from the layout
 
     def _post(self, event: AnyStreamEvent) -> None:
         if self._is_cage:

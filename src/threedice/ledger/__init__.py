@@ -5,8 +5,17 @@ does both at once) -> `accounting` (drop, turnover, win, hold, and what theory e
 """
 
 from threedice.ledger.accounting import Accounts, account
-from threedice.ledger.adding import add
+from threedice.ledger.adding import STILL, add
 from threedice.ledger.balances import Balances
 from threedice.ledger.postings import Posting, cage_postings, postings
 
-__all__ = ["Accounts", "Balances", "Posting", "account", "add", "cage_postings", "postings"]
+__all__ = [
+    "STILL",
+    "Accounts",
+    "Balances",
+    "Posting",
+    "account",
+    "add",
+    "cage_postings",
+    "postings",
+]

@@ -46,18 +46,23 @@ def said_by_all(answers: Sequence[Row]) -> dict[bytes, list[bytes]]:
         which = key.encode()
         said = accounts[account] + sizes[len(which)] + which + command_hash
         records.append(sha256(said).digest() + spans)
-    alike = _beginning_of_all([spans for _, _, _, spans in answers])
-    return {alike: records} if alike else _by_beginning(records)
-
-
-def _beginning_of_all(spans: Sequence[bytes]) -> bytes:
-    """Return how all spans begin, nothing where they differ or some answer has several."""
-    first, last = min(spans), max(spans)
+    spans_of_all = [spans for _, _, _, spans in answers]
+    if _BETWEEN in b"".join(spans_of_all):
+        return _by_stream_of_several(records)
+    first, last = min(spans_of_all), max(spans_of_all)
     begin = first[: first.index(b",") + 1]  # and what is sorted between two begins as both do
-    return begin if last.startswith(begin) and _BETWEEN not in b"".join(spans) else b""
+    return {begin: records} if last.startswith(begin) else _by_stream(records)
 
 
-def _by_beginning(records: Iterable[bytes]) -> dict[bytes, list[bytes]]:
+def _by_stream(records: Iterable[bytes]) -> dict[bytes, list[bytes]]:
+    said: dict[bytes, list[bytes]] = defaultdict(list)
+    for each in records:
+        said[each[CAUSE : each.index(b",", CAUSE) + 1]].append(each)
+    return said
+
+
+def _by_stream_of_several(records: Iterable[bytes]) -> dict[bytes, list[bytes]]:
+    """Return records by how their spans begin, where some command left entries in two streams."""
     said: dict[bytes, list[bytes]] = defaultdict(list)
     for each in records:
         if _BETWEEN in each:

@@ -28,6 +28,9 @@ PARTS = 64
 IN_MEMORY = 1 << 26
 """How many bytes of each side are held before they go to files."""
 
+FRESH = 10_000
+"""How many records of each side lie as they came before they are packed."""
+
 CAUSE = 32
 """How many bytes of a record are the cause."""
 
@@ -132,21 +135,32 @@ class _Gathered:
     """Records by the stream they concern, in memory or in files."""
 
     def __init__(self) -> None:
+        self._fresh, self._fresh_count = defaultdict[bytes, list[bytes]](list), 0
         self._held: list[dict[bytes, _Records]] = [{} for _ in range(PARTS)]
         self._files: list[IO[bytes]] = []
         self._size = 0
 
     def add(self, begin: bytes, records: Sequence[bytes]) -> None:
-        data = packed(records)
-        kept = self._held[crc32(begin) % PARTS].setdefault(begin, _Records())
-        kept.data += data
-        kept.count += len(records)
-        self._size += len(data)
+        self._fresh[begin] += records
+        self._fresh_count += len(records)
+        if self._fresh_count >= FRESH:
+            self._pack()
+
+    def _pack(self) -> None:
+        for begin, records in self._fresh.items():
+            data = packed(records)
+            kept = self._held[crc32(begin) % PARTS].setdefault(begin, _Records())
+            kept.data += data
+            kept.count += len(records)
+            self._size += len(data)
+        self._fresh.clear()
+        self._fresh_count = 0
         if self._size > IN_MEMORY:
             self._put_away()
 
     def part(self, number: int) -> dict[bytes, _Records]:
         """Return all records of a part, by how their spans begin."""
+        self._pack()
         if not self._files:
             return self._held[number]
         self._put_away()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing, contextmanager
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ import msgspec
 import psycopg
 
 from threedice.errors import InvalidInput, StoreAway, StoreUnfit, Tampered
+from threedice.log import schema
 from threedice.log.batch import encode_spans
 from threedice.log.deadline import connect
 from threedice.log.memory import MemoryStore
@@ -47,6 +48,12 @@ PATIENCE_SECONDS = 60.0
 MAPPED_BYTES = 1 << 30
 """How much of an SQLite file is mapped into memory: a third more speed when all of it is read."""
 
+_LINES_KEPT = "SELECT DISTINCT view, stream FROM lines"
+_LINES_OF = (
+    "SELECT subject, version, place, at, data FROM lines"
+    " WHERE view = %s AND stream = %s ORDER BY version, place"
+)
+
 _lenient = partial(str, encoding="utf-8", errors="surrogateescape")
 
 
@@ -61,6 +68,12 @@ class Rows(Protocol):
 
     def in_any_order(self, table: Table) -> Iterator[list[Row]]:
         """Yield the rows of a table as they are quickest to read."""
+
+    def lines_kept(self) -> set[tuple[Any, Any]]:
+        """Return of which views and streams there are lines."""
+
+    def lines_of(self, view: str, stream: str) -> Iterator[list[Row]]:
+        """Yield the lines of a stream in a view: subject, version, place, time and data."""
 
 
 PROVED = ("streams", "entries", "answers", "games", "checkpoints", "people")
@@ -145,6 +158,19 @@ class MemoryRows:
         """Yield the rows of a table as they are quickest to read."""
         return self.chunks(table)
 
+    def lines_kept(self) -> set[tuple[Any, Any]]:
+        """Return of which views and streams there are lines."""
+        return {(line.view, line.stream) for line in self._store.every_line()}
+
+    def lines_of(self, view: str, stream: str) -> Iterator[list[Row]]:
+        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        for chunk in self.chunks(schema.lines):
+            yield [
+                (subject, version, place, at, data)
+                for where, subject, whose, version, place, at, data in chunk
+                if (where, whose) == (view, stream)
+            ]
+
 
 # --- SQLite -------------------------------------------------------------------------------------
 
@@ -203,16 +229,28 @@ class SqliteRows:
         """Yield the rows of a table as they lie in the file, without going by its index."""
         yield from self._chunks(table.name, f"{_all_of(table)} ORDER BY rowid", ())
 
+    def lines_kept(self) -> set[tuple[Any, Any]]:
+        """Return of which views and streams there are lines."""
+        return set(chain.from_iterable(self._chunks("lines", _LINES_KEPT, ())))
+
+    def lines_of(self, view: str, stream: str) -> Iterator[list[Row]]:
+        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        return self._chunks("lines", _LINES_OF % ("?", "?"), (view, stream))
+
     def _chunks(self, name: str, sql: str, params: Row) -> Iterator[list[Row]]:
-        """Read text as it should be; from where some is not, as the bytes it has, more slowly."""
+        """Read text as it should be; from where some is not, as the bytes it has, more slowly.
+
+        What is read in between may have another mind about text.
+        """
         given = 0
         for factory in (str, _lenient):
-            self._connection.text_factory = factory
             try:
                 cursor = self._connection.execute(f"{sql} LIMIT -1 OFFSET {given}", params)
+                self._connection.text_factory = factory
                 while chunk := cursor.fetchmany(CHUNK):
                     yield chunk
                     given += len(chunk)
+                    self._connection.text_factory = factory
             except sqlite3.DatabaseError as error:
                 if "decode to UTF-8" not in str(error):
                     raise _unreadable(f"table {name}", error) from error
@@ -265,6 +303,14 @@ class PostgresRows:
     def in_any_order(self, table: Table) -> Iterator[list[Row]]:
         """Yield the rows of a table as they lie in the files, without going by its index."""
         return self._chunks(table.name, _all_of(table), None)
+
+    def lines_kept(self) -> set[tuple[Any, Any]]:
+        """Return of which views and streams there are lines."""
+        return set(chain.from_iterable(self._chunks("lines", _LINES_KEPT, None)))
+
+    def lines_of(self, view: str, stream: str) -> Iterator[list[Row]]:
+        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        return self._chunks("lines", _LINES_OF % ("%s", "%s"), (view, stream))
 
     def _chunks(self, name: str, sql: str, params: Row | None) -> Iterator[list[Row]]:
         self._connection.allow(PATIENCE_SECONDS)
