@@ -54,6 +54,12 @@ _LINES_OF = (
     " WHERE view = %s AND stream = %s ORDER BY version, place"
 )
 
+_INDEX = "sqlite_autoindex_entries_1"
+_OTHER_ENTRIES = (
+    "SELECT (SELECT count(*) FROM entries NOT INDEXED)"
+    f" - (SELECT count(*) FROM entries INDEXED BY {_INDEX})"
+)
+
 _lenient = partial(str, encoding="utf-8", errors="surrogateescape")
 
 
@@ -207,23 +213,30 @@ class SqliteRows:
     def damage(self) -> Iterator[str]:
         """Yield what SQLite finds wrong with pages, indexes and types of all that is proved.
 
-        What can be made again is compared line by line elsewhere, which finds more.
+        What can be made again is compared line by line elsewhere, which finds more. Entries are
+        read by their index, each only if it is the one that the index says: what is left to find
+        is whether there are others.
         """
         try:
             for table in PROVED:
-                for (message,) in self._connection.execute(f"PRAGMA integrity_check({table})"):
+                check = "quick_check" if table == "entries" else "integrity_check"
+                for (message,) in self._connection.execute(f"PRAGMA {check}({table})"):
                     if message != "ok":
                         yield message
+            ((others,),) = self._connection.execute(_OTHER_ENTRIES)
+            if others:
+                yield f"{others} rows of entries more than their index has"
         except sqlite3.DatabaseError as error:
             yield str(error)
 
     def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
         """Yield the rows of a table by its primary key, all or those of some streams."""
+        query = _entries_by_index if table.name == "entries" else partial(_query, table)
         if streams is None:
-            yield from self._chunks(table.name, _query(table), ())
+            yield from self._chunks(table.name, query(), ())
         else:
             for stream in sorted(streams):
-                yield from self._chunks(table.name, _query(table, "stream = ?"), (stream,))
+                yield from self._chunks(table.name, query("stream = ?"), (stream,))
 
     def in_any_order(self, table: Table) -> Iterator[list[Row]]:
         """Yield the rows of a table as they lie in the file, without going by its index."""
@@ -262,6 +275,17 @@ def _unreadable(where: str, error: sqlite3.DatabaseError) -> Tampered | StoreAwa
     if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreAway(f"{where} is held by another process; try again: {error}")
     return Tampered(where, f"cannot be read: {error}")
+
+
+def _entries_by_index(condition: str = "") -> str:
+    where = f" AND named.{condition}" if condition else ""
+    return (
+        f"SELECT {', '.join(f'kept.{column.name}' for column in schema.entries.columns)}"
+        f" FROM entries AS named INDEXED BY {_INDEX} CROSS JOIN entries AS kept NOT INDEXED"
+        " ON kept.rowid = named.rowid"
+        f" WHERE kept.stream IS named.stream AND kept.version IS named.version{where}"
+        " ORDER BY named.stream, named.version"
+    )
 
 
 def _query(table: Table, condition: str = "") -> str:

@@ -1,0 +1,66 @@
+"""Entries are proved by their index: what the index and the table say of each must be the same."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.log.logs import bet, tampering
+from threedice.log.sqlite import SqliteStore
+from threedice.log.verification import verify_log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = b"table/of-cats"
+"""Long enough to stand in the file only where an entry is named."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    with closing(SqliteStore(tmp_path / "log.sqlite")) as store:
+        for _ in range(3):
+            bet(store, NAME.decode(), entries=2)
+    return store.path
+
+
+def pages_of(file: Path, name: str) -> slice:
+    """Return where the only page of a table or index lies in a file."""
+    with closing(sqlite3.connect(file)) as connection:
+        ((size,),) = connection.execute("PRAGMA page_size")
+        ((page,),) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", [name])
+    return slice((page - 1) * size, page * size)
+
+
+@pytest.mark.parametrize("where", ["entries", "sqlite_autoindex_entries_1"])
+def test_a_name_changed_in_the_table_or_in_the_index_alone_is_found(file: Path, where: str) -> None:
+    whole, pages = bytearray(file.read_bytes()), pages_of(file, where)
+    page = bytes(whole[pages])
+    assert page.count(NAME) == 6
+    whole[pages] = page.replace(NAME, b"table/of-cars", 1)
+    file.write_bytes(whole)
+    report = verify_log(file, public_keys={})
+
+    assert [finding.where for finding in report.findings][0] == "head of table/of-cats"
+
+
+def test_an_entry_that_the_index_does_not_have_is_found(file: Path) -> None:
+    index = pages_of(file, "sqlite_autoindex_entries_1")
+    before = file.read_bytes()[index]
+    with tampering(file) as run:
+        run(
+            "INSERT INTO entries SELECT stream, 99, at, kind, schema, data, cause, hash"
+            " FROM entries WHERE version = 1"
+        )
+        run("PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = bytearray(file.read_bytes())
+    whole[index] = before
+    file.write_bytes(whole)
+    report = verify_log(file, public_keys={})
+
+    assert [str(finding) for finding in report.findings] == [
+        "the database: 1 rows of entries more than their index has"
+    ]
