@@ -44,7 +44,7 @@ def test_a_name_changed_in_the_table_or_in_the_index_alone_is_found(file: Path, 
     file.write_bytes(whole)
     report = verify_log(file, public_keys={})
 
-    assert [finding.where for finding in report.findings][0] == "head of table/of-cats"
+    assert report.findings[0].where == "head of table/of-cats"
 
 
 def test_an_entry_that_the_index_does_not_have_is_found(file: Path) -> None:
