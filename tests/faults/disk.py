@@ -214,6 +214,20 @@ class Disk:
             case Call.READ:
                 raise ValueError("a read changes nothing, so no trace has one")
 
+    def forget(self, name: str) -> None:
+        """Let go of what the cache takes for written, as the operating system does when asked."""
+        file = self.names.get(name)
+        if file is None:
+            return
+        for number in file.abandoned:
+            start = number * self.sector
+            length = len(file.content[start : start + self.sector])
+            file.content[start : start + length] = file.durable[start : start + length].ljust(
+                length, b"\0"
+            )
+            del file.pending[number]
+        file.abandoned.clear()
+
     # --- what is found afterwards ---
 
     def image(self) -> Image:

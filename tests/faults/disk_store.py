@@ -21,6 +21,7 @@ Level = Literal["FULL", "NORMAL", "OFF"]
 """When SQLite syncs: on every commit, on every checkpoint, never."""
 
 DATABASE = "house.db"
+LOG = f"{DATABASE}-wal"
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Where small files are made quickly, if there is such a place."""
@@ -78,6 +79,7 @@ def opened(disk: Disk, *, level: Level = "FULL", fold_every: int = 1000) -> Iter
 
     with TemporaryDirectory(prefix="threedice-", dir=MEMORY) as folder:
         path = Path(folder) / DATABASE
+        disk.forget(LOG)  # as `forget_cached` has it done to a real file
         store = SqliteStore(path, connect=connect, serving=True, shared=True, fold_every=fold_every)
         with closing(store):
             yield store

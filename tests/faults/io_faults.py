@@ -2,8 +2,8 @@
 
 After the first failure nothing is acknowledged any more. What was acknowledged before is there when
 the process starts again on the same machine, whose cache then holds what never reached the disk;
-when the power went at that moment; and when a person let writing go on, more was acknowledged, and
-the power went then. Each fault comes once, or from one call on.
+when the power went at that moment, or while the process started again; and when a person let
+writing go on, more was acknowledged, and the power went then. Each fault comes once, or from one call on.
 
 `python -m tests.faults.io_faults` is the long form.
 """
@@ -20,7 +20,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tests.faults.disk import Failing, Fault
-from tests.faults.io_writing import attempt, by_store, by_writer, go_on
+from tests.faults.io_writing import attempt, by_store, by_writer, cut_while_opened, go_on
 from tests.faults.power_found import Written
 from tests.faults.power_recording import KINDS, bases
 from tests.faults.power_tally import look
@@ -39,6 +39,9 @@ WAYS: dict[str, Callable[[], AbstractContextManager[Way]]] = {
     "store": by_store,
     "writer": by_writer,
 }
+
+REOPENED = 1
+"""How often the power goes while a store is opened again after each fault."""
 
 
 @dataclass(slots=True)
@@ -162,6 +165,9 @@ def aftermath(
     then = Written([*before, *made.acknowledged], checkpoints, made.in_flight)
     yield script.kind.new(made.left.cut(random).image), then, "power cut at once"
     yield made.left.copy(), then, "process started again"
+    for _ in range(REOPENED):
+        cut = cut_while_opened(made, random)
+        yield script.kind.new(cut.image), then, "started again, power cut meanwhile"
     later = go_on(made, way, script.then)
     round_and_more = [each for batch in (*script.batches, *script.then) for each in batch]
     whole = Written([*before, *round_and_more], checkpoints)

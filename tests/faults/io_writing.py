@@ -9,13 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from tests.faults.disk_store import MEMORY, opened
+from tests.faults.disk_store import LOG, MEMORY, opened
 from threedice.errors import StoreFailed, StoreUnfit
 from threedice.log.store import Accepted, Known
 from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
-    from tests.faults.disk import Disk
+    from random import Random
+
+    from tests.faults.disk import Cut, Disk
     from tests.faults.power_round import Batch
     from threedice.log.store import Outcome, Proposal, Store
 
@@ -121,6 +123,18 @@ def _write_in_vain(made: Attempt, write: Write, batch: Batch) -> None:
         made.refused += 1
     else:
         made.problems.append(f"answered after a failure: {outcomes}")
+
+
+def cut_while_opened(made: Attempt, random: Random) -> Cut:
+    """Start the process again on the same machine, and cut the power before it is ready."""
+    whole = made.left.copy()
+    with opened(whole, fold_every=FOLD_EVERY):
+        done = whole.trace[len(made.left.trace) :]
+    disk = made.left.copy()
+    disk.forget(LOG)
+    for operation in done[: random.randrange(len(done) + 1)]:
+        disk.again(operation)
+    return disk.cut(random)
 
 
 def go_on(made: Attempt, way: Way, then: list[Batch]) -> Disk:

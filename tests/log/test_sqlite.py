@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -341,3 +342,56 @@ def test_a_damaged_page_is_tampering_and_a_damaged_file_is_not_opened(path: Path
         file.write(b"\xee" * 3996)
     with pytest.raises(StoreFailed, match="malformed"):
         SqliteStore(path)
+
+
+def is_cached(file: Path) -> bool:
+    """Tell whether the operating system holds the beginning of a file in memory."""
+    opened = os.open(file, os.O_RDONLY)
+    try:
+        os.preadv(opened, [bytearray(1)], 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(opened)
+    return True
+
+
+def written(file: Path) -> None:
+    """Leave a file on the disk, and in memory."""
+    with file.open("wb") as opened:
+        opened.write(bytes(100_000))
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def is_forgotten_when_asked(file: Path) -> bool:
+    """Tell whether a file lies where the operating system can let go of it, and says so."""
+    written(file)
+    opened = os.open(file, os.O_RDONLY)
+    try:
+        for _ in range(1000):
+            os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
+            if not is_cached(file):
+                return True
+    except OSError:
+        pass
+    finally:
+        os.close(opened)
+    return False
+
+
+@pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="nobody tells what is cached here")
+def test_a_log_is_read_from_the_disk_when_a_store_is_opened(tmp_path: Path) -> None:
+    path, log, cached = tmp_path / "house.sqlite", tmp_path / "house.sqlite-wal", list[bool]()
+    if not is_forgotten_when_asked(log):
+        pytest.skip("this file system keeps everything in memory")
+
+    def connect(path: str) -> Connection:
+        cached.append(is_cached(log))
+        return connect_file(path)
+
+    for _ in range(100):  # it is advice: pages that were just written are now and then kept
+        written(log)
+        with closing(SqliteStore(path, connect=connect, shared=True)):
+            pass
+    assert False in cached

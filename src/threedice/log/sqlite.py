@@ -106,6 +106,8 @@ class SqliteStore(SqlStore):
         self.scribe: Scribe | None = None
         self._serving = served.hold(self.path) if serving else None
         try:
+            if self.alone():
+                forget_cached(Path(f"{self.path}-wal"))
             self._writers.append(self._open(FULL))
             if not shared:
                 self._writers.append(self._open(NORMAL))
@@ -415,6 +417,24 @@ def _set_up(connection: Connection, synchronous: int) -> None:
     ask(f"PRAGMA synchronous = {synchronous}")
     if (level := ask("PRAGMA synchronous")) != synchronous:
         raise StoreUnfit(f"synchronous is {level}, not {synchronous}; use an SQLite that obeys it")
+
+
+def forget_cached(file: Path) -> None:
+    """Have a file that nobody has open read from the disk itself, not from memory.
+
+    After a sync that failed, the operating system takes for written what never reached the disk. A
+    process that starts on the same machine would go by such a log and move it into the database: a
+    power cut meanwhile would leave that half moved, and no log to move it by. What the disk itself
+    has of a log ends with a whole commit, and all that was acknowledged is before it.
+    """
+    if not hasattr(os, "posix_fadvise"):
+        return  # then only a restart of the machine does it
+    with suppress(FileNotFoundError):
+        opened = os.open(file, os.O_RDONLY)
+        try:
+            os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(opened)
 
 
 def _sync(folder: Path) -> None:
