@@ -3,7 +3,8 @@
 After the first failure nothing is acknowledged any more. What was acknowledged before is there when
 the process starts again on the same machine, whose cache then holds what never reached the disk;
 when the power went at that moment, or while the process started again; and when a person let
-writing go on, more was acknowledged, and the power went then. Each fault comes once, or from one call on.
+writing go on, more was acknowledged, and the power went then. Each fault comes once, or from one
+call on.
 
 `python -m tests.faults.io_faults` is the long form.
 """
