@@ -1,9 +1,10 @@
-"""A table with a million entries: how soon it starts, and how fast it is verified.
+"""A table with a million entries: how soon it starts, and how fast a house is verified.
 
 Run it with `python benchmarks/long_log.py [ENTRIES]`. The entries are those of ordinary rounds,
-written to an SQLite file; then the table is loaded from its snapshot and without it, and the whole
-house is audited on one core, several times. Beside each figure stands how long a plain loop took in
-the same minutes: on a machine that others use as well, the two go up and down together.
+written to an SQLite file: of one table with a hundred players, and of a hundred tables with twenty
+each. The one table is loaded from its snapshot and without it, and each house is audited on one
+core, several times. Beside each figure stands how long a plain loop took in the same minutes: on a
+machine that others use as well, the two go up and down together.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import closing
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -38,20 +40,21 @@ from threedice.table.commands import Actor, BuyIn, OpenTable, PlaceBet
 from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from threedice.floor.events import AnyStreamEvent
     from threedice.log.findings import Report
     from threedice.rulebook import Game
 
-STREAM = "table/1"
 PLAYERS = [f"player-{i:04}" for i in range(100)]
 RUNS = 5
+BATCH = 1000
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 
 
-def commands(game: Game, state: TableState) -> Iterator[list[AnyStreamEvent]]:
-    """Yield what each command of a long night makes happen."""
+def commands(game: Game, table: str, players: Sequence[str]) -> Iterator[list[AnyStreamEvent]]:
+    """Yield what each command of a long night at a table makes happen."""
+    state = TableState()
 
     def ask(command: object) -> list[AnyStreamEvent]:
         events: list[AnyStreamEvent] = [*decide(game, state, command)]  # type: ignore[arg-type]
@@ -61,15 +64,15 @@ def commands(game: Game, state: TableState) -> Iterator[list[AnyStreamEvent]]:
 
     yield [
         floor_events.TableEstablished(
-            table="1", game=game.id, game_hash=game.hash, dealt_by_house=None, by="supervisor"
+            table=table, game=game.id, game_hash=game.hash, dealt_by_house=None, by="supervisor"
         )
     ]
     limits = plain_limits(game, 5, 10**9, 10**9)
     yield ask(
-        OpenTable(by=SUPERVISOR, table="1", currency="SGD", mode="record", chips=[5, 25, 100],
+        OpenTable(by=SUPERVISOR, table=table, currency="SGD", mode="record", chips=[5, 25, 100],
                   float_amount=10**12, limits=limits)
     )  # fmt: skip
-    people = [Actor(id=player, role="player") for player in PLAYERS]
+    people = [Actor(id=player, role="player") for player in players]
     for person in people:
         yield ask(BuyIn(by=person, player=person.id, amount=10**9))
     boxes = ["big", "small", "total:9", "single:4", "domino:1-4"]
@@ -84,22 +87,32 @@ def commands(game: Game, state: TableState) -> Iterator[list[AnyStreamEvent]]:
                 yield ask(command)
 
 
-def write(store: SqliteStore, entries: int) -> None:
-    """Write so many entries of a table, a command to a proposal and a thousand to a batch."""
-    game, state = load("sg-rws-tai-sai-v6/a"), TableState()
-    head, batch = EMPTY, list[Proposal]()
-    games = {game.hash: game.canonical}
-    for number, events in enumerate(commands(game, state)):
-        key, said = f"key {number}", sha256(b"%d" % number).digest()
-        cause = cause_of("night", key, said)
-        fresh, after = extend(head, STREAM, 10**15 + number, cause, map(encode, events))
-        batch.append(Proposal("night", key, said, (Append(STREAM, head, fresh),), games))
-        head, games = after, {}
-        if len(batch) == 1000 or head.version >= entries:
-            store.write(batch)
-            batch = []
-        if head.version >= entries:
-            return
+def write(store: SqliteStore, entries: int, tables: int, players: int) -> list[str]:
+    """Write so many entries, a command to a proposal, and return the streams they are in.
+
+    Whichever table is next is drawn, as bets come from everywhere at once.
+    """
+    game, random = load("sg-rws-tai-sai-v6/a"), Random(1)
+    streams = [f"table/{number}" for number in range(1, tables + 1)]
+    nights = {
+        each: commands(game, each.removeprefix("table/"), PLAYERS[:players]) for each in streams
+    }
+    heads, games, number = dict.fromkeys(streams, EMPTY), {game.hash: game.canonical}, 0
+    while sum(head.version for head in heads.values()) < entries:
+        batch = list[Proposal]()
+        for stream in random.choices(streams, k=BATCH):
+            number += 1
+            key, said = f"key {number}", sha256(b"%d" % number).digest()
+            cause = cause_of("night", key, said)
+            fresh, after = extend(
+                heads[stream], stream, 10**15 + number, cause, map(encode, next(nights[stream]))
+            )
+            batch.append(
+                Proposal("night", key, said, (Append(stream, heads[stream], fresh),), games)
+            )
+            heads[stream], games = after, {}
+        store.write(batch)
+    return streams
 
 
 def reference() -> float:
@@ -124,31 +137,39 @@ def measure(what: str, verify: Callable[[], Report]) -> None:
           f" (a loop of a million: {min(loops):.0f} ms at best, {median(loops):.0f})")  # fmt: skip
 
 
-def main() -> None:
-    """Print what was measured."""
-    entries = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+def night(entries: int, tables: int, players: int) -> None:
+    """Write a house, load its first table, and prove it all."""
+    print(f"{tables} tables with {players} players each:")
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / "state"
         with closing(SqliteStore(Path(folder) / "house.sqlite")) as store:
             started = perf_counter()
-            write(store, entries)
-            store.save_snapshot(load_stream(store, STREAM).kept())
+            streams = write(store, entries, tables, players)
             size = (Path(folder) / "house.sqlite").stat().st_size / 1e6
             seconds = perf_counter() - started
             print(f"{entries} entries written in {seconds:.1f} s, {size:.0f} MB")
-            started = perf_counter()
-            running = load_stream(store, STREAM)
-            print(f"starts from its snapshot in {perf_counter() - started:.3f} s")
-            project(store, STREAM, Games(store).pinned)
+            for stream in streams:
+                store.save_snapshot(load_stream(store, stream).kept())
+                project(store, stream, Games(store).pinned)
             Notary(store, open_keys(state), state).make(10**15)
             keys = open_keys(state).public
+            started = perf_counter()
+            running = load_stream(store, streams[0])
+            print(f"{streams[0]} starts from its snapshot in {perf_counter() - started:.3f} s")
             measure("chains, answers, checkpoints", partial(verify_log, store, public_keys=keys))
             measure("with states, books and balances", partial(audit, store, public_keys=keys))
             store.forget_folds()
             started = perf_counter()
-            again = load_stream(store, STREAM)
-            print(f"starts without a snapshot in {perf_counter() - started:.1f} s")
+            again = load_stream(store, streams[0])
+            print(f"{streams[0]} starts without a snapshot in {perf_counter() - started:.1f} s")
             print(f"to the same state: {again.durable == running.durable}")
+
+
+def main() -> None:
+    """Print what was measured."""
+    entries = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    night(entries, tables=1, players=100)
+    night(entries, tables=100, players=20)
 
 
 if __name__ == "__main__":

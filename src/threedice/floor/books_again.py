@@ -126,47 +126,47 @@ class SettlingProjector(Projector):
 
     def rows(self, entry: Entry, event: AnyStreamEvent) -> Sequence[Row]:
         """Return the lines that follow from an entry, as `Rows.lines_of` has them."""
-        if isinstance(event, happened.LosersCollected):
-            said = self._collected(event)
-        elif isinstance(event, happened.WinnersPaid):
-            said = self._paid(event)
-        else:
-            return [
-                (line.subject, line.version, line.place, line.at, line.data)
-                for line in self.lines(entry, event)
-            ]
-        version, at = entry.version, entry.at
-        return [(subject, version, place, at, data) for place, (subject, data) in enumerate(said)]
+        match event:
+            case happened.LosersCollected():
+                return self._collected(entry.version, entry.at, event)
+            case happened.WinnersPaid():
+                return self._paid(entry.version, entry.at, event)
+        return [
+            (line.subject, line.version, line.place, line.at, line.data)
+            for line in self.lines(entry, event)
+        ]
 
-    def _collected(self, event: happened.LosersCollected) -> list[tuple[str, bytes]]:
-        number, staked, said, lines = self._round, self._staked, [], _Encoded("lost")
-        for spot, player, stake in event.bets:
+    def _collected(self, version: int, at: int, event: happened.LosersCollected) -> list[Row]:
+        data, staked = _Encoded("lost", self._round), self._staked
+        rows: list[Row] = []
+        for place, (spot, player, stake) in enumerate(event.bets):
             staked[spot] = staked.get(spot, 0) + stake
-            said.append((f"player/{player}", lines[number, -stake, spot]))
+            rows.append((f"player/{player}", version, place, at, data[-stake, spot]))
         self._win += sum([stake for _, _, stake in event.bets])
-        return said
+        return rows
 
-    def _paid(self, event: happened.WinnersPaid) -> list[tuple[str, bytes]]:
-        number, staked, said, lines = self._round, self._staked, [], _Encoded("won")
-        for spot, player, stake, winnings in event.bets:
+    def _paid(self, version: int, at: int, event: happened.WinnersPaid) -> list[Row]:
+        data, staked = _Encoded("won", self._round), self._staked
+        rows: list[Row] = []
+        for place, (spot, player, stake, winnings) in enumerate(event.bets):
             staked[spot] = staked.get(spot, 0) + stake
-            said.append((f"player/{player}", lines[number, winnings, spot]))
+            rows.append((f"player/{player}", version, place, at, data[winnings, spot]))
         self._win -= sum([winnings for _, _, _, winnings in event.bets])
-        said.append((self.stream, _encode(self._result(event))))
+        rows.append((self.stream, version, len(rows), at, _encode(self._result(event))))
         self._forget_round()
-        return said
+        return rows
 
 
-class _Encoded(dict[tuple[int, int, str], bytes]):
-    """What lines say, by round, amount and spot: in most rounds, many bets say the same."""
+class _Encoded(dict[tuple[int, str], bytes]):
+    """What lines of a round say, by amount and spot: in most rounds, many bets say the same."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, number: int) -> None:
         super().__init__()
-        self._what = what
+        self._what, self._number = what, number
 
-    def __missing__(self, key: tuple[int, int, str]) -> bytes:
-        number, amount, spot = key
-        self[key] = data = _encode(Said(self._what, number, amount, note=spot))
+    def __missing__(self, key: tuple[int, str]) -> bytes:
+        amount, spot = key
+        self[key] = data = _encode(Said(self._what, self._number, amount, note=spot))
         return data
 
 

@@ -33,6 +33,9 @@ FORMER_VIEWS: Final = ("house",)
 """What the view was called in forms before; lines without the variance are the first."""
 
 
+_NOTHING: Final = Fraction(0)
+
+
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a line says; amounts are the house's gain in results, the player's in statements."""
 
@@ -120,7 +123,7 @@ class Projector:
         self._win += win
 
     def _result(self, event: happened.WinnersPaid) -> Said:
-        theory = variance = Fraction(0)
+        theory = variance = _NOTHING
         if self._chances and self._staked:
             stakes = by_box(self._staked)
             theory, variance = self._chances.theory(stakes), self._chances.variance(stakes)
