@@ -6,6 +6,7 @@ Everything that pays reads odds from here; nothing here or above uses a float fo
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, NewType
@@ -22,6 +23,13 @@ MOST = 10**12
 
 Asked = Annotated[int, msgspec.Meta(ge=-MOST, le=MOST)]
 """An amount as it is asked for; what makes sense of it is for the rules to say."""
+
+Say = Callable[[int], str]
+"""Puts an amount into words: as it is counted, or in a currency's own unit."""
+
+_WHOLE = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
+_THOUSANDTHS = "BHD IQD JOD KWD LYD OMR TND"
+"""Currencies of ISO 4217 whose minor unit is not a hundredth."""
 
 _ODDS = re.compile(r"([1-9][0-9]{0,5}) to ([1-9][0-9]{0,5})")
 _AMOUNT = re.compile(r"[1-9][0-9]{0,17}")
@@ -77,3 +85,15 @@ def parse_amount(text: str) -> Amount:
             "(count in cents if need be)"
         )
     return Amount(int(text))
+
+
+def written(amount: int, currency: str) -> str:
+    """Return an amount in a currency's own unit, as people write it.
+
+    >>> written(1234550, "SGD"), written(-5, "SGD"), written(5000, "JPY"), written(5, "KWD")
+    ('12,345.50', '-0.05', '5,000', '0.005')
+    """
+    digits = 0 if currency in _WHOLE else 3 if currency in _THOUSANDTHS else 2
+    units, parts = divmod(abs(amount), 10**digits)
+    after = f".{parts:0{digits}}" if digits else ""
+    return f"{'-' if amount < 0 else ''}{units:,}{after}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import sys
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, cast
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,7 +15,7 @@ from threedice.errors import InvalidInput, UnknownName
 from threedice.floor.auditing import audit
 from threedice.floor.bookkeeping import rebuild
 from threedice.floor.encoding import decode
-from threedice.floor.events import FloorEvent
+from threedice.floor.explaining import bets_explained
 from threedice.floor.fairness import check_dice
 from threedice.floor.folds import table_stream
 from threedice.floor.games import Games
@@ -23,8 +24,6 @@ from threedice.log.checkpoints import FILE as CHECKPOINTS
 from threedice.log.checkpoints import read_checkpoints
 from threedice.log.keys import import_json, public_keys, trusted
 from threedice.log.opening import default_url, exists, open_store, state_directory
-from threedice.table import BetRef, explain
-from threedice.table.events import BetPlaced, RoundStarted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from threedice.log.findings import Report
     from threedice.log.keys import PublicKey
     from threedice.log.store import Checkpoint, Store
-    from threedice.table.events import AnyEvent
 
 
 @contextmanager
@@ -111,7 +109,9 @@ def _print_report(report: Report) -> None:
 def replay(url: str, table: str, to: int | None) -> None:
     """Tell what happened at a table, as a playthrough."""
     with reading(url) as store:
-        entries = (entry for entry in _entries(store, table) if to is None or entry.version <= to)
+        entries = _entries(store, table)
+        if to is not None:
+            entries = takewhile(lambda entry: entry.version <= to, entries)
         for line in tell_stream(map(decode, entries), Games(store).pinned):
             print_line(line)
 
@@ -148,37 +148,16 @@ def _cells(entry: Entry) -> list[object]:
 def explain_bets(url: str, table: str, number: int, player: str) -> None:
     """Explain every bet of a player in a round."""
     with reading(url) as store:
-        events = [
-            cast("AnyEvent", event)
-            for event in map(decode, _entries(store, table))
-            if not isinstance(event, FloorEvent)
-        ]
-        game_hash = next(
-            (
-                event.game_hash
-                for event in events
-                if isinstance(event, RoundStarted) and event.round == number
-            ),
-            "",
-        )
-        if not game_hash:
-            raise InvalidInput(f"there was no round {number} at table {table}")
-        game = Games(store).pinned(game_hash)
-    spots = dict.fromkeys(
-        event.spot for event in events if isinstance(event, BetPlaced) and event.player == player
-    )
-    told = False
-    for spot in spots:
-        try:
-            lines = explain(game, events, BetRef(number, player, spot))
-        except InvalidInput:
-            continue
-        told = True
+        _need_table(store, table)
+        told = bets_explained(store, Games(store).pinned, table, number, player)
+    if told is None:
+        raise InvalidInput(f"there was no round {number} at table {table}")
+    if not told:
+        raise InvalidInput(f"{player} had no bet at table {table} in round {number}")
+    for spot, lines in told.items():
         print_line(f"{spot}:")
         for line in lines:
             print_line(f"  {line}")
-    if not told:
-        raise InvalidInput(f"{player} had no bet at table {table} in round {number}")
 
 
 def rebuild_folds(url: str) -> None:
@@ -208,11 +187,14 @@ def verify_dice(url: str, table: str, number: int | None) -> int:
 
 def _entries(store: Store, table: str) -> Iterator[Entry]:
     """Yield the entries of a table, which must have some."""
-    stream = table_stream(table)
-    if not store.head(stream).version:
-        known = [each.removeprefix("table/") for each in store.streams() if "table/" in each]
-        raise UnknownName("table", table, known)
-    return store.scan(stream)
+    _need_table(store, table)
+    return store.scan(table_stream(table))
+
+
+def _need_table(store: Store, table: str) -> None:
+    if not store.head(table_stream(table)).version:
+        known = [each for each in store.streams() if each.startswith("table/")]
+        raise UnknownName("table", table, [each.removeprefix("table/") for each in known])
 
 
 @contextmanager

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from threedice.floor.events import AnyFloorEvent, AnyStreamEvent
+    from threedice.money import Say
     from threedice.rulebook import Game
     from threedice.table.events import AnyEvent
 
 
-def tell_stream(events: Iterable[AnyStreamEvent], game_of: Callable[[str], Game]) -> Iterator[str]:
+def tell_stream(
+    events: Iterable[AnyStreamEvent], game_of: Callable[[str], Game], say: Say = str
+) -> Iterator[str]:
     """Yield one line for each event of a table's stream, under the game that it was played on."""
     game: Game | None = None
     for event in events:
@@ -26,7 +29,7 @@ def tell_stream(events: Iterable[AnyStreamEvent], game_of: Callable[[str], Game]
         if isinstance(event, FloorEvent):
             yield _line(event)
         elif game is not None:
-            yield from tell(game, [cast("AnyEvent", event)])
+            yield from tell(game, [cast("AnyEvent", event)], say)
 
 
 def _line(event: AnyFloorEvent) -> str:

@@ -7,7 +7,7 @@ in force, or a term of the sum that is shown.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
 from threedice.rulebook.conduct import cited
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from threedice.dice import Roll
+    from threedice.money import Say
     from threedice.rulebook import Game
     from threedice.table.events import AnyEvent, Spot
     from threedice.table.terms import PlayerId
@@ -39,6 +40,7 @@ class BetRef:
 class _Found:
     """What history says of a bet."""
 
+    say: Say
     staked: list[str] = field(default_factory=list)
     stake: int = 0
     share: list[str] = field(default_factory=list)
@@ -46,23 +48,70 @@ class _Found:
     after: list[str] = field(default_factory=list)
 
 
+LATER: Final = (happened.RoundsReversed, happened.BetCorrected)
+"""What may still be done about a round that is over: nothing else after it need be shown."""
+
+
 def explain(game: Game, history: Iterable[AnyEvent], bet: BetRef) -> list[str]:
     """Return, line by line, what became of a bet and under which clause."""
-    state, found = TableState(), _Found()
-    for event in history:
-        if isinstance(event, happened.RoundStarted) and event.round <= bet.round:
-            found = found if _goes_on(game, state, bet) else _Found()
-            found.outcome = []
-        number = state.round.number if state.round else state.rounds + 1
-        if number <= bet.round or isinstance(event, happened.RoundStarted):
-            _note(game, state, event, bet, found)
-        _note_later(game, event, bet, found)
-        evolve(state, event)
-    lines = [*found.staked, *found.share, *found.outcome, *found.after]
-    if not found.staked:
+    told = explain_all(game, history, bet.round, bet.player)
+    if bet.spot not in told:
         unit = game.facts.procedure.unit
         raise InvalidInput(f"{bet.player} had no bet on {bet.spot} in {unit} {bet.round}")
-    return lines
+    return told[bet.spot]
+
+
+def explain_all(
+    game: Game,
+    history: Iterable[AnyEvent],
+    number: int,
+    player: PlayerId,
+    say: Say = str,
+) -> dict[Spot, list[str]]:
+    """Return what became of every bet that a player had in a round, by spot."""
+    state, over = TableState(), False
+    bets: dict[Spot, _Found] = {}
+    for event in history:
+        if not over:
+            if isinstance(event, happened.RoundStarted):
+                bets = _still_down(game, state, bets, player)
+            for spot in _laid_by(event, player):
+                bets.setdefault(spot, _Found(say))
+            for spot, found in bets.items():
+                _note(game, state, event, BetRef(number, player, spot), found)
+            evolve(state, event)
+            over = state.round is None and state.rounds >= number
+        if isinstance(event, LATER):
+            for spot, found in bets.items():
+                _note_later(game, event, BetRef(number, player, spot), found)
+    return {
+        spot: [*found.staked, *found.share, *found.outcome, *found.after]
+        for spot, found in bets.items()
+    }
+
+
+def _laid_by(event: AnyEvent, player: PlayerId) -> tuple[Spot, ...]:
+    """Return where chips of a player come to lie by an event."""
+    match event:
+        case happened.BetPlaced(player=whose) if whose == player:
+            return (event.spot,)
+        case happened.ChipsMoved(player=whose) | happened.ChipsPutBack(player=whose):
+            return (event.to_spot,) if whose == player else ()
+    return ()
+
+
+def _still_down(
+    game: Game, state: TableState, bets: dict[Spot, _Found], player: PlayerId
+) -> dict[Spot, _Found]:
+    """Return the bets that go on into the round that begins, whose outcome is open again."""
+    down = {
+        spot: found
+        for spot, found in bets.items()
+        if _goes_on(game, state, BetRef(state.rounds + 1, player, spot))
+    }
+    for found in down.values():
+        found.outcome = []
+    return down
 
 
 def _goes_on(game: Game, state: TableState, bet: BetRef) -> bool:
@@ -79,34 +128,38 @@ def _note(game: Game, state: TableState, event: AnyEvent, bet: BetRef, found: _F
         case happened.BetPlaced(player=bet.player, spot=bet.spot):
             found.stake += event.amount
             how = {"behalf": " by a pit employee", "call": " as a call bet"}.get(event.manner, "")
-            found.staked.append(f"{event.amount} placed on {event.spot}{how}.")
+            found.staked.append(f"{found.say(event.amount)} placed on {event.spot}{how}.")
         case happened.BetWithdrawn(player=bet.player, spot=bet.spot):
             found.stake -= event.amount
-            found.staked.append(f"{event.amount} withdrawn from {event.spot}.")
+            found.staked.append(f"{found.say(event.amount)} withdrawn from {event.spot}.")
         case happened.BetRejected(player=bet.player, spot=bet.spot):
             found.stake -= event.amount
             clause = _limit_clause(game, event.limit)
-            found.staked.append(f"{event.amount} rejected, over the {event.limit} ({clause}).")
+            said = found.say(event.amount)
+            found.staked.append(f"{said} rejected, over the {event.limit} ({clause}).")
         case happened.LineJudged(player=bet.player, spot=bet.spot):
             word = "counts" if event.accepted else "does not count and is returned"
             found.stake -= 0 if event.accepted else event.amount
-            found.staked.append(f"{event.amount} on the line {word} ({_line_clause(game)}).")
+            said = found.say(event.amount)
+            found.staked.append(f"{said} on the line {word} ({_line_clause(game)}).")
         case happened.ChipsMoved() | happened.ChipsPutBack():
             _note_move(event, bet, found)
         case happened.BetsApportioned():
             for spot, player, stake, plays in event.bets:
                 if (spot, player) == (bet.spot, bet.player):
-                    found.share = _working(game, state, bet, stake, plays)
+                    found.share = _working(game, state, bet, stake, plays, found.say)
                     found.stake = plays
         case happened.LosersCollected() if state.current.result:
             if (bet.spot, bet.player, found.stake) in event.bets:
-                found.outcome = verdict(game, bet.spot, state.current.result, found.stake)
+                found.outcome = verdict(
+                    game, bet.spot, state.current.result, found.stake, found.say
+                )
         case happened.WinnersPaid():
             for spot, player, stake, _ in event.bets:
                 if (spot, player) == (bet.spot, bet.player):
-                    found.outcome = verdict(game, spot, event.dice, stake)
+                    found.outcome = verdict(game, spot, event.dice, stake, found.say)
         case happened.RoundVoided() if found.stake:
-            found.outcome = [_void_line(game, event, bet, found.stake)]
+            found.outcome = [_void_line(game, event, bet, found.say(found.stake))]
         case _:
             _note_shooter(game, event, bet, found)
 
@@ -119,10 +172,10 @@ def _note_move(
         return
     if event.spot == bet.spot:
         found.stake -= event.amount
-        found.staked.append(f"{event.amount} {word} to {event.to_spot}.")
+        found.staked.append(f"{found.say(event.amount)} {word} to {event.to_spot}.")
     if event.to_spot == bet.spot:
         found.stake += event.amount
-        found.staked.append(f"{event.amount} {word} from {event.spot}.")
+        found.staked.append(f"{found.say(event.amount)} {word} from {event.spot}.")
 
 
 def _note_shooter(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> None:
@@ -136,13 +189,14 @@ def _note_shooter(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> No
             found.outcome = [f"Throw {event.throws} of {box.throws} was won; the series goes on."]
         case happened.ShooterLost():
             found.outcome = [
-                f"{box.name} wins when {box.meaning}; this throw did not, so {event.stake} is lost "
-                f"({clauses})."
+                f"{box.name} wins when {box.meaning}; this throw did not, so "
+                f"{found.say(event.stake)} is lost ({clauses})."
             ]
         case happened.ShooterWon():
             found.outcome = [
                 f"{box.name} won on the last of {box.throws} throws ({clauses}).",
-                f"{event.stake} at {box.lines[0].odds} pays {event.winnings}.",
+                f"{found.say(event.stake)} at {box.lines[0].odds} pays "
+                f"{found.say(event.winnings)}.",
             ]
         case _:
             pass
@@ -152,28 +206,31 @@ def _note_later(game: Game, event: AnyEvent, bet: BetRef, found: _Found) -> None
     """Add what was done about the bet's round after it was settled."""
     match event:
         case happened.RoundsReversed() if bet.round in event.rounds:
-            found.after.append(_undone_line(game, event, bet))
+            found.after.append(_undone_line(game, event, bet, found.say))
         case happened.BetCorrected(round=bet.round, player=bet.player):
             word = "paid" if event.amount > 0 else "taken back"
-            found.after.append(f"{abs(event.amount)} {word} as a correction: {event.reason}.")
+            said = found.say(abs(event.amount))
+            found.after.append(f"{said} {word} as a correction: {event.reason}.")
         case _:
             pass
 
 
-def verdict(game: Game, spot: Spot, roll: Roll, plays: int) -> list[str]:
+def verdict(game: Game, spot: Spot, roll: Roll, plays: int, say: Say = str) -> list[str]:
     """Return the cell of the payoff matrix in words, and what it pays."""
     cell = game.cell(box_of(spot), roll)
     clauses = ", ".join(cell.clauses)
     lines = [f"{game.verdict(box_of(spot), roll)} ({clauses})."]
     if cell.odds:
-        winnings = plays * cell.odds.a // cell.odds.b
-        lines.append(f"{plays} at {cell.odds} pays {winnings}; {plays} is handed back.")
+        stake, winnings = say(plays), say(plays * cell.odds.a // cell.odds.b)
+        lines.append(f"{stake} at {cell.odds} pays {winnings}; {stake} is handed back.")
     else:
-        lines.append(f"{plays} is taken.")
+        lines.append(f"{say(plays)} is taken.")
     return lines
 
 
-def _working(game: Game, state: TableState, bet: BetRef, stake: int, plays: int) -> list[str]:
+def _working(
+    game: Game, state: TableState, bet: BetRef, stake: int, plays: int, say: Say
+) -> list[str]:
     """Show the sum by which a stake plays in part."""
     spot, player = bet.spot, bet.player
     rule, limits, totals = game.facts.limits.pro_rata, limits_of(state), state.current.totals
@@ -181,22 +238,22 @@ def _working(game: Game, state: TableState, bet: BetRef, stake: int, plays: int)
     box = limits.of(box_of(spot))
     which = "maximum" if allowed == box.maximum else "differential"
     clauses = ", ".join(cited(rule.clause) if rule else ())
-    sum_ = f"{stake} x {allowed} / {totals[spot]}"
+    sum_ = f"{say(stake)} x {say(allowed)} / {say(totals[spot])}"
     if rule and rule.method == "absorb":
         stakes = {each: laid.total for each, laid in state.current.bets[spot].items()}
         step = step_of(game.boxes[box_of(spot)], state.chips)
         fixed, rest, total = absorbing(stakes, allowed, box.minimum, step, box.minimum)
-        shared = f"{stake} x {rest} / {total}, sharing what fixed stakes leave"
+        shared = f"{say(stake)} x {say(rest)} / {say(total)}, sharing what fixed stakes leave"
         sum_ = "the minimum, its share being less" if player in fixed else shared
     return [
-        f"The box held {totals[spot]} and may hold {allowed} by its {which}, so the stake of "
-        f"{stake} plays in proportion: {sum_}, rounded down to chips of {state.chips[0]} and not "
-        f"below the minimum of {box.minimum}.",
-        f"{plays} plays; {stake - plays} is returned ({clauses}).",
+        f"The box held {say(totals[spot])} and may hold {say(allowed)} by its {which}, so the "
+        f"stake of {say(stake)} plays in proportion: {sum_}, rounded down to chips of "
+        f"{say(state.chips[0])} and not below the minimum of {say(box.minimum)}.",
+        f"{say(plays)} plays; {say(stake - plays)} is returned ({clauses}).",
     ]
 
 
-def _void_line(game: Game, event: happened.RoundVoided, bet: BetRef, stake: int) -> str:
+def _void_line(game: Game, event: happened.RoundVoided, bet: BetRef, stake: str) -> str:
     unit = game.facts.procedure.unit.capitalize()
     back = any((spot, player) == (bet.spot, bet.player) for spot, player, _ in event.returned)
     kept = "is returned" if back else "stays for the next"
@@ -204,11 +261,12 @@ def _void_line(game: Game, event: happened.RoundVoided, bet: BetRef, stake: int)
     return f"{unit} {event.round} is void, {event.cause} ({clauses}); {stake} {kept}."
 
 
-def _undone_line(game: Game, event: happened.RoundsReversed, bet: BetRef) -> str:
+def _undone_line(game: Game, event: happened.RoundsReversed, bet: BetRef, say: Say) -> str:
     unit = game.facts.procedure.unit.capitalize()
     moved, owing = dict(event.transfers).get(bet.player, 0), dict(event.owing).get(bet.player, 0)
-    words = f"{abs(moved)} {'paid' if moved > 0 else 'taken'} back over all rounds voided with it"
-    debt = f", of which {owing} is owed" if owing > 0 else ""
+    done = "paid" if moved > 0 else "taken"
+    words = f"{say(abs(moved))} {done} back over all rounds voided with it"
+    debt = f", of which {say(owing)} is owed" if owing > 0 else ""
     clauses = _cause_clauses(game, event.cause)
     return f"{unit} {bet.round} was voided later, {event.cause} ({clauses}): {words}{debt}."
 

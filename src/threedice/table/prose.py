@@ -9,23 +9,24 @@ from threedice.table import events as happened
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from threedice.money import Say
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import StepName
     from threedice.table.events import AnyEvent, Stake
 
 
-def tell(game: Game, events: Iterable[AnyEvent]) -> list[str]:
+def tell(game: Game, events: Iterable[AnyEvent], say: Say = str) -> list[str]:
     """Return one line for each event, in the trade's words."""
-    return [_line(game, event) for event in events]
+    return [_line(game, event, say) for event in events]
 
 
-def _line(game: Game, event: AnyEvent) -> str:
+def _line(game: Game, event: AnyEvent, say: Say) -> str:
     unit = game.facts.procedure.unit
     match event:
         case happened.TableOpened():
             return (
-                f"The table opens on {event.game}: chips {', '.join(map(str, event.chips))}, "
-                f"float {event.float_amount}, bets are {_MODES[event.mode]}."
+                f"The table opens on {event.game}: chips {', '.join(map(say, event.chips))}, "
+                f"float {say(event.float_amount)}, bets are {_MODES[event.mode]}."
             )
         case happened.CheckPassed():
             check = game.facts.opening[event.check]
@@ -33,25 +34,25 @@ def _line(game: Game, event: AnyEvent) -> str:
         case happened.LimitsSet():
             return f"  New limits wait, agreed by the {event.approved_by.role}."
         case happened.FloatFilled():
-            return f"  A fill of {event.amount} comes from the vault."
+            return f"  A fill of {say(event.amount)} comes from the vault."
         case happened.FloatCredited():
-            return f"  A credit of {event.amount} goes to the vault."
+            return f"  A credit of {say(event.amount)} goes to the vault."
         case happened.TableClosed():
-            return f"The table closes: float {event.float_amount}, drop {event.drop}."
+            return f"The table closes: float {say(event.float_amount)}, drop {say(event.drop)}."
         case happened.TableLocked():
             return f"  The table is locked: {event.cause}."
         case happened.TableReleased():
             return f"  The {event.by.role} releases the table: {event.reason}."
         case happened.BoughtIn():
-            return f"  {event.player} buys in for {event.amount} ({event.source})."
+            return f"  {event.player} buys in for {say(event.amount)} ({event.source})."
         case happened.CashedOut():
-            return f"  {event.player} leaves with {event.amount} (to {event.to})."
+            return f"  {event.player} leaves with {say(event.amount)} (to {event.to})."
         case happened.ChipsChanged():
-            return f"  {event.player} changes {event.amount} into chips of {event.into}."
+            return f"  {event.player} changes {say(event.amount)} into chips of {say(event.into)}."
         case happened.DebtRepaid():
-            return f"  {event.player} repays {event.amount} (from {event.source})."
+            return f"  {event.player} repays {say(event.amount)} (from {event.source})."
         case happened.ColourTaken():
-            return f"  {event.player} plays {event.colour} chips worth {event.value} each."
+            return f"  {event.player} plays {event.colour} chips worth {say(event.value)} each."
         case happened.ColouredUp():
             return f"  {event.player} colours up."
         case happened.RoundStarted():
@@ -63,22 +64,21 @@ def _line(game: Game, event: AnyEvent) -> str:
         case happened.StepTaken():
             return f"  The {event.by.role} takes the step: {event.step}."
         case happened.BetPlaced():
-            return f"  {event.player} bets {event.amount} on {event.spot}{_MANNERS[event.manner]}."
+            how = _MANNERS[event.manner]
+            return f"  {event.player} bets {say(event.amount)} on {event.spot}{how}."
         case happened.BetWithdrawn():
-            return f"  {event.player} withdraws {event.amount} from {event.spot}."
+            return f"  {event.player} withdraws {say(event.amount)} from {event.spot}."
         case happened.BetRejected():
-            return (
-                f"  {event.amount} of {event.player}'s on {event.spot} is over the {event.limit}."
-            )
+            where, limit = event.spot, event.limit
+            return f"  {say(event.amount)} of {event.player}'s on {where} is over the {limit}."
         case happened.ChipsMoved():
-            return (
-                f"  {event.amount} of {event.player}'s is moved, {event.spot} to {event.to_spot}."
-            )
+            where = f"{event.spot} to {event.to_spot}"
+            return f"  {say(event.amount)} of {event.player}'s is moved, {where}."
         case happened.ChipsPutBack():
-            return f"  {event.amount} of {event.player}'s is put back on {event.to_spot}."
+            return f"  {say(event.amount)} of {event.player}'s is put back on {event.to_spot}."
         case happened.LineJudged():
             word = "counts" if event.accepted else "is no bet and goes back"
-            return f"  {event.amount} of {event.player}'s on the line of {event.spot} {word}."
+            return f"  {say(event.amount)} of {event.player}'s on the line of {event.spot} {word}."
         case happened.DiceOffered():
             return f"  The dice are offered to {event.player}."
         case happened.DiceChosen():
@@ -98,29 +98,36 @@ def _line(game: Game, event: AnyEvent) -> str:
             return f"  {lit}: {', '.join(event.boxes)}."
         case happened.BetsApportioned():
             shares = "; ".join(
-                f"{player}'s {stake} on {spot} plays {plays}"
+                f"{player}'s {say(stake)} on {spot} plays {say(plays)}"
                 for spot, player, stake, plays in event.bets
             )
             return f"  Pro rata: {shares}."
         case happened.LosersCollected():
-            return f"  Losers collected: {_stakes(event.bets)}."
+            return f"  Losers collected: {_stakes(event.bets, say)}."
         case happened.WinnersPaid():
             paid = "; ".join(
-                f"{player}'s {stake} on {spot} wins {won}"
+                f"{player}'s {say(stake)} on {spot} wins {say(won)}"
                 for spot, player, stake, won in event.bets
             )
             return f"  Winners paid: {paid or 'none'}."
         case happened.ShooterAdvanced():
             return f"  {event.player} has thrown {event.throws} and throws again."
         case happened.ShooterWon():
-            return f"  {event.player}'s {event.stake} on the shooter's bet wins {event.winnings}."
+            stake, won = say(event.stake), say(event.winnings)
+            return f"  {event.player}'s {stake} on the shooter's bet wins {won}."
         case happened.ShooterLost():
-            return f"  {event.player} loses the shooter's bet of {event.stake}."
+            return f"  {event.player} loses the shooter's bet of {say(event.stake)}."
         case happened.RoundVoided():
-            back = "bets stand" if event.bets == "stand" else f"returned: {_stakes(event.returned)}"
+            back = (
+                "bets stand"
+                if event.bets == "stand"
+                else f"returned: {_stakes(event.returned, say)}"
+            )
             return f"  {unit.capitalize()} {event.round} is void ({event.cause}); {back}."
         case happened.RoundsReversed():
-            moved = "; ".join(f"{player} {amount:+}" for player, amount in event.transfers)
+            moved = "; ".join(
+                f"{player} {_moved(amount, say)}" for player, amount in event.transfers
+            )
             rounds = ", ".join(map(str, event.rounds))
             return f"  Undone ({event.cause}), {unit} {rounds}: {moved or 'nothing moves'}."
         case happened.ThrowRepeated():
@@ -134,9 +141,9 @@ def _line(game: Game, event: AnyEvent) -> str:
         case happened.IrregularityNoted():
             return f"  Noted: {event.irregularity}{': ' + event.note if event.note else ''}."
         case happened.BetCorrected():
-            return f"  Correction for {event.player}: {event.amount:+} ({event.reason})."
+            return f"  Correction for {event.player}: {_moved(event.amount, say)} ({event.reason})."
         case happened.RulingMade():
-            return f"  Ruling for {event.player}: {event.amount:+} ({event.reason})."
+            return f"  Ruling for {event.player}: {_moved(event.amount, say)} ({event.reason})."
         case _:
             assert_never(event)
 
@@ -160,5 +167,10 @@ def _faces(game: Game, dice: tuple[int, int, int]) -> str:
     return " ".join(game.faces.name(face) for face in dice)
 
 
-def _stakes(stakes: Iterable[Stake]) -> str:
-    return "; ".join(f"{player}'s {amount} on {spot}" for spot, player, amount in stakes) or "none"
+def _stakes(stakes: Iterable[Stake], say: Say) -> str:
+    each = (f"{player}'s {say(amount)} on {spot}" for spot, player, amount in stakes)
+    return "; ".join(each) or "none"
+
+
+def _moved(amount: int, say: Say) -> str:
+    return f"{'+' if amount >= 0 else ''}{say(amount)}"

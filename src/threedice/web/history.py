@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from threedice.errors import InvalidInput, UnknownName
 from threedice.floor.encoding import decode
-from threedice.floor.events import AnyStreamEvent, FloorEvent
+from threedice.floor.events import AnyStreamEvent
+from threedice.floor.explaining import bets_explained
 from threedice.floor.folds import table_stream
 from threedice.floor.prose import tell_stream
 from threedice.floor.reports import shift
-from threedice.table import BetRef, explain
-from threedice.table.events import BetPlaced, RoundStarted
+from threedice.money import written
+from threedice.table.events import RoundStarted, TableOpened
 from threedice.web.addresses import PlayerId
 from threedice.web.answering import Operation, Visit, in_turn, operation
 from threedice.web.authorisation import is_own_or_staffs
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from threedice.floor import Floor
     from threedice.log.entry import Entry
-    from threedice.table.events import AnyEvent
+    from threedice.money import Say
     from threedice.web.context import Context
 
 Moment = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -180,7 +182,8 @@ def _told(floor: Floor, table: str, number: int) -> RoundTold:
     ]
     if not events:
         raise UnknownName(f"round of table {table}", str(number), [])
-    prose = tell_stream((each.event for each in events), floor.streams.games.pinned)
+    told = (each.event for each in events)
+    prose = tell_stream(told, floor.streams.games.pinned, _money_at(floor, table))
     return RoundTold(number, events, list(prose))
 
 
@@ -198,28 +201,21 @@ def _round(floor: Floor, table: str, number: int) -> Iterator[tuple[Entry, AnySt
 
 
 def _explained(floor: Floor, table: str, number: int, player: str) -> list[BetExplained]:
-    events = [
-        cast("AnyEvent", event)
-        for event in map(decode, floor.store.scan(table_stream(table)))
-        if not isinstance(event, FloorEvent)
-    ]
-    starts = (each for each in events if isinstance(each, RoundStarted) and each.round == number)
-    start = next(starts, None)
-    if start is None:
+    games, say = floor.streams.games, _money_at(floor, table)
+    told = bets_explained(floor.store, games.pinned, table, number, player, say)
+    if told is None:
         raise UnknownName(f"round of table {table}", str(number), [])
-    game = floor.streams.games.pinned(start.game_hash)
-    spots = dict.fromkeys(
-        event.spot for event in events if isinstance(event, BetPlaced) and event.player == player
+    return [BetExplained(spot, lines) for spot, lines in told.items()]
+
+
+def _money_at(floor: Floor, table: str) -> Say:
+    """Return how amounts at a table are written: people read its currency, not its cents."""
+    opened = (
+        event.currency
+        for event in map(decode, floor.store.scan(table_stream(table)))
+        if isinstance(event, TableOpened)
     )
-    explained = []
-    for spot in spots:
-        try:
-            explained.append(
-                BetExplained(spot, explain(game, events, BetRef(number, player, spot)))
-            )
-        except InvalidInput:  # he bet there in other rounds
-            continue
-    return explained
+    return partial(written, currency=next(opened, ""))
 
 
 HISTORY_OPERATIONS: Final[tuple[Operation, ...]] = (tell_round, explain_bets, report_shift)

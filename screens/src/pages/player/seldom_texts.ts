@@ -43,7 +43,7 @@ export const s = texts(
     "rest-taken-back": "What had gone through before that was taken back again; everything lies as before.",
     "rest-stays": "Some of it had gone through and could not be taken back any more. Look at the felt: what lies there counts.",
     "explain-title": "Your bets in round {round}",
-    "explain-units": "As the record has it. Amounts are in the smallest unit: {units} are 1 {currency}.",
+    "explain-units": "As the record has it; amounts are in {currency}.",
     "explain-none": "You had no bet in this round.",
   },
   {
@@ -86,7 +86,7 @@ export const s = texts(
     "rest-taken-back": "先前已成功的部分已全部取回，檯面維持原狀。",
     "rest-stays": "部分已成功且無法再取回。請查看檯面：檯面上的注碼均有效。",
     "explain-title": "您在第 {round} 局的注碼",
-    "explain-units": "以下為記錄原文。金額以最小單位計：{units} 即 1 {currency}。",
+    "explain-units": "以下為記錄原文，金額以 {currency} 計。",
     "explain-none": "您在此局沒有下注。",
   },
   {
@@ -129,7 +129,7 @@ export const s = texts(
     "rest-taken-back": "先前已成功的部分已全部取回，台面维持原状。",
     "rest-stays": "部分已成功且无法再取回。请查看台面：台面上的注码均有效。",
     "explain-title": "您在第 {round} 局的注码",
-    "explain-units": "以下为记录原文。金额以最小单位计：{units} 即 1 {currency}。",
+    "explain-units": "以下为记录原文，金额以 {currency} 计。",
     "explain-none": "您在此局没有下注。",
   },
 );
