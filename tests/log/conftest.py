@@ -1,4 +1,4 @@
-"""Stores of all kinds, and a PostgreSQL that is started once."""
+"""Stores of all kinds, a PostgreSQL that is started once, and a log in a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.log.logs import play
 from threedice.log.memory import MemoryStore
 from threedice.log.postgres import PostgresStore
 from threedice.log.sqlite import SqliteStore
@@ -55,3 +56,12 @@ def open_kind(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store:
     if kind == "postgres":
         return PostgresStore(request.getfixturevalue("postgres_url"))
     return SqliteStore(folder / "log.sqlite", shared=kind == "sqlite-shared")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of SQLite in which a log was played."""
+    store = SqliteStore(tmp_path / "log.sqlite")
+    play(store)
+    store.close()
+    return store.path

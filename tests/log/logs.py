@@ -7,15 +7,16 @@ from contextlib import closing, contextmanager
 from hashlib import sha256
 from itertools import count
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from threedice.log.entry import Record, cause_of, extend
+from threedice.log.entry import Entry, Record, cause_of, extend
 from threedice.log.store import Accepted, Append, Conflict, Known, Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from threedice.log.findings import Report
     from threedice.log.store import Store
 
 _numbers = count(1)
@@ -48,6 +49,15 @@ def bet(
                 continue
             case [Known()] | _:
                 raise AssertionError(f"{key} was used before")
+
+
+def play(store: Store) -> None:
+    """Write a few commands to three streams, one of them to two at once, and a game."""
+    canonical = b'{"game": "tai sai"}'
+    bet(store, "table/1", games={sha256(canonical).hexdigest(): canonical})
+    bet(store, "table/1", "cage/ann", entries=2)
+    bet(store, "table/2", account="bob", entries=3)
+    bet(store, "table/1", account="bob")
 
 
 @contextmanager
@@ -91,3 +101,24 @@ def tampering(file: Path, *, lax: bool = False) -> Iterator[Callable[..., None]]
             assert done.rowcount != 0, f"nothing to tamper with: {sql}"
 
         yield run
+
+
+def as_row(entry: Entry) -> tuple[Any, ...]:
+    return (
+        entry.stream,
+        entry.version,
+        entry.at,
+        entry.kind,
+        entry.schema,
+        entry.data,
+        entry.cause,
+        entry.hash,
+    )
+
+
+def found(report: Report) -> list[str]:
+    return [str(finding) for finding in report.findings]
+
+
+def at(report: Report) -> list[str]:
+    return [finding.where for finding in report.findings]
