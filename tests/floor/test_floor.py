@@ -318,3 +318,34 @@ async def test_an_open_table_is_not_set_up_anew() -> None:
         await people.play("close the table")
         await people.open("triple-dice/mat")
         assert (await floor.tended("1")).game == "triple-dice/mat"
+
+
+async def test_readings_in_another_order_are_the_same_command() -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        one = {"pro-rata": "absorb", "minimum": "box-total"}
+        other = dict(reversed(one.items()))
+        for readings in (one, other):
+            command = EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a", readings=readings)
+            await people.ask(command, key="same")
+        with pytest.raises(KeyReused):
+            await people.ask(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"), key="same")
+
+
+async def test_a_caller_who_is_cancelled_harms_neither_others_nor_himself() -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.ask(OpenAccount(by="c", player="ann", currency="SGD"))
+        await people.ask(Deposit(by="c", player="ann", amount=100))
+        command = Withdraw(by="c", player="ann", amount=100)
+        first = asyncio.create_task(people.ask(command, key="w1"))
+        second = asyncio.create_task(people.ask(command, key="w1"))
+        await asyncio.sleep(0)
+
+        first.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        answer = await second
+        assert await people.ask(command, key="w1") == answer
+        assert (await floor.account("ann")).balance == 0
