@@ -14,6 +14,7 @@ from threedice.cage.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import InvalidInput, KeyReused, QueueFull, Refusal
 from threedice.floor import Floor
 from threedice.floor.commands import EstablishTable
+from threedice.floor.house import House
 from threedice.floor.streams import Streams
 from threedice.log.memory import MemoryStore
 from threedice.table import commands as asked
@@ -21,6 +22,7 @@ from threedice.table.events import BetPlaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from threedice.log.entry import Entry
 
@@ -349,3 +351,21 @@ async def test_a_caller_who_is_cancelled_harms_neither_others_nor_himself() -> N
         answer = await second
         assert await people.ask(command, key="w1") == answer
         assert (await floor.account("ann")).balance == 0
+
+
+async def test_whoever_follows_a_table_hears_of_a_bet_without_a_poll(tmp_path: Path) -> None:
+    async with House(f"sqlite:///{tmp_path}/house.sqlite") as house:
+        people = People(house.floor)
+        await people.open()
+        heard = Event()
+        publish = house.floor.streams.publish
+        assert publish is not None
+
+        def listen(fresh: dict[str, list[Entry]]) -> None:
+            publish(fresh)
+            if "BettingOpened" in [entry.kind for entry in fresh.get("table/1", ())]:
+                heard.set()
+
+        house.floor.streams.publish = listen
+        await people.play("open betting")
+        assert await asyncio.to_thread(heard.wait, 60)

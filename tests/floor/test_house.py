@@ -6,13 +6,12 @@ import asyncio
 import gc
 import sys
 from contextlib import AsyncExitStack
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.floor.setting import QUICK, HandClock, People, Watch
-from threedice.errors import InvariantBroken, Refusal, StoreUnfit, Tampered
+from threedice.errors import Refusal, StoreUnfit
 from threedice.floor import Floor
 from threedice.floor import running as running_module
 from threedice.floor.auditing import audit
@@ -24,14 +23,12 @@ from threedice.floor.running import load
 from threedice.log.keys import public_keys
 from threedice.log.memory import MemoryStore
 from threedice.log.opening import open_store
-from threedice.log.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.entry import Entry
 
 pytestmark = pytest.mark.anyio
 
@@ -218,55 +215,3 @@ async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without
     assert with_snapshot.durable == without.durable
     assert with_snapshot.durable_head == without.durable_head
     assert with_snapshot.at == without.at
-
-
-async def test_whoever_follows_a_table_hears_of_a_bet_without_a_poll(tmp_path: Path) -> None:
-    async with House(f"sqlite:///{tmp_path}/house.sqlite") as house:
-        people = People(house.floor)
-        await people.open()
-        heard = Event()
-        publish = house.floor.streams.publish
-        assert publish is not None
-
-        def listen(fresh: dict[str, list[Entry]]) -> None:
-            publish(fresh)
-            if "BettingOpened" in [entry.kind for entry in fresh.get("table/1", ())]:
-                heard.set()
-
-        house.floor.streams.publish = listen
-        await people.play("open betting")
-        assert await asyncio.to_thread(heard.wait, 60)
-
-
-async def test_a_start_that_fails_leaves_nothing_running(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/house.sqlite"
-    async with House(url) as house:
-        await People(house.floor).open()
-        await People(house.floor).play(*ROUND)
-    checkpoints = tmp_path / "house.sqlite.state" / "checkpoints.jsonl"
-    checkpoints.write_bytes(checkpoints.read_bytes().replace(b"a", b"b"))
-
-    for _ in range(2):  # the second time nothing of the first holds the file
-        house = House(url)
-        with pytest.raises(Tampered):
-            async with house:
-                house.notary.make(1)
-
-
-async def test_a_table_whose_past_was_changed_stands_still_and_the_others_play(
-    tmp_path: Path,
-) -> None:
-    url = f"sqlite:///{tmp_path}/house.sqlite"
-    async with House(url) as house:
-        for table in ("1", "2"):
-            await People(house.floor, table).open()
-    store = SqliteStore(tmp_path / "house.sqlite")
-    store._change(lambda run: run("UPDATE entries SET at = 1 WHERE stream = 'table/1'", ()))
-    store._change(lambda run: run("DELETE FROM snapshots", ()))
-    store.close()
-
-    async with House(url) as house:
-        assert list(house.damaged) == ["table/1"]
-        await People(house.floor, "2").play("open betting")
-        with pytest.raises(InvariantBroken):
-            await People(house.floor, "1").play("open betting")
