@@ -1,31 +1,36 @@
-"""A house to try things in: a clock that is moved by hand, people, and a table."""
+"""A house to try things in: a clock moved by hand, people, a table, and a disk that fails."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from threedice import load
 from threedice.cases.phrases import commands_of
 from threedice.cases.script import Scene
+from threedice.errors import StoreFailed
 from threedice.floor.commands import EstablishTable
 from threedice.floor.events import Timing
+from threedice.log.memory import MemoryStore
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
 from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from threedice.floor import Answer, Floor
     from threedice.floor.commands import AnyFloorCommand
     from threedice.floor.folds import Tended
     from threedice.floor.house import House
     from threedice.floor.streams import Asked
+    from threedice.log.store import Outcome, Proposal
 
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 DEALER = Actor(id="dealer", role="dealer")
+MANAGER = Actor(id="manager", role="shift-manager")
 QUICK = Timing(betting_seconds=20, closing_seconds=2, showing_seconds=5)
 
 
@@ -140,3 +145,39 @@ class Watch:
                 await self._news.wait()
                 self._news.clear()
         return tended
+
+
+class Failing(MemoryStore):
+    """A store whose disk can be made to fail."""
+
+    fails = False
+
+    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        if self.fails:
+            raise StoreFailed("the disk is full")
+        return super().write(proposals)
+
+    def suspend(self, cause: str) -> None:
+        if self.fails:
+            raise StoreFailed("the disk is full")
+        super().suspend(cause)
+
+
+def is_open(number: int, tended: Tended) -> bool:
+    """Tell whether bets may be placed in a round."""
+    current = tended.table.round
+    return current is not None and current.number == number and "open-betting" in current.done
+
+
+async def begun(
+    house: House, clock: HandClock, game: str = "sg-rws-tai-sai-v6/a"
+) -> tuple[People, Watch]:
+    """Return a table dealt by the house, with betting open and Ann's hundred on the first box."""
+    people, watch = People(house.floor), Watch(house)
+    await people.open(game, timing=QUICK)
+    clock.move(QUICK.closing_seconds)
+    tended = await watch.until("1", partial(is_open, 1))
+    game_now = house.floor.game(tended)
+    assert game_now is not None
+    await people.bet("ann", 100, next(iter(game_now.boxes)))
+    return people, watch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,12 +13,14 @@ from tests.floor.test_books import ROUND, keep
 from threedice.cage.commands import Deposit, OpenAccount
 from threedice.floor import Floor
 from threedice.floor.auditing import audit
+from threedice.floor.commands import EstablishTable
 from threedice.floor.encoding import encode
 from threedice.floor.house import House
 from threedice.floor.projections import FORMER_VIEWS, VIEW
 from threedice.log.checkpoints import Notary
 from threedice.log.entry import Head, cause_of, extend
-from threedice.log.keys import open_keys
+from threedice.log.keys import open_keys, public_keys
+from threedice.log.opening import open_store
 from threedice.log.sqlite import SqliteStore
 from threedice.log.store import Append, Line, Proposal
 from threedice.table import commands as asked
@@ -210,3 +213,53 @@ async def test_an_event_in_the_wrong_place_is_found(store: SqliteStore, tmp_path
     append(store, "cage/cat", FloatFilled(amount=5, by=SUPERVISOR))
 
     assert len(findings(store, tmp_path)) == 1
+
+
+async def test_a_house_that_is_playing_is_audited_as_it_is_at_one_moment(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/house.sqlite"
+    async with House(url) as house:
+        people = People(house.floor)
+        await people.open()
+        stop = asyncio.Event()
+
+        async def play() -> None:
+            while not stop.is_set():
+                await people.play(*ROUND)
+                keep(house.floor.store, house.floor)
+
+        playing = asyncio.create_task(play())
+        beside = open_store(url)
+        try:
+            for _ in range(8):
+                keys = public_keys(house.state)
+                report = await asyncio.to_thread(audit, beside, public_keys=keys)
+                assert report.findings == ()
+        finally:
+            stop.set()
+            await playing
+            beside.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (
+            "INSERT INTO lines VALUES ('house-2', 'player/ann', 'table/9', 1, 0, 1, x'7b7d')",
+            "books of table/9: there are no entries of it",
+        ),
+        ("INSERT INTO views VALUES ('house-2', 'table/9', 1)", "books of table/9: there are no"),
+        ("DELETE FROM games", "the game that it pins"),
+    ],
+)
+async def test_what_was_forged_or_removed_beside_the_log_is_found(
+    sql: str, words: str, tmp_path: Path
+) -> None:
+    store = SqliteStore(tmp_path / "house.sqlite")
+    async with Floor(store) as floor:
+        await People(floor).ask(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"))
+    store._change(lambda run: run(sql, ()))
+
+    report = audit(store, public_keys={})
+
+    assert any(words in str(finding) for finding in report.findings)
+    store.close()

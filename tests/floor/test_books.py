@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.floor.setting import People, player
+from tests.floor.setting import MANAGER, People, player
 from tests.oracle import brute_force as oracle
 from threedice import load
 from threedice.cage.commands import Deposit, OpenAccount, Withdraw
 from threedice.dice import ROLLS
+from threedice.errors import InvalidInput
 from threedice.floor import Floor
 from threedice.floor.bookkeeping import project, rebuild
 from threedice.floor.encoding import decode
@@ -179,3 +180,31 @@ async def test_exposure_is_what_each_of_the_216_rolls_would_bring() -> None:
             for box, stake in (("big", 100), ("triple:6", 5))
         )
         assert nets[roll] == expected
+
+
+async def test_chips_carried_away_are_on_the_statement() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("close the table")
+        keep(store, floor)
+    assert [(each.said.what, each.said.amount) for each in statement(store, "ann")] == [
+        ("bought in", 1000),
+        ("carried away", -1000),
+    ]
+
+
+async def test_a_player_called_like_a_table_is_told_apart() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        with pytest.raises(InvalidInput):
+            await people.open(stacks={"table/1": 1000})
+    async with Floor(store) as floor:
+        people = People(floor, "2")
+        await people.open(stacks={"2": 1000})
+        await people.ask(asked.MakeRuling(by=MANAGER, player="2", amount=50, reason="r"))
+        keep(store, floor)
+    assert shift(store, "2").win == -50
+    assert [each.said.what for each in statement(store, "2")] == ["bought in", "ruling"]

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.floor.setting import QUICK, HandClock, People, Watch
+from tests.floor.setting import (
+    DEALER,
+    MANAGER,
+    QUICK,
+    SUPERVISOR,
+    HandClock,
+    People,
+    Watch,
+    begun,
+    is_open,
+)
 from threedice.errors import Refusal
 from threedice.floor.encoding import decode
 from threedice.floor.events import PlayersNotified, SeedCommitted, SeedLost, SeedRevealed
 from threedice.floor.house import House
 from threedice.floor.sealing import commitment, drawn
 from threedice.log.memory import MemoryStore
+from threedice.table import commands as asked
 from threedice.table.events import BettingClosed, ResultCalled, RoundVoided
 
 if TYPE_CHECKING:
@@ -32,12 +43,6 @@ GAMES = [
     "macau-sic-bo/main",
     "crown-and-anchor/main",
 ]
-
-
-def is_open(number: int, tended: Tended) -> bool:
-    """Tell whether bets may be placed in a round."""
-    current = tended.table.round
-    return current is not None and current.number == number and "open-betting" in current.done
 
 
 def events(store: MemoryStore) -> list[AnyStreamEvent]:
@@ -87,18 +92,6 @@ def check_dice(store: MemoryStore) -> None:
             case _:
                 pass
     assert results
-
-
-async def begun(house: House, clock: HandClock, game: str = GAMES[0]) -> tuple[People, Watch]:
-    """Return a table dealt by the house, with betting open and Ann's hundred on the first box."""
-    people, watch = People(house.floor), Watch(house)
-    await people.open(game, timing=QUICK)
-    clock.move(QUICK.closing_seconds)
-    tended = await watch.until("1", partial(is_open, 1))
-    game_now = house.floor.game(tended)
-    assert game_now is not None
-    await people.bet("ann", 100, next(iter(game_now.boxes)))
-    return people, watch
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -277,3 +270,29 @@ async def test_a_shooters_series_outlives_a_round_whose_seed_is_lost(tmp_path: P
         assert tended.table.shooter.stake == 50
         assert tended.table.seats["bob"].stack == 1000
         assert tended.table.locked  # until a supervisor releases it, as the rulebook has it
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        asked.Report(by=SUPERVISOR, irregularity="interruption", known=[1, 1]),
+        asked.Report(by=SUPERVISOR, irregularity="dice-not-flat"),
+        asked.Report(by=SUPERVISOR, irregularity="dice-damaged", approved_by=MANAGER),
+        asked.AbandonRound(by=SUPERVISOR, reason="the dice are bad for us"),
+        asked.CloseTable(by=SUPERVISOR),
+        asked.MoveChips(by=DEALER, player="ann", box="big", to_box="small", amount=5),
+    ],
+)
+async def test_nobody_calls_a_round_off_once_its_dice_can_be_known(
+    command: Any, tmp_path: Path
+) -> None:
+    clock = HandClock()
+    async with House("memory:", store=MemoryStore(), state=tmp_path, clock=clock) as house:
+        people, watch = await begun(house, clock)
+        clock.move(QUICK.betting_seconds)
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+
+        with pytest.raises(Refusal) as refused:
+            await people.ask(command)
+
+        assert refused.value.code == "floor/dealt-by-house"

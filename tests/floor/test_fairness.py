@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.floor.setting import SUPERVISOR, HandClock, begun
 from threedice.floor import events as floor
 from threedice.floor.dealing import closing_key
 from threedice.floor.deciding import HOUSE, HOUSE_DEALER
 from threedice.floor.encoding import encode, read_command
 from threedice.floor.fairness import Checked, check_dice
+from threedice.floor.house import House
 from threedice.floor.sealing import commitment, drawn, new_seed
 from threedice.log.entry import EMPTY, Entry, cause_of, extend
+from threedice.log.memory import MemoryStore
+from threedice.table import commands as asked
 from threedice.table import events as table
 from threedice.table.commands import CloseBetting
 from threedice.table.terms import TableLimits
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SEED = bytes(range(32))
 
@@ -132,3 +139,15 @@ def test_dice_depend_on_the_seed_and_on_every_bet() -> None:
     assert len({drawn(SEED, head) for head in heads}) > 50
     assert len({drawn(head, SEED) for head in heads}) > 50
     assert len({new_seed() for _ in range(50)}) == 50
+
+
+@pytest.mark.anyio
+async def test_a_round_that_was_void_while_bets_were_placed_is_shown(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, _ = await begun(house, clock)
+        await people.ask(asked.CloseTable(by=SUPERVISOR))
+
+    (checked,) = check_dice(store.scan("table/1"))
+    assert (checked.round, checked.dice) == (1, None)
+    assert "never drawn" in checked.problem

@@ -14,6 +14,7 @@ from threedice.cage.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import InvalidInput, KeyReused, QueueFull, Refusal
 from threedice.floor import Floor
 from threedice.floor.commands import EstablishTable
+from threedice.floor.house import House
 from threedice.floor.streams import Streams
 from threedice.log.memory import MemoryStore
 from threedice.table import commands as asked
@@ -21,6 +22,7 @@ from threedice.table.events import BetPlaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from threedice.log.entry import Entry
 
@@ -318,3 +320,52 @@ async def test_an_open_table_is_not_set_up_anew() -> None:
         await people.play("close the table")
         await people.open("triple-dice/mat")
         assert (await floor.tended("1")).game == "triple-dice/mat"
+
+
+async def test_readings_in_another_order_are_the_same_command() -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        one = {"pro-rata": "absorb", "minimum": "box-total"}
+        other = dict(reversed(one.items()))
+        for readings in (one, other):
+            command = EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a", readings=readings)
+            await people.ask(command, key="same")
+        with pytest.raises(KeyReused):
+            await people.ask(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"), key="same")
+
+
+async def test_a_caller_who_is_cancelled_harms_neither_others_nor_himself() -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.ask(OpenAccount(by="c", player="ann", currency="SGD"))
+        await people.ask(Deposit(by="c", player="ann", amount=100))
+        command = Withdraw(by="c", player="ann", amount=100)
+        first = asyncio.create_task(people.ask(command, key="w1"))
+        second = asyncio.create_task(people.ask(command, key="w1"))
+        await asyncio.sleep(0)
+
+        first.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        answer = await second
+        assert await people.ask(command, key="w1") == answer
+        assert (await floor.account("ann")).balance == 0
+
+
+async def test_whoever_follows_a_table_hears_of_a_bet_without_a_poll(tmp_path: Path) -> None:
+    async with House(f"sqlite:///{tmp_path}/house.sqlite") as house:
+        people = People(house.floor)
+        await people.open()
+        heard = Event()
+        publish = house.floor.streams.publish
+        assert publish is not None
+
+        def listen(fresh: dict[str, list[Entry]]) -> None:
+            publish(fresh)
+            if "BettingOpened" in [entry.kind for entry in fresh.get("table/1", ())]:
+                heard.set()
+
+        house.floor.streams.publish = listen
+        await people.play("open betting")
+        assert await asyncio.to_thread(heard.wait, 60)

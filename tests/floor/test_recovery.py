@@ -1,7 +1,8 @@
-"""A house that went away in the middle of a round, cut between every two events of it."""
+"""A house that went away in the middle of a round, cut anywhere, and resolved when it is back."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,14 +12,19 @@ from tests.oracle import brute_force as oracle
 from threedice.errors import Refusal
 from threedice.floor import Floor
 from threedice.floor.commands import ResolveInterruption
+from threedice.floor.house import House
 from threedice.floor.recovery import interrupt_tables
 from threedice.log.entry import EMPTY, Record, cause_of, extend
 from threedice.log.memory import MemoryStore
 from threedice.log.store import Append, Proposal
 from threedice.rulebook import load
+from threedice.table import commands as asked
 from threedice.table.commands import Actor
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.log.postgres_server import PostgresServer
     from threedice.log.entry import Entry
 
 pytestmark = pytest.mark.anyio
@@ -154,3 +160,46 @@ async def test_between_rounds_nothing_is_interrupted_and_a_shooters_series_goes_
         shooter = (await floor.tended("1")).table.shooter
         assert shooter is not None
         assert shooter.throws == 2
+
+
+async def test_of_servers_that_come_back_together_one_marks_what_was_interrupted(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    async with House(url, state=tmp_path / "one") as house:
+        people = People(house.floor)
+        await people.open()
+        await people.play("open betting", "ann bets 5 on big")
+    houses = [House(url, state=tmp_path / name) for name in ("one", "two")]
+    await asyncio.gather(*(house.__aenter__() for house in houses))
+    try:
+        assert sorted(house.interrupted for house in houses) == [[], ["1"]]
+    finally:
+        for house in houses:
+            await house.__aexit__(None, None, None)
+
+
+@pytest.mark.parametrize("known", [[9, 9, 9, 9], [6, 6, 6]])
+async def test_dice_that_were_called_are_not_known_to_show_others(known: list[int]) -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting", "close betting", "tumbles 3 times", "uncover the dice")
+        await people.play("call 1 3 6")
+        await interrupt_tables(floor)
+        with pytest.raises(Refusal) as refused:
+            await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=known))
+        assert refused.value.code == "floor/dice"
+
+
+async def test_where_a_rulebook_is_silent_dice_that_were_known_are_those_that_count() -> None:
+    async with Floor(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open("crown-and-anchor/main")
+        await people.play(
+            "open betting", "ann bets 5 on single:crown", "close betting", "dealer throws"
+        )
+        await interrupt_tables(floor)
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
+        with pytest.raises(Refusal, match="known to show"):
+            await people.ask(asked.CallResult(by=DEALER, dice=(4, 5, 6)))

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.floor.setting import People
+from tests.floor.setting import Failing, People
 from threedice.errors import InvalidInput, OperatingFailure, StoreFailed
 from threedice.floor import Floor
-from threedice.log.memory import MemoryStore
+from threedice.floor.house import House
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from threedice.log.store import Outcome, Proposal
+    from tests.log.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.anyio
-
-
-class Failing(MemoryStore):
-    """A store whose disk can be made to fail."""
-
-    fails = False
-
-    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
-        if self.fails:
-            raise StoreFailed("the disk is full")
-        return super().write(proposals)
-
-    def suspend(self, cause: str) -> None:
-        if self.fails:
-            raise StoreFailed("the disk is full")
-        super().suspend(cause)
 
 
 async def test_nothing_is_acknowledged_after_a_failed_write(tmp_path: Path) -> None:
@@ -104,3 +88,36 @@ async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
         await people.bet("ann", 100, "big")
 
         assert await people.stack("ann") == 900
+
+
+async def test_a_house_released_after_a_restart_comes_back_interrupted(tmp_path: Path) -> None:
+    store = Failing()
+    async with House("memory:", store=store, state=tmp_path) as house:
+        people = People(house.floor)
+        await people.open()
+        await people.play("open betting", "ann bets 5 on big")
+        store.fails = True
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 5, "big")
+    store.fails = False
+    async with House("memory:", store=store, state=tmp_path) as house:
+        assert house.interrupted == []
+
+        await house.release("sue", "there is room again")
+
+        assert house.interrupted == ["1"]
+        assert (await house.floor.tended("1")).interrupted == 1
+
+
+async def test_servers_stop_when_one_has_found_the_database_failing(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    async with House(url, state=tmp_path / "one") as one, House(url, state=tmp_path / "two") as two:
+        await People(one.floor).open()
+        two.floor.store.suspend("the disk is full")
+        async with asyncio.timeout(60):
+            while not one.floor.suspended:
+                await asyncio.sleep(0.05)
+        with pytest.raises(StoreFailed):
+            await People(one.floor).play("open betting")

@@ -1,4 +1,4 @@
-"""Stores of all kinds, and a PostgreSQL that is started once."""
+"""Stores of all kinds, with scribes and without, a PostgreSQL for them, and a log in a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.log.logs import play
 from threedice.log.memory import MemoryStore
 from threedice.log.postgres import PostgresStore
 from threedice.log.sqlite import SqliteStore
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.log.dictating import Stored
     from tests.log.postgres_server import PostgresServer
     from threedice.log.store import Store
 
@@ -55,3 +57,37 @@ def open_kind(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store:
     if kind == "postgres":
         return PostgresStore(request.getfixturevalue("postgres_url"))
     return SqliteStore(folder / "log.sqlite", shared=kind == "sqlite-shared")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of SQLite in which a log was played."""
+    store = SqliteStore(tmp_path / "log.sqlite")
+    play(store)
+    store.close()
+    return store.path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a log in SQLite is to be."""
+    return tmp_path / "log.sqlite"
+
+
+@pytest.fixture
+def sqlite(path: Path) -> Iterator[SqliteStore]:
+    """A store with a scribe of its own, in a file."""
+    store = SqliteStore(path, serving=True, scribe=True)
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def served(request: pytest.FixtureRequest) -> Iterator[Stored]:
+    """A store with a scribe of its own, in each kind of database."""
+    if request.param == "sqlite":
+        yield request.getfixturevalue("sqlite")
+        return
+    store = PostgresStore(request.getfixturevalue("postgres_url"), serving=True, scribe=True)
+    yield store
+    store.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import signal
 import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from threedice.log.store import Outcome, Store
 
-Written = SqliteStore | PostgresStore
+Stored = SqliteStore | PostgresStore
 
 
 class WithScribe:
@@ -43,7 +44,7 @@ class WithScribe:
 class Dictated(WithScribe):
     """A store whose `write` goes through its scribe, for whoever knows only stores."""
 
-    def __init__(self, store: Written) -> None:
+    def __init__(self, store: Stored) -> None:
         super().__init__(store, None)
         self._own = scribe_of(store)
 
@@ -54,7 +55,7 @@ class Dictated(WithScribe):
 
 
 @contextmanager
-def dictated(store: Written) -> Iterator[Store]:
+def dictated(store: Stored) -> Iterator[Store]:
     """Lend a store that its scribe writes, and leave it empty for whoever borrows it next."""
     try:
         yield cast("Store", Dictated(store))
@@ -66,7 +67,7 @@ def dictated(store: Written) -> Iterator[Store]:
 
 
 @contextmanager
-def connection_to(store: Written) -> Iterator[sqlite3.Connection | psycopg.Connection[Any]]:
+def connection_to(store: Stored) -> Iterator[sqlite3.Connection | psycopg.Connection[Any]]:
     """Connect to the database of a store, past the store itself."""
     if isinstance(store, PostgresStore):
         with psycopg.connect(store.url, autocommit=True) as connected:
@@ -96,6 +97,16 @@ def pid_of(store: Store) -> int:
     return pid
 
 
+async def told(scribe: Scribe, *proposals: Proposal) -> list[Outcome]:
+    """Have a scribe write, as the writer does."""
+    async with asyncio.timeout(PATIENCE):
+        return await scribe.write([scribe.words(each) for each in proposals])
+
+
+def tell(store: Stored, *proposals: Proposal) -> list[Outcome]:
+    return asyncio.run(told(scribe_of(store), *proposals))
+
+
 class Watched:
     """A process of anybody's, to see whether it has ended; its number may be given again then."""
 
@@ -113,6 +124,13 @@ class Watched:
 
     def wait(self) -> None:
         assert self.has_ended(PATIENCE), "a process that was to end goes on"
+
+
+def kill(store: Stored) -> None:
+    """Kill a scribe, and come back when it is dead."""
+    with Watched(pid_of(store)) as scribe:
+        os.kill(pid_of(store), signal.SIGKILL)
+        scribe.wait()
 
 
 # --- a scribe in this process -------------------------------------------------------------------

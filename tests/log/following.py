@@ -1,4 +1,4 @@
-"""Somebody who follows a stream, for the tests of the feed."""
+"""Somebody who follows a stream, and a store to follow, for the tests of the feed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from tests.log.proposing import PATIENCE
+from tests.log.proposing import PATIENCE, propose
+from threedice.log.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
-    from threedice.log.entry import Entry
+    from threedice.log.entry import Entry, Head
     from threedice.log.feed import Feed
 
 T = TypeVar("T")
+
+NEVER = 1e6
+"""Seconds between polls, for those who do not want to be saved by one."""
+
+TABLE = "table/1"
 
 
 def run(story: Coroutine[Any, Any, T]) -> T:
@@ -58,3 +64,33 @@ class Follower:
         self.task.cancel()
         with suppress(asyncio.CancelledError):
             await self.task
+
+
+class CountingStore(MemoryStore):
+    """Counts how often it is asked, and fails at first if it is told to."""
+
+    def __init__(self, *failures: Exception) -> None:
+        super().__init__()
+        self.reads = self.looks = 0
+        self.failures = list(failures)
+
+    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+        self.reads += 1
+        if self.failures:
+            raise self.failures.pop()
+        return super().read(stream, after, most)
+
+    def head(self, stream: str) -> Head:
+        self.looks += 1
+        return super().head(stream)
+
+
+def append(store: MemoryStore, stream: str, entries: int = 1) -> dict[str, list[Entry]]:
+    """Append to a stream, and return what the writer would publish."""
+    proposal = propose(stream, MemoryStore.head(store, stream), entries)
+    store.write([proposal])
+    return {stream: list(proposal.appends[0].entries)}
+
+
+def whole(store: MemoryStore, stream: str, after: int = 0) -> list[Entry]:
+    return MemoryStore.read(store, stream, after, 10**9)

@@ -1,21 +1,24 @@
-"""Logs for the tests of what proves them: commands, as a floor would have them written."""
+"""Logs for the tests of what proves them: commands, as a floor would write them, and findings."""
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from itertools import count
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from threedice.log.entry import Record, cause_of, extend
+from threedice.log.entry import Entry, Record, cause_of, extend
+from threedice.log.sqlite import SqliteStore
 from threedice.log.store import Accepted, Append, Conflict, Known, Proposal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from threedice.log.findings import Finding, Report
     from threedice.log.store import Store
 
 _numbers = count(1)
@@ -48,6 +51,28 @@ def bet(
                 continue
             case [Known()] | _:
                 raise AssertionError(f"{key} was used before")
+
+
+def play(store: Store) -> None:
+    """Write a few commands to three streams, one of them to two at once, and a game."""
+    canonical = b'{"game": "tai sai"}'
+    bet(store, "table/1", games={sha256(canonical).hexdigest(): canonical})
+    bet(store, "table/1", "cage/ann", entries=2)
+    bet(store, "table/2", account="bob", entries=3)
+    bet(store, "table/1", account="bob")
+
+
+def stored_log(folder: Path) -> SqliteStore:
+    """Write a log of at least 100,000 bits: tables and accounts in short streams, and a game."""
+    random_bytes = random.Random(3).randbytes
+    store = SqliteStore(folder / "log.sqlite")
+    canonical = b'{"game":"tai sai","boxes":"' + b"x" * 400 + b'"}'
+    games = {sha256(canonical).hexdigest(): canonical}
+    for number in "12478;":  # any two of these differ in more than one bit
+        table, player = f"table/{number}", f"cage/{number}"
+        bet(store, table, data=random_bytes(160), entries=5, account=player, games=games)
+        bet(store, table, player, data=random_bytes(160), entries=2, account=player)
+    return store
 
 
 @contextmanager
@@ -91,3 +116,28 @@ def tampering(file: Path, *, lax: bool = False) -> Iterator[Callable[..., None]]
             assert done.rowcount != 0, f"nothing to tamper with: {sql}"
 
         yield run
+
+
+def as_row(entry: Entry) -> tuple[Any, ...]:
+    return (
+        entry.stream,
+        entry.version,
+        entry.at,
+        entry.kind,
+        entry.schema,
+        entry.data,
+        entry.cause,
+        entry.hash,
+    )
+
+
+def found(report: Report) -> list[str]:
+    return [str(finding) for finding in report.findings]
+
+
+def at(report: Report) -> list[str]:
+    return [finding.where for finding in report.findings]
+
+
+def told(findings: Sequence[Finding]) -> str:
+    return "; ".join(map(str, findings)) or "nothing found"

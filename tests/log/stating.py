@@ -6,10 +6,12 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from threedice.log.entry import EMPTY, Head, Record, cause_of, extend
-from threedice.log.store import Append, Proposal
+from threedice.log.store import Accepted, Append, Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+ACCEPTED = Accepted()
 
 _keys = count(1)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from tests.log.following import Follower, run
+from tests.log.following import NEVER, TABLE, Follower, run
 from tests.log.postgres_server import running
 from tests.log.proposing import PATIENCE, propose, propose_row
 from threedice.log.appending import CHANNEL
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from threedice.log.store import Store
-
-NEVER = 1e6
-TABLE = "table/1"
 
 
 class House:

@@ -11,7 +11,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.oracle import brute_force as oracle
-from tests.properties.asking import PLAYERS, Asker
+from tests.properties.asking import Asker
+from tests.properties.ordinary import PLAYERS
 from threedice.dice import index
 from threedice.ledger import Balances, postings
 from threedice.table import (

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 GAME = "sg-rws-tai-sai-v6/a"
 ORIGIN = "http://house.test"
+
+BET = {"type": "PlaceBet", "box": "big", "amount": 5}
 SUPERVISOR = Actor(id="console", role="supervisor")
 DEALER = Actor(id="console", role="dealer")
 HOUR = 3600 * 1_000_000

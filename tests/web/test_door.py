@@ -1,9 +1,8 @@
-"""What is turned away before any rule is asked, and what every reply carries."""
+"""What is turned away before any rule is asked."""
 
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -12,14 +11,12 @@ import httpx
 import pytest
 
 from tests.people.setting import HERE, PASSWORD, THERE
-from tests.web.setting import ORIGIN, opened, seat
+from tests.web.setting import BET, ORIGIN, opened, seat
 from tests.web.test_authorisation import PAGES, code, routes
-from threedice.errors import ThreediceError
-from threedice.web import entering, journal
+from threedice.web import entering
 from threedice.web.answering import respond
-from threedice.web.context import COOKIE, PLAIN_COOKIE
 from threedice.web.entering import BODY_MOST, Gone, address_of, read_body
-from threedice.web.problems import Turned, problem_of
+from threedice.web.problems import Turned
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     from tests.web.setting import Setting
 
 pytestmark = pytest.mark.anyio
-
-BET = {"type": "PlaceBet", "box": "big", "amount": 5}
 
 
 # --- where a request comes from -----------------------------------------------------------------
@@ -96,6 +91,14 @@ async def test_what_is_meant_for_another_host_is_turned_away(house: Setting) -> 
     response = await client.get("/api/session")
     assert (response.status_code, code(response)) == (421, "door/host")
     assert (await client.get("/health")).status_code == 200
+
+
+async def test_a_request_names_one_host(playing: Setting) -> None:
+    hosts = [("Host", "house.test"), ("Host", "elsewhere.test")]
+    for each in (hosts, hosts[::-1], [hosts[0]] * 2):
+        request = httpx.Request("GET", f"{ORIGIN}/api/house", headers=each)
+        response = await playing.client().send(request)
+        assert (response.status_code, code(response)) == (400, "door/malformed")
 
 
 # --- what a request brings along ----------------------------------------------------------------
@@ -316,115 +319,7 @@ async def test_the_callers_address_is_what_the_proxy_saw(
     assert address_of(house.context, scope, headers) == address
 
 
-# --- what every reply carries -------------------------------------------------------------------
-
-
-async def test_every_reply_carries_the_houses_headers(playing: Setting) -> None:
-    client = playing.client("player")
-    replies = [
-        await client.get("/api/tables"),
-        await client.get("/api/nothing"),
-        await client.get("/nothing"),
-        await client.delete("/api/tables"),
-        await client.request("OPTIONS", "/api/tables"),
-        await client.post("/api/tables/1/commands", content=b"{"),
-        await client.get("/api/session", headers={"Host": "rebound.test"}),
-        await playing.client().get("/api/tables"),
-        await client.get("/health"),
-        await playing.bet("player"),
-    ]
-    for reply in replies:
-        headers = reply.headers
-        assert "default-src 'none'" in headers["content-security-policy"]
-        assert "unsafe" not in headers["content-security-policy"]
-        assert "frame-ancestors 'none'" in headers["content-security-policy"]
-        assert headers["x-content-type-options"] == "nosniff"
-        assert headers["x-frame-options"] == "DENY"
-        assert headers["referrer-policy"] == "no-referrer"
-        assert headers["cross-origin-resource-policy"] == "same-origin"
-        if reply.url.path.startswith("/api"):
-            assert headers["cache-control"] == "no-store"
-        assert "strict-transport-security" not in headers
-        assert "server" not in headers
-
-
-async def test_over_tls_browsers_are_told_to_stay_there_and_the_cookie_is_for_this_host() -> None:
-    async with opened(secure=True, origins=("https://house.test",)) as setting:
-        client = setting.client(Origin="https://house.test")
-        said = {"name": "player-name", "password": PASSWORD}
-        reply = await client.post("https://house.test/api/session", json=said)
-        assert "max-age" in reply.headers["strict-transport-security"]
-        parts = {part.strip() for part in reply.headers["set-cookie"].split(";")}
-        assert {"Path=/", "HttpOnly", "SameSite=Strict", "Secure"} <= parts
-        assert reply.headers["set-cookie"].startswith(f"{COOKIE}=")
-        assert "Domain" not in reply.headers["set-cookie"]
-        token = reply.headers["set-cookie"].partition("=")[2].partition(";")[0]
-        for name, status in ((COOKIE, 200), (PLAIN_COOKIE, 401)):
-            other = setting.client(Cookie=f"{name}={token}")
-            answer = await other.get("https://house.test/api/session")
-            assert answer.status_code == status
-
-
-@pytest.mark.parametrize(
-    ("asked", "language", "words"),
-    [
-        ("en", "en", "Betting is not open yet"),
-        ("zh-TW,zh;q=0.5", "zh-Hant", "尚未開始投注"),
-        ("zh-CN", "zh-Hans", "尚未开始投注"),
-        ("fr, *", "en", "Betting is not open yet"),
-        ("", "en", "Betting is not open yet"),
-    ],
-)
-async def test_a_refusal_is_told_in_the_language_asked_for(
-    house: Setting, asked: str, language: str, words: str
-) -> None:
-    await seat(house, betting=False)
-    bet = {**BET, "player": house.id("player")}
-    response = await house.client("player").post(
-        "/api/tables/1/commands",
-        json=bet,
-        headers={"Idempotency-Key": "k", "Accept-Language": asked},
-    )
-    problem = response.json()
-    assert response.status_code == 409
-    assert response.headers["content-language"] == language
-    assert response.headers["vary"] == "accept-language"
-    assert problem["detail"].startswith(words)
-    assert (problem["code"], problem["status"]) == ("betting/not-open", 409)
-    assert problem["clause"]
-    assert problem["type"] == "/problems/betting/not-open"
-
-
-async def test_a_defect_tells_nobody_anything(
-    playing: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def burst(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("secret-in-a-message")
-
-    lines = io.StringIO()
-    handler = journal.open_journal(lines, plain=False)
-    try:
-        monkeypatch.setattr(playing.context.house.floor, "handle", burst)
-        monkeypatch.setattr(playing.people.accounts, "all", burst)
-        bet = await playing.bet("player")
-        listed = await playing.client("administrator").get("/api/people")
-    finally:
-        journal.close_journal(handler)
-    for response in (bet, listed):
-        assert response.status_code == 500
-        assert response.json()["code"] == "house/defect"
-        assert "secret" not in response.text
-        assert "Traceback" not in response.text
-        assert "RuntimeError" not in response.text
-    assert "defect" in lines.getvalue()
-    assert "secret-in-a-message" not in lines.getvalue()
-    assert "Traceback" not in lines.getvalue()
-
-
-def test_an_error_of_ours_that_nobody_thought_of_stands_still() -> None:
-    problem = problem_of(ThreediceError("inside"))
-    assert (problem.status, problem.code) == (503, "house/damaged")
-    assert "inside" not in problem.detail
+# --- no way past it -----------------------------------------------------------------------------
 
 
 async def test_respond_is_the_only_way(house: Setting) -> None:
@@ -433,31 +328,3 @@ async def test_respond_is_the_only_way(house: Setting) -> None:
         for handler in getattr(route, "route_handlers", []):
             if "OPTIONS" not in handler.http_methods and handler.name not in PAGES:
                 assert respond.__name__ in handler.fn.__code__.co_names
-
-
-# --- heads and hosts ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", ["/", "/table/1", "/api/tables", "/health"])
-async def test_a_head_is_what_get_would_say_without_its_body(playing: Setting, path: str) -> None:
-    client = playing.client("player")
-    whole, head = await client.get(path), await client.head(path)
-    assert (head.status_code, head.content) == (whole.status_code, b"")
-    for name in ("content-type", "content-length", "cache-control"):
-        assert head.headers.get(name) == whole.headers.get(name)
-
-
-async def test_what_is_only_posted_has_no_head(playing: Setting) -> None:
-    response = await playing.client("player").head("/api/tables/1/commands")
-    assert (response.status_code, response.content) == (405, b"")
-    assert "HEAD" not in response.headers["allow"]
-    response = await playing.client("player").put("/api/tables")
-    assert response.headers["allow"] == "GET, HEAD"
-
-
-async def test_a_request_names_one_host(playing: Setting) -> None:
-    hosts = [("Host", "house.test"), ("Host", "elsewhere.test")]
-    for each in (hosts, hosts[::-1], [hosts[0]] * 2):
-        request = httpx.Request("GET", f"{ORIGIN}/api/house", headers=each)
-        response = await playing.client().send(request)
-        assert (response.status_code, code(response)) == (400, "door/malformed")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.properties.asking import PLAYERS
 from tests.properties.driver import Driven
+from tests.properties.ordinary import PLAYERS
 from threedice import load
 from threedice.floor import events as floor
 from threedice.floor.encoding import encode

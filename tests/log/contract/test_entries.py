@@ -1,50 +1,19 @@
-"""What every store promises, shown for each of them."""
+"""What every store promises of commands and their entries, shown for each of them."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.conftest import KINDS, SCRIBES, open_kind
-from tests.log.dictating import dictated
-from tests.log.stating import left, one, propose
-from threedice.errors import Conflicted, InvalidInput, InvariantBroken
+from tests.log.stating import ACCEPTED, left, one, propose
+from threedice.errors import InvalidInput, InvariantBroken
 from threedice.log.entry import EMPTY, Head
 from threedice.log.judging import LONGEST_NAME, answer_to
-from threedice.log.store import (
-    Accepted,
-    Answer,
-    Append,
-    Checkpoint,
-    Conflict,
-    Known,
-    Line,
-    Proposal,
-    Snapshot,
-    Span,
-)
+from threedice.log.store import Answer, Append, Conflict, Known, Proposal, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from threedice.log.store import Store
-
-ACCEPTED = Accepted()
-
-
-@pytest.fixture(params=[*KINDS, *SCRIBES])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    if request.param in SCRIBES:
-        with dictated(request.getfixturevalue(request.param)) as shared:
-            yield shared
-        return
-    opened = open_kind(request.param, request, tmp_path)
-    yield opened
-    opened.close()
-
 
 # --- writing ------------------------------------------------------------------------------------
 
@@ -294,173 +263,3 @@ def test_every_answer_is_found(store: Store) -> None:
     found = list(store.answers())
 
     assert found == sorted((answer_to(each) for each in batch), key=lambda a: (a.account, a.key))
-
-
-# --- folds --------------------------------------------------------------------------------------
-
-
-def test_a_snapshot_replaces_the_one_before_it(store: Store) -> None:
-    old = Snapshot("table/1", "state", "form 1", Head(3, b"h" * 32), b"old")
-    new = Snapshot("table/1", "state", "form 2", Head(9, b"i" * 32), b"\x00new")
-    other = Snapshot("table/1", "board", "form 1", Head(3, b"h" * 32), b"")
-
-    for snapshot in (old, other, new):
-        store.save_snapshot(snapshot)
-
-    assert store.snapshot("table/1", "state") == new
-    assert store.snapshot("table/2", "state") is None
-    assert list(store.snapshots()) == [other, new]
-
-
-def line(version: int, place: int = 0, **given: object) -> Line:
-    """A line of the view `results` of table 1, one second after another."""
-    told = {"view": "results", "subject": "ann", "stream": "table/1", "at": version * 10} | given
-    return Line(
-        str(told["view"]),
-        str(told["subject"]),
-        str(told["stream"]),
-        version,
-        place,
-        int(str(told["at"])),
-        b"%d/%d" % (version, place),
-    )
-
-
-def test_lines_are_added_from_where_a_view_has_come_to(store: Store) -> None:
-    first, second = [line(1), line(3, 0), line(3, 1)], [line(5)]
-
-    assert store.project("results", "table/1", 0, 3, first)
-    assert not store.project("results", "table/1", 0, 3, first)
-    assert not store.project("results", "table/1", 4, 5, second)
-    assert store.project("results", "table/1", 3, 5, second)
-    assert store.project("results", "table/1", 5, 6, [])
-    assert not store.project("results", "table/2", 2, 6, [])
-
-    assert store.projected("results", "table/1") == 6
-    assert store.projected("results", "table/2") == 0
-    assert store.lines("results") == first + second
-
-
-def test_a_view_may_be_told_that_nothing_has_happened(store: Store) -> None:
-    assert store.project("results", "table/1", 0, 0, [])
-    assert store.project("results", "table/1", 0, 1, [line(1)])
-    assert store.projected("results", "table/1") == 1
-
-
-def test_lines_that_follow_from_no_such_entry_are_a_defect(store: Store) -> None:
-    for lines in (
-        [line(1)],
-        [line(6)],
-        [line(3, view="other")],
-        [line(3, stream="table/2")],
-        [line(3), line(3)],
-    ):
-        with pytest.raises(InvariantBroken):
-            store.project("results", "table/1", 2, 5, lines)
-    assert store.lines("results") == []
-
-
-def test_lines_are_chosen_by_subject_stream_and_time_and_sorted(store: Store) -> None:
-    ones = [line(v, subject="ann" if v % 2 else "bob") for v in range(1, 401)]
-    # of the same moments, in a stream that sorts before
-    twos = [line(v, stream="table/0", subject="ann") for v in range(1, 5)]
-    store.project("results", "table/1", 0, 400, ones)
-    store.project("results", "table/0", 0, 4, twos)
-    store.project("other", "table/1", 0, 1, [line(1, view="other")])
-
-    found = store.lines("results")
-
-    assert len(found) == 404
-    assert found[:4] == [twos[0], ones[0], twos[1], ones[1]]
-    assert all((a.at, a.stream) < (b.at, b.stream) for a, b in pairwise(found))
-    assert store.lines("results", subject="bob") == ones[1::2]
-    assert store.lines("results", stream="table/0") == twos
-    assert store.lines("results", since=30, until=50) == [twos[2], ones[2], twos[3], ones[3]]
-    assert store.lines("results", subject="ann", stream="table/1", most=2) == [ones[396], ones[398]]
-    assert store.lines("results", until=20, most=1) == [ones[0]]
-    every = store.lines("results", subject="ann", stream="table/1", since=30, until=70, most=9)
-    assert every == [ones[2], ones[4]]
-    assert store.lines("results", most=0) == []
-
-
-def test_folds_are_forgotten_and_the_log_is_not(store: Store) -> None:
-    store.write([one("table/1")])
-    store.save_snapshot(Snapshot("table/1", "state", "f", Head(1, b"h" * 32), b"x"))
-    store.project("results", "table/1", 0, 1, [line(1)])
-
-    store.forget_folds()
-
-    assert list(store.snapshots()) == []
-    assert store.lines("results") == []
-    assert store.projected("results", "table/1") == 0
-    assert len(store.read("table/1")) == 1
-    assert store.project("results", "table/1", 0, 1, [line(1)])
-
-
-def test_one_view_is_forgotten_and_the_others_are_not(store: Store) -> None:
-    store.write([one("table/1")])
-    other = Line("others", "ann", "table/1", 1, 0, 10, b"{}")
-    store.project("results", "table/1", 0, 1, [line(1)])
-    store.project("others", "table/1", 0, 1, [other])
-
-    store.forget_view("results")
-
-    assert store.lines("results") == []
-    assert store.projected("results", "table/1") == 0
-    assert store.lines("others") == [other]
-    assert store.projected("others", "table/1") == 1
-
-
-# --- beside the log -----------------------------------------------------------------------------
-
-
-def test_a_checkpoint_is_kept_for_ever(store: Store) -> None:
-    first, second = (Checkpoint(n, b"body %d" % n, "key", b"signed") for n in (1, 2))
-    store.add_checkpoint(second)
-    store.add_checkpoint(first)
-    store.add_checkpoint(first)
-
-    with pytest.raises(Conflicted, match="checkpoint 1"):
-        store.add_checkpoint(Checkpoint(1, b"another", "key", b"signed"))
-
-    assert store.checkpoints() == [first, second]
-
-
-def test_a_lease_is_held_by_one_until_it_ends_or_is_dropped(store: Store) -> None:
-    assert store.take_lease("driver/1", "a", 60)
-    assert store.take_lease("driver/1", "a", 60)
-    assert not store.take_lease("driver/1", "b", 60)
-    assert store.take_lease("driver/2", "b", 60)
-
-    store.drop_lease("driver/1", "b")
-    assert not store.take_lease("driver/1", "b", 60)
-    store.drop_lease("driver/1", "a")
-    assert store.take_lease("driver/1", "b", 0)
-    assert store.take_lease("driver/1", "a", 60)
-    assert not store.take_lease("driver/1", "b", 60)
-
-
-def test_one_who_is_alone_is_told_so(store: Store) -> None:
-    assert store.alone()
-    assert store.alone()
-
-
-def test_suspension_holds_until_it_is_released(store: Store) -> None:
-    assert store.suspended() == ""
-    store.suspend("disk full\0 \ud800")
-    store.suspend("disk gone")
-    assert store.suspended() == "disk gone"
-    store.release()
-    assert store.suspended() == ""
-
-
-def test_a_person_can_be_forgotten(store: Store) -> None:
-    store.set_person("p1", b"Ann")
-    store.set_person("p1", b"Anne")
-    store.set_person("p2", b"Bob")
-
-    assert store.person("p1") == b"Anne"
-    assert store.erase_person("p1")
-    assert not store.erase_person("p1")
-    assert store.person("p1") is None
-    assert store.person("p2") == b"Bob"

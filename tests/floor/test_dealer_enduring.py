@@ -1,0 +1,118 @@
+"""Dealers of the house outlive what stands in their way: disks, limits, other hands, clocks."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.floor.setting import QUICK, Failing, HandClock, begun, is_open
+from threedice.errors import StoreFailed
+from threedice.floor import house as house_module
+from threedice.floor.dealer import LEASE_SECONDS
+from threedice.floor.fairness import check_dice
+from threedice.floor.house import House
+from threedice.log.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threedice.log.entry import Head
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_dealer_outlives_a_disk_that_failed(tmp_path: Path) -> None:
+    store, clock = Failing(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = await begun(house, clock)
+        store.fails = True
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 5, "big")
+        clock.move(QUICK.betting_seconds)
+        store.fails = False
+
+        await house.release("sue", "there is room again")
+
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+
+
+class Exhausted(MemoryStore):
+    """A store for which the machine lacks something now and then: no error of ours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lacks = False
+
+    def take_lease(self, name: str, holder: str, seconds: float) -> bool:
+        self._need()
+        return super().take_lease(name, holder, seconds)
+
+    def heads(self) -> dict[str, Head]:
+        self._need()
+        return super().heads()
+
+    def _need(self) -> None:
+        if self.lacks:
+            raise OSError(errno.EMFILE, "Too many open files")
+
+
+async def test_dealers_and_books_outlive_whatever_stands_in_their_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house_module, "BOOKS_SECONDS", 0.0)
+    store, clock = Exhausted(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        _, watch = await begun(house, clock)
+        store.lacks = True
+        clock.move(LEASE_SECONDS)
+        house.hear("table/1", news=True)
+        async with asyncio.timeout(60):
+            while not (house.trouble and house.dealers["1"].stuck):
+                await asyncio.sleep(0.01)
+        assert "Too many open files" in house.trouble
+        assert "Too many open files" in house.dealers["1"].stuck
+
+        store.lacks = False
+        clock.move(QUICK.betting_seconds)
+        house.hear("table/1", news=True)
+
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+        async with asyncio.timeout(60):
+            while house.trouble:
+                await asyncio.sleep(0.01)
+
+
+async def test_a_table_that_changes_hands_is_dealt_by_whoever_has_it(tmp_path: Path) -> None:
+    clock = HandClock()
+    async with House("memory:", store=MemoryStore(), state=tmp_path, clock=clock) as house:
+        people, watch = await begun(house, clock)
+        await people.play("close the table")
+        await people.open()
+        await people.play("open betting", "ann bets 5 on big", "dice 6 5 4", "close the table")
+        await people.open(timing=QUICK)
+        clock.move(QUICK.closing_seconds)
+        rounds = (await house.floor.tended("1")).table.rounds
+        await watch.until("1", partial(is_open, rounds + 1))
+
+
+async def test_a_clock_that_is_set_stops_no_table(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = await begun(house, clock)
+        clock.ahead = 3600
+        await people.bet("ann", 5, "big")
+        clock.ahead = 0
+        clock.move(QUICK.betting_seconds)
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+        clock.ahead = -7200
+        async with asyncio.timeout(60):
+            while (await house.floor.tended("1")).table.current.called is None:
+                clock.move(0.1)
+                await asyncio.sleep(0)
+        assert (await house.floor.tended("1")).seeds_lost == 0
+    (checked,) = check_dice(store.scan("table/1"))
+    assert checked.problem == ""

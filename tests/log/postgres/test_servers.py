@@ -1,0 +1,113 @@
+"""What only the store in PostgreSQL promises: several servers on one database."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from tests.log.proposing import PATIENCE
+from tests.log.stating import ACCEPTED, left, one, propose
+from threedice.log.entry import EMPTY, Head, chained
+from threedice.log.postgres import PostgresStore
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+def test_processes_racing_for_a_stream_lose_and_double_nothing(postgres_url: str) -> None:
+    names, rounds = ["ann", "bob", "cho", "dee"], 40
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.log.losing", postgres_url, name, str(rounds)],
+            stdout=subprocess.PIPE,
+        )
+        for name in names
+    ]
+    told = [racer.communicate(timeout=PATIENCE)[0].split() for racer in racers]
+    assert [racer.returncode for racer in racers] == [0] * 4
+
+    store = PostgresStore(postgres_url)
+    entries = store.read("shared")
+    data = [entry.data.decode() for entry in entries]
+    assert [entry.version for entry in entries] == list(range(1, 4 * rounds + 1))
+    for name in names:
+        assert [each for each in data if each.startswith(name)] == [
+            f"{name} {number}" for number in range(rounds)
+        ]
+        assert [entry.data.decode() for entry in store.read(f"own/{name}")] == [
+            each for each in data if each.startswith(name)
+        ]
+    previous = EMPTY.hash
+    for each in entries:
+        previous = chained(
+            previous,
+            each.stream,
+            each.version,
+            each.at,
+            each.kind,
+            each.schema,
+            each.data,
+            each.cause,
+        )
+        assert each.hash == previous
+    assert store.head("shared") == Head(4 * rounds, previous)
+    # a key that all used was accepted from exactly one
+    assert sorted(int(number) for numbers in told for number in numbers) == list(range(rounds))
+    store.close()
+
+
+def test_servers_that_start_at_once_all_come_up(postgres_url: str) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        stores = list(pool.map(lambda _: PostgresStore(postgres_url, serving=True), range(8)))
+
+    outcomes = [store.write([one(f"table/{n}")]) for n, store in enumerate(stores)]
+
+    assert outcomes == [[ACCEPTED]] * 8
+    for store in stores:
+        store.close()
+
+
+def test_a_server_knows_whether_it_is_alone(store: PostgresStore, postgres_url: str) -> None:
+    looking = PostgresStore(postgres_url)
+    assert store.alone()
+    assert not looking.alone()
+    second = PostgresStore(postgres_url, serving=True)
+    assert not store.alone()
+    assert not second.alone()
+    second.close()
+    assert store.alone()
+    store.close()
+    assert looking.alone()
+    looking.close()
+
+
+def test_of_servers_that_start_together_one_is_the_first(postgres_url: str) -> None:
+    with ThreadPoolExecutor() as pool:
+        stores = list(pool.map(lambda _: PostgresStore(postgres_url, serving=True), range(4)))
+
+    assert sorted(store.first() for store in stores) == [False, False, False, True]
+    looking = PostgresStore(postgres_url)
+    assert not looking.first()
+    for store in (looking, *stores):
+        store.close()
+
+
+def test_a_lease_is_seen_by_every_server(store: PostgresStore, postgres_url: str) -> None:
+    other = PostgresStore(postgres_url)
+    assert store.take_lease("driver/1", "a", 60)
+    assert not other.take_lease("driver/1", "b", 60)
+    other.close()
+
+
+def test_those_who_listen_hear_which_streams_have_grown(
+    store: PostgresStore, admin: psycopg.Connection
+) -> None:
+    admin.execute("LISTEN threedice_streams")
+    first = propose({"table/1": (EMPTY, [b"x", b"y"]), "cage/ann 大": (EMPTY, [b"z"])})
+
+    store.write([first, one("table/1", left(first)), one("table/1", EMPTY)])
+
+    heard = sorted(note.payload for note in admin.notifies(timeout=PATIENCE, stop_after=2))
+    assert heard == ["cage/ann 大 1", "table/1 3"]

@@ -1,0 +1,195 @@
+"""Verification: heads and answers are matched with the entries that they speak of."""
+
+from __future__ import annotations
+
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
+
+import pytest
+
+from tests.log.logs import at, bet, found, tampering
+from threedice.log import matching, schema
+from threedice.log.causes import said_by_all
+from threedice.log.entry import cause_of
+from threedice.log.matching import record
+from threedice.log.memory import MemoryStore
+from threedice.log.rows import MemoryRows
+from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Proposal
+from threedice.log.verification import verify_log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threedice.log.store import Store
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("DELETE FROM streams WHERE stream = 'table/2'", ["head of table/2"]),
+        ("UPDATE streams SET version = 2 WHERE stream = 'table/2'", ["head of table/2"]),
+        ("INSERT INTO streams VALUES ('table/9', 1, randomblob(32))", ["head of table/9"]),
+        ("INSERT INTO streams VALUES ('table/9', 0, randomblob(32))", ["head of table/9"]),
+        ("INSERT INTO streams VALUES ('table/9', 0, zeroblob(32))", []),
+        (
+            "DELETE FROM answers WHERE account = 'bob' AND instr(CAST(spans AS TEXT), 'table/2')",
+            ["table/2 versions 1 to 3"],
+        ),
+        ("UPDATE answers SET spans = CAST('[]' AS BLOB) WHERE account = 'bob'", None),
+        (
+            "UPDATE answers SET spans = CAST('[[\"table/2\",1,2]]' AS BLOB) WHERE account='bob'",
+            None,
+        ),
+        (
+            "INSERT INTO answers SELECT 'eve', key, command_hash, spans FROM answers LIMIT 1",
+            None,
+        ),
+        ("INSERT INTO answers VALUES ('eve', 'k', zeroblob(32), CAST('[]' AS BLOB))", None),
+        ("UPDATE answers SET spans = CAST(' ' || CAST(spans AS TEXT) AS BLOB)", None),
+    ],
+)
+def test_head_or_answer_that_does_not_fit_is_located(
+    file: Path, statement: str, expected: list[str] | None
+) -> None:
+    with tampering(file) as run:
+        run(statement)
+    places = at(verify_log(file, public_keys={}))
+
+    if expected is not None:
+        assert places == expected
+    else:
+        assert any(where.startswith("answer to ") for where in places)
+
+
+def test_answer_that_leaves_entries_out_says_what_it_caused(file: Path) -> None:
+    with tampering(file) as run:
+        run(
+            "UPDATE answers SET spans = CAST('[[\"table/2\",1,2]]' AS BLOB)"
+            " WHERE instr(CAST(spans AS TEXT), 'table/2')"
+        )
+    report = verify_log(file, public_keys={})
+
+    (finding,) = report.findings
+    assert report.answers == 4
+    assert finding.where.startswith("answer to bob key-")
+    assert finding.what == (
+        "says it wrote table/2 versions 1 to 2; what it caused is table/2 versions 1 to 3"
+    )
+
+
+def test_command_without_entries_is_no_answer_to_anything() -> None:
+    store = MemoryStore()
+    store.write([Proposal("ann", "k", bytes(32), ())])
+
+    assert at(verify_log(store, public_keys={})) == ["answer to ann k"]
+
+
+def test_more_causes_than_memory_holds_are_matched(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = []
+
+    def made() -> IO[bytes]:
+        files.append(TemporaryFile())  # noqa: SIM115 -- closed by whoever asked for it
+        return files[-1]
+
+    monkeypatch.setattr(matching, "TemporaryFile", made)
+    monkeypatch.setattr(matching, "IN_MEMORY", 60)
+    monkeypatch.setattr(matching, "PARTS", 2)
+    assert verify_log(file, public_keys={}).is_sound
+    assert files
+    assert all(each.closed for each in files)
+
+    with tampering(file) as run:
+        run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), 'cage')")
+    places = at(verify_log(file, public_keys={}))
+    assert sorted(places) == ["cage/ann versions 1 to 2", "table/1 versions 2 to 3"]
+
+
+def test_answers_may_lie_in_any_order(file: Path) -> None:
+    with tampering(file) as run:
+        run("CREATE TABLE old AS SELECT * FROM answers ORDER BY rowid DESC")
+        run("DELETE FROM answers")
+        run("INSERT INTO answers SELECT * FROM old ORDER BY rowid")
+        run("DROP TABLE old")
+    assert verify_log(file, public_keys={}).is_sound
+
+    with tampering(file) as run:
+        run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), 'cage')")
+    places = at(verify_log(file, public_keys={}))
+    assert sorted(places) == ["cage/ann versions 1 to 2", "table/1 versions 2 to 3"]
+
+
+STRANGE_NAMES = ("a,b", "a,c", "a", "],[", "[[", '"', "\\", "%d", "\N{DIE FACE-6}", "")
+
+
+def test_streams_of_any_name_are_matched(store: Store) -> None:
+    for name in STRANGE_NAMES:
+        bet(store, f"table/{name}")
+        bet(store, "table/1", f"table/{name}", account=name)
+        bet(store, f"table/{name}", entries=2)
+
+    report = verify_log(store, public_keys={})
+    assert found(report) == []
+    assert report.answers == 3 * len(STRANGE_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("alone", "together"),
+    [
+        (("table/1",), ()),
+        (("table/1", "table/10"), ()),
+        (("table/1",), ("table/1", "table/2")),
+        (STRANGE_NAMES, STRANGE_NAMES),
+    ],
+)
+def test_what_all_answers_say_is_what_each_says(
+    alone: tuple[str, ...], together: tuple[str, ...]
+) -> None:
+    store = MemoryStore()
+    for _ in range(3):
+        for name in alone:
+            bet(store, name, account=name, entries=2)
+    if together:
+        bet(store, *together)
+    each: dict[bytes, list[bytes]] = {}
+    for answer in store.answers():
+        cause = cause_of(answer.account, answer.key, answer.command_hash)
+        for span in answer.spans:
+            begin, said = record(cause, span)
+            each.setdefault(begin, []).append(said)
+
+    (chunk,) = MemoryRows(store).in_any_order(schema.answers)
+    assert said_by_all(chunk) == each
+
+
+@pytest.mark.parametrize("name", STRANGE_NAMES)
+def test_a_missing_answer_is_found_whatever_the_name_of_the_stream(name: str) -> None:
+    store = MemoryStore()
+    for each in STRANGE_NAMES:
+        bet(store, f"table/{each}")
+    gone = bet(store, f"table/{name}", entries=2)
+    del store._answers[gone.account, gone.key]
+
+    assert found(verify_log(store, public_keys={})) == [
+        f"table/{name} versions 2 to 3: no answer says which command caused it"
+    ]
+
+
+def test_an_answer_that_says_what_two_said_is_found(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "log.sqlite")
+    first, second = bet(store, "table/1"), bet(store, "table/1")
+    store.close()
+    cause = second.appends[0].entries[0].cause
+    both = b'[["table/1",1,1]]' + cause + b'[["table/1",2,2]]'
+    with tampering(store.path) as run:
+        run("UPDATE answers SET spans = ? WHERE key = ?", both, first.key)
+        run("DELETE FROM answers WHERE key = ?", second.key)
+
+    places = at(verify_log(store.path, public_keys={}))
+    assert set(places) == {
+        f"answer to ann {first.key}",
+        "table/1 version 1",
+        "table/1 version 2",
+    }

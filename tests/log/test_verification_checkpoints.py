@@ -1,0 +1,173 @@
+"""Verification: checkpoints, in the store and outside it, agree with one another and the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.log.logs import at, found, play, tampering
+from threedice.log.checkpoints import Body, Notary, decode, link_to, sign
+from threedice.log.keys import open_keys, rotate
+from threedice.log.memory import MemoryStore
+from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Checkpoint
+from threedice.log.verification import verify_log
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class House:
+    """A log in memory with three checkpoints, of which some can be replaced."""
+
+    def __init__(self, state: Path) -> None:
+        self.keys, self.store, self.state = open_keys(state), MemoryStore(), state
+        notary = Notary(self.store, self.keys, state)
+        for number in range(3):
+            play(self.store)
+            notary.make(at=number)
+        self.made = self.store.checkpoints()
+
+    def with_checkpoints(
+        self, checkpoints: Sequence[Checkpoint], against: Sequence[Checkpoint] = ()
+    ) -> list[str]:
+        store = MemoryStore()
+        for stream in self.store.streams():
+            store._entries[stream] = list(self.store.scan(stream))
+        store._heads, store._answers = self.store._heads, self.store._answers
+        for checkpoint in checkpoints:
+            store.add_checkpoint(checkpoint)
+        return found(verify_log(store, public_keys=self.keys.public, against=against))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def changed(checkpoint: Checkpoint, **what: Any) -> Body:
+    body = decode(checkpoint)
+    said = {name: getattr(body, name) for name in body.__struct_fields__}
+    return Body(**(said | what))
+
+
+def test_checkpoints_in_store_and_outside_agree(house: House) -> None:
+    assert house.with_checkpoints(house.made, house.made) == []
+    assert house.with_checkpoints(house.made, house.made[:2]) == []
+    assert house.with_checkpoints(house.made, house.made[1:]) == []
+
+
+def test_checkpoint_missing_from_the_store_is_found(house: House) -> None:
+    first, second, third = house.made
+    assert house.with_checkpoints([first, third]) == ["checkpoint 3: follows checkpoint 1 at once"]
+    assert house.with_checkpoints([second, third]) == ["checkpoint 2: is the first"]
+    assert house.with_checkpoints([first, second], house.made) == [
+        "checkpoint 3: was kept outside the store, and is missing in it"
+    ]
+
+
+def test_checkpoint_missing_outside_is_found(house: House) -> None:
+    first, _, third = house.made
+    assert house.with_checkpoints(house.made, [first, third]) == [
+        "checkpoint 3: outside the store, follows checkpoint 1 at once"
+    ]
+
+
+def test_checkpoint_kept_twice_in_two_forms_is_found(house: House) -> None:
+    other = sign(house.keys, changed(house.made[2], at=99))
+    assert house.with_checkpoints(house.made, [*house.made, other]) == [
+        "checkpoint 3: was kept outside the store twice, and not the same"
+    ]
+
+
+def test_other_checkpoint_than_the_one_outside_is_found(house: House) -> None:
+    other = sign(house.keys, changed(house.made[2], at=99))
+    assert house.with_checkpoints([*house.made[:2], other], house.made) == [
+        "checkpoint 3: is not the one that was kept outside the store"
+    ]
+
+
+def test_checkpoint_that_does_not_hold_on_to_the_one_before_is_found(house: House) -> None:
+    first, second, third = house.made
+    again = sign(house.keys, changed(first, at=99))
+    assert house.with_checkpoints([again, second, third]) == [
+        "checkpoint 2: does not hold the hash of checkpoint 1"
+    ]
+
+
+def test_checkpoint_that_goes_back_is_found(house: House) -> None:
+    *before, third = house.made
+    heads = decode(house.made[1]).heads | {"table/1": decode(house.made[0]).heads["table/1"]}
+    back = sign(house.keys, changed(third, full=True, heads=heads))
+    assert house.with_checkpoints([*before, back]) == [
+        "checkpoint 3: says version 4 of table/1 after version 8 was signed"
+    ]
+
+
+def test_full_checkpoint_that_leaves_a_stream_out_is_found(house: House) -> None:
+    *before, third = house.made
+    heads = {name: head for name, head in decode(third).heads.items() if name != "cage/ann"}
+    short = sign(house.keys, changed(third, full=True, heads=heads))
+    assert house.with_checkpoints([*before, short]) == [
+        "checkpoint 3: says nothing of cage/ann, which was there before"
+    ]
+
+
+def test_checkpoint_of_another_number_or_key_is_found(house: House) -> None:
+    *before, third = house.made
+    other = Checkpoint(4, third.body, third.key_id, third.signature)
+    assert "checkpoint 4: its number or its key is not the one that was signed" in (
+        house.with_checkpoints([*before, other])
+    )
+    other = Checkpoint(3, third.body, "0" * 16, third.signature)
+    assert house.with_checkpoints([*before, other]) == [
+        "checkpoint 3: its number or its key is not the one that was signed"
+    ]
+
+
+def test_unreadable_checkpoint_is_found(house: House) -> None:
+    *before, third = house.made
+    other = Checkpoint(3, b"nonsense", third.key_id, third.signature)
+    (finding,) = house.with_checkpoints([*before, other])
+    assert finding.startswith("checkpoint 3: cannot be read")
+
+
+def test_checkpoint_with_strange_columns_is_found(tmp_path: Path) -> None:
+    keys, store = open_keys(tmp_path), SqliteStore(tmp_path / "log.sqlite")
+    Notary(store, keys, tmp_path).make(at=1)
+    store.close()
+    with tampering(store.path, lax=True) as run:
+        run("UPDATE checkpoints SET body = NULL")
+
+    assert "checkpoint 1" in at(verify_log(store.path, public_keys=keys.public))
+
+
+def test_keys_that_were_rotated_are_followed(tmp_path: Path) -> None:
+    store = MemoryStore()
+    notary = Notary(store, open_keys(tmp_path), tmp_path)
+    notary.make(at=1)
+    keys = rotate(tmp_path)
+    notary.use(keys)
+    notary.make(at=2)
+    assert verify_log(store, public_keys=keys.public).is_sound
+
+    only_new = {keys.key_id: keys.public[keys.key_id]}
+    assert at(verify_log(store, public_keys=only_new)) == ["checkpoint 1"]
+
+
+def test_signed_head_that_the_stream_does_not_hold_is_found(house: House) -> None:
+    *before, third = house.made
+    heads = decode(third).heads | {"table/1": (12, "0" * 64), "table/9": (2, "0" * 64)}
+    other = sign(house.keys, changed(third, heads=heads))
+    assert house.with_checkpoints([*before, other]) == [
+        "table/1 versions 9 to 12: not what checkpoint 3 signed",
+        "table/9 versions 1 to 2: missing, and signed in checkpoint 3",
+    ]
+
+
+def test_chain_of_checkpoints_is_one_chain(house: House) -> None:
+    first, second, third = house.made
+    assert [decode(each).previous for each in house.made[1:]] == [link_to(first), link_to(second)]
+    assert decode(third).number == 3

@@ -1,0 +1,247 @@
+"""A writer that halts: what halts it and what does not, and who releases it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.log.proposing import PATIENCE, propose
+from tests.log.submitting import Callers, FailingStore, GatedStore
+from threedice.errors import (
+    Conflicted,
+    InvalidInput,
+    OperatingFailure,
+    StoreAway,
+    StoreFailed,
+    StoreUnfit,
+)
+from threedice.log.memory import MemoryStore
+from threedice.log.store import Accepted
+from threedice.log.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from threedice.log.entry import Entry
+    from threedice.log.store import Outcome, Proposal
+    from threedice.log.writer import Result
+
+
+def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written() -> None:
+    class FailingGate(GatedStore):
+        def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+            super().write(proposals)
+            raise StoreFailed("fsync: EIO")
+
+    store, callers = FailingGate(), Callers()
+    published = SimpleQueue[dict[str, "list[Entry]"]]()
+    with Writer(store, deliver=callers.deliver, publish=published.put) as writer:
+        writer.submit(propose("table/1"), 0)
+        store.size_of_next()
+        writer.submit(propose("table/2"), 1)
+        writer.submit(propose("table/3"), 2)
+        store.let(9)
+        results = callers.next_batch()
+        assert [token for token, _ in results] == [0, 1, 2]
+        assert {type(result) for _, result in results} == {StoreFailed}
+        assert len({id(result) for _, result in results}) == 3
+        with pytest.raises(StoreFailed, match="fsync: EIO"):
+            writer.submit(propose("table/4"), 3)
+    assert store.begun.empty()
+    assert published.empty()
+    assert "fsync: EIO" in writer.halted
+    assert store.suspended() == writer.halted
+
+
+def test_a_halt_is_noted_before_anybody_hears_of_it(tmp_path: Path) -> None:
+    store, noted = FailingStore(StoreFailed("EIO")), SimpleQueue[tuple[bool, str]]()
+
+    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
+        noted.put(((tmp_path / "healthy").exists(), store.suspended()))
+
+    with Writer(store, deliver=deliver, state=tmp_path) as writer:
+        writer.submit(propose("table/1"), 0)
+    assert noted.get(timeout=PATIENCE) == (False, "the store could not write: EIO")
+
+
+@pytest.mark.parametrize("notes", [True, False], ids=["noted in the store", "marked outside it"])
+def test_a_halt_outlives_the_process_until_a_person_releases_it(
+    tmp_path: Path, notes: bool
+) -> None:
+    store = FailingStore(StoreFailed("no space left on device"), notes=notes)
+    with Writer[int](store, state=tmp_path) as writer, pytest.raises(StoreFailed):
+        writer.write_now(propose("table/1"))
+    for _ in range(2):
+        with Writer[int](store, state=tmp_path) as writer:
+            assert writer.halted
+            with pytest.raises(StoreFailed):
+                writer.write_now(propose("table/1"))
+    with Writer[int](store, state=tmp_path) as writer:
+        writer.release()
+        assert not writer.halted
+        assert writer.write_now(propose("table/1")) == Accepted()
+    assert not store.suspended()
+    with Writer[int](store, state=tmp_path) as writer:
+        assert writer.write_now(propose("table/2")) == Accepted()
+
+
+def test_a_halt_noted_in_the_store_alone_holds_too() -> None:
+    store = FailingStore(StoreFailed("EIO"))
+    with Writer[int](store) as writer, pytest.raises(StoreFailed):
+        writer.write_now(propose("table/1"))
+    with Writer[int](store) as writer:
+        assert "EIO" in writer.halted
+
+
+def test_a_release_that_cannot_be_noted_releases_nothing() -> None:
+    class StuckStore(FailingStore):
+        def release(self) -> None:
+            raise StoreFailed("read-only file system")
+
+    with Writer[int](StuckStore(StoreFailed("EIO"))) as writer:
+        with pytest.raises(StoreFailed):
+            writer.write_now(propose("table/1"))
+        with pytest.raises(StoreFailed, match="read-only"):
+            writer.release()
+        with pytest.raises(StoreFailed, match="EIO"):
+            writer.write_now(propose("table/1"))
+
+
+def test_a_release_may_come_with_another_store() -> None:
+    broken, mended = FailingStore(StoreFailed("EIO")), MemoryStore()
+    with Writer[int](broken) as writer:
+        with pytest.raises(StoreFailed):
+            writer.write_now(propose("table/1"))
+        writer.release(mended)
+        assert writer.write_now(propose("table/1")) == Accepted()
+    assert mended.head("table/1").version == 1
+    assert broken.writes == 1
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from threedice.log.memory import MemoryStore
+from threedice.log.writer import Writer
+from tests.log.proposing import propose
+
+writer = Writer(MemoryStore(), state=Path(sys.argv[1]))
+writer.write_now(propose("table/1"))
+if sys.argv[2] == "kill":
+    os.kill(os.getpid(), signal.SIGKILL)
+writer.close()
+"""
+
+
+@pytest.mark.parametrize(("end", "code"), [("kill", -9), ("close", 0)])
+def test_neither_a_killed_nor_a_closed_process_comes_back_halted(
+    tmp_path: Path, end: str, code: int
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), end],
+        check=False,
+        cwd=Path(__file__).parents[2],
+        timeout=PATIENCE,
+    )
+    assert ended.returncode == code
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["healthy", "served"]
+    with Writer[int](MemoryStore(), state=tmp_path) as writer:
+        assert not writer.halted
+
+
+def test_a_place_that_cannot_hold_the_mark_is_refused_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreUnfit, match="must be writable"):
+        Writer[int](MemoryStore(), state=tmp_path / "file" / "state")
+
+
+@pytest.mark.parametrize("failure", [StoreAway("no answer in 5 s"), Conflicted("deadlock")])
+def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
+    tmp_path: Path, failure: OperatingFailure
+) -> None:
+    store, callers = FailingStore(failure), Callers()
+    published = SimpleQueue[dict[str, "list[Entry]"]]()
+    with Writer(store, deliver=callers.deliver, publish=published.put, state=tmp_path) as writer:
+        writer.submit(propose("table/1"), 0)
+        ((token, result),) = callers.next_batch()
+        assert (token, type(result), str(result)) == (0, type(failure), str(failure))
+        writer.submit(propose("table/1"), 1)
+        assert callers.next_batch() == [(1, Accepted())]
+        assert not writer.halted
+    assert published.qsize() == 1
+    assert writer.counts().away == 1
+
+
+def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> None:
+    class ParticularStore(GatedStore):
+        def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+            if any(proposal.key == "unheard of" for proposal in proposals):
+                raise InvalidInput("cannot hold this")
+            return super().write(proposals)
+
+    store, callers = ParticularStore(), Callers()
+    with Writer(store, deliver=callers.deliver) as writer:
+        writer.submit(propose("table/1"), 0)
+        store.size_of_next()
+        writer.submit(propose("table/2"), 1)
+        writer.submit(propose("table/3", key="unheard of"), 2)
+        writer.submit(propose("table/4"), 3)
+        store.let(9)
+    assert callers.next_batch() == [(0, Accepted())]
+    assert callers.next_batch() == [(1, Accepted())]
+    ((token, result),) = callers.next_batch()
+    assert (token, type(result)) == (2, InvalidInput)
+    assert callers.next_batch() == [(3, Accepted())]
+    assert not writer.halted
+
+
+def test_a_defect_halts_the_writer_and_hangs_nobody(tmp_path: Path) -> None:
+    store = FailingStore(ZeroDivisionError("division by zero"))
+    with Writer[int](store, state=tmp_path) as writer:
+        with pytest.raises(StoreFailed, match="division by zero") as failed:
+            writer.write_now(propose("table/1"))
+        assert isinstance(failed.value.__cause__, ZeroDivisionError)
+        assert "division by zero" in writer.halted
+    with Writer[int](store, state=tmp_path) as writer:
+        assert writer.halted
+
+
+def test_a_store_that_loses_an_outcome_halts_the_writer() -> None:
+    class ForgetfulStore(MemoryStore):
+        def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+            return super().write(proposals)[1:]
+
+    with (
+        Writer[int](ForgetfulStore()) as writer,
+        pytest.raises(StoreFailed, match="0 outcomes of 1"),
+    ):
+        writer.write_now(propose("table/1"))
+
+
+def test_a_delivery_that_fails_stops_this_process_but_not_the_next(tmp_path: Path) -> None:
+    store, failed = GatedStore(), Event()
+
+    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
+        failed.set()
+        raise RuntimeError("the event loop is closed")
+
+    with Writer(store, deliver=deliver, state=tmp_path) as writer, ThreadPoolExecutor() as pool:
+        writer.submit(propose("table/1"), 0)
+        store.size_of_next()
+        waiting = pool.submit(writer.write_now, propose("table/2"))
+        store.let(9)
+        with pytest.raises(StoreFailed, match="the event loop is closed"):
+            waiting.result(timeout=PATIENCE)
+        assert failed.is_set()
+        with pytest.raises(StoreFailed):
+            writer.submit(propose("table/3"), 1)
+    assert not store.suspended()
+    with Writer[int](store, state=tmp_path) as writer:
+        assert not writer.halted

@@ -1,0 +1,240 @@
+"""What is asked of a table ordinarily: the next step of a round, and bets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from threedice.table import commands as asked
+from threedice.table.commands import Actor
+from threedice.table.state import box_of
+from threedice.table.terms import Range, TableLimits, plain_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from threedice.rulebook import Game
+    from threedice.rulebook.conduct import Role, StepName
+    from threedice.table.commands import AnyCommand
+    from threedice.table.state import TableState
+    from threedice.table.terms import Mode
+
+PLAYERS = ["ann", "bob", "cat", "dan"]
+CHIPS = [5, 25, 100]
+
+
+class Ordinary:
+    """Makes up what would come next at a table, given its state and a generator."""
+
+    game: Game
+    state: TableState
+    mode: Mode
+    random: Random
+
+    def actor(self, role: Role, player: str = "") -> Actor:
+        return Actor(id=player or role, role=role)
+
+    def player(self) -> str:
+        return self.random.choice(PLAYERS)
+
+    def amount(self) -> int:
+        return self.random.choice([5, 10, 25, 50, 100, 300, 700, 700])
+
+    def box(self) -> str:
+        favourites = ["big", "small", "odd", "even", "single:crown", "red", "single:1"]
+        likely = [box for box in favourites if box in self.game.boxes]
+        if likely and self.random.random() < 0.6:
+            return self.random.choice(likely)
+        return self.random.choice(list(self.game.boxes))
+
+    def area(self, box: str) -> str:
+        return self.random.choice(self.game.ends.get(box, ("",)))
+
+    def end(self, spot: str, player: str) -> str:
+        """Return an end at which a player has chips on a spot, or none where any will do."""
+        box, _, end = spot.partition("@")
+        if end or len(self.game.ends[box]) == 1:
+            return end
+        placements = self.state.current.bets[spot][player].placements
+        return self.random.choice(["", self.random.choice(placements).area])
+
+    def dice(self) -> tuple[int, int, int]:
+        known = self.state.round.known if self.state.round else []
+        if known and self.random.random() < 0.8:
+            faces = [*known, *(self.random.randint(1, 6) for _ in range(3))][:3]
+            return (faces[0], faces[1], faces[2])
+        if self.random.random() < 0.2:
+            face = self.random.randint(1, 6)
+            return (face, face, face)
+        roll = self.random.randint
+        if self.game.facts.shooter and self.random.random() < 0.85:
+            return (1, roll(1, 6), roll(1, 6))
+        return (roll(1, 6), roll(1, 6), roll(1, 6))
+
+    def limits(self) -> TableLimits:
+        least = self.random.choice([5, 10, 50] if self.game.unit == 1 else [100])
+        most = self.random.choice([100, 300, 1000])
+        limits = plain_limits(self.game, least, most, self.random.choice([50, 200, 2000]))
+        if self.random.random() < 0.2:
+            limits.boxes[self.box()] = Range(least, 200)
+        return limits
+
+    def ordinary(self) -> AnyCommand:
+        """Return something that would ordinarily come next."""
+        state = self.state
+        if not state.open:
+            return self.open_table()
+        missing = [check for check in self.game.facts.opening if check not in state.checks]
+        if missing and self.random.random() < 0.6:
+            return asked.PassCheck(by=self.actor("supervisor"), check=missing[0])
+        if state.locked and self.random.random() < 0.5:
+            return asked.ReleaseTable(by=self.actor("supervisor"), reason="mended")
+        poor = [each for each in PLAYERS if each not in state.seats or state.seats[each].stack < 50]
+        if poor and self.random.random() < 0.3:
+            return self.buy_in(self.random.choice(poor))
+        if state.float_amount < 60_000:
+            return asked.FillFloat(by=self.actor("supervisor"), amount=100_000)
+        if self.betting() and self.random.random() < 0.8:
+            return self.bet()
+        return self.next_step()
+
+    def betting(self) -> bool:
+        current = self.state.round
+        return bool(
+            current and "open-betting" in current.done and "close-betting" not in current.done
+        )
+
+    def next_step(self) -> AnyCommand:
+        """Return the next step of the procedure."""
+        state, procedure = self.state, self.game.facts.procedure
+        done = state.round.done if state.round else set()
+        series = state.shooter is not None and state.shooter.stake > 0
+        waiting = [
+            step
+            for step in procedure.order
+            if step not in done and not (series and procedure.steps[step].per == "shooter")
+        ]
+        return self.step_command(waiting[0])
+
+    def step_command(self, step: StepName) -> AnyCommand:
+        by = self.actor("dealer")
+        shooter = self.state.shooter
+        thrower = Actor(id=shooter.player, role="shooter") if shooter else by
+        if step == "throw" and "shooter" not in self.game.facts.procedure.steps["throw"].by:
+            thrower = by
+        must_bet = step == "close-betting" and self.game.facts.shooter is not None
+        if must_bet and shooter and not shooter.stake and self.random.random() < 0.7:
+            return asked.PlaceBet(by=thrower, player=shooter.player, box="shooter", amount=50)
+        current = self.state.round
+        makers: dict[StepName, Callable[[], AnyCommand]] = {
+            "offer-dice": lambda: asked.OfferDice(by=by, player=self.player()),
+            "choose-dice": lambda: asked.ChooseDice(by=thrower, dice=[1, 2, 5]),
+            "open-betting": lambda: asked.OpenBetting(by=by),
+            "close-betting": lambda: asked.CloseBetting(by=by),
+            "tumble": lambda: asked.Tumble(by=by, times=self.random.choice([3, 3, 3, 4, 2])),
+            "throw": lambda: asked.Throw(by=thrower),
+            "uncover": lambda: asked.Uncover(by=by),
+            "call-result": lambda: asked.CallResult(by=by, dice=self.dice()),
+            "enter-result": lambda: self.enter(current),
+            "illuminate": lambda: self.light(current),
+            "collect-losers": lambda: asked.CollectLosers(by=by),
+            "pay-winners": lambda: asked.PayWinners(by=by),
+        }
+        return makers[step]()
+
+    def enter(self, current: Any) -> AnyCommand:
+        by = self.actor("dealer")
+        called = current.called or (1, 1, 1)
+        if current.keys == list(called) or (len(current.keys) == 3 and self.random.random() < 0.4):
+            return asked.PressEnter(by=by)
+        slip = self.random.random() < 0.05
+        key = self.random.randint(1, 6) if slip else called[len(current.keys) % 3]
+        return asked.PressKey(by=by, key=key)
+
+    def light(self, current: Any) -> AnyCommand:
+        by = self.actor("dealer")
+        unequal = current.result and sorted(current.result) != sorted(current.called)
+        if unequal and self.random.random() < 0.7:
+            supervisor = self.actor("supervisor")
+            return asked.AmendResult(by=by, dice=current.called, approved_by=supervisor)
+        return asked.Illuminate(by=by, correct=self.random.random() < 0.9)
+
+    def open_table(self) -> AnyCommand:
+        return asked.OpenTable(
+            by=self.actor("supervisor"),
+            table="t",
+            currency="SGD" if self.random.random() < 0.5 or not self.state.currency else "NZD",
+            mode=self.mode,
+            chips=CHIPS,
+            float_amount=200_000,
+            limits=self.limits(),
+        )
+
+    def buy_in(self, player: str) -> AnyCommand:
+        source: Any = self.random.choice(["cash", "cash", "account"])
+        return asked.BuyIn(
+            by=self.actor("player", player),
+            player=player,
+            amount=self.random.choice([100, 500, 1500]),
+            source=source,
+            age_years=self.random.choice([30, 30, 30, 17]),
+        )
+
+    def bet(self) -> AnyCommand:
+        """Return a bet, or something else that players and dealers do while betting is open."""
+        player, box = self.player(), self.box()
+        shooter = self.state.shooter
+        role: Role = "shooter" if shooter and shooter.player == player else "player"
+        by, chance = self.actor(role, player), self.random.random()
+        current = self.state.current
+        held = [
+            (spot, each, bet.total)
+            for spot, bets in current.bets.items()
+            for each, bet in bets.items()
+        ]
+        if held and chance < 0.12:
+            spot, player, total = self.random.choice(held)
+            box, area = box_of(spot), self.end(spot, player)
+            by = self.actor("player", player)
+            amount = self.random.choice([total, 5, 50])
+            return asked.WithdrawBet(by=by, player=player, box=box, area=area, amount=amount)
+        if held and chance < 0.2:
+            spot, *_ = self.random.choice(held)
+            box, _, area = spot.partition("@")
+            return asked.RejectExcess(by=self.actor("dealer"), box=box, area=area)
+        if held and chance < 0.24:
+            spot, player, total = self.random.choice(held)
+            to_box = self.box()
+            if len(self.game.ends[box_of(spot)]) > 1 and self.random.random() < 0.5:
+                to_box = box_of(spot)  # to the other end of it
+            return asked.MoveChips(
+                by=self.actor("dealer"),
+                player=player,
+                box=box_of(spot),
+                area=self.end(spot, player),
+                to_box=to_box,
+                to_area=self.area(to_box),
+                amount=self.random.choice([total, 5]),
+            )
+        if current.moved and chance < 0.3:
+            (player, spot, to_spot), amount = self.random.choice(list(current.moved.items()))
+            return asked.PutBack(
+                by=self.actor("supervisor"),
+                player=player,
+                box=box_of(to_spot),
+                area=to_spot.partition("@")[2],
+                to_box=box_of(spot),
+                to_area=spot.partition("@")[2],
+                amount=amount or 5,
+            )
+        manner: Any = self.random.choice(["self"] * 6 + ["behalf", "call"])
+        if manner == "behalf":
+            by = self.actor("dealer")
+        return asked.PlaceBet(
+            by=by,
+            player=player,
+            box=box,
+            area=self.area(box),
+            amount=self.amount(),
+            manner=manner,
+        )
