@@ -61,7 +61,7 @@ def test_folding_bets_in_one_go_leads_where_folding_each_does() -> None:
     in_one_go = 0
     for table in tables(500):
         fold, rows = fold_of(STREAM), rows_of(table)
-        books = Books(MemoryRows(MemoryStore()), playing(table)).of(STREAM)
+        books = Books(MemoryRows(MemoryStore()), playing(table), []).of(STREAM)
         again = StreamAgain(STREAM, None, books, {table.game.hash})
         state, balances, done = fold.kind(), Balances(), iter(table.events)
         random, left = Random(1), rows

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.log.findings import Finding, Report
+    from threedice.log.rows import Row
     from threedice.log.store import Store
 
 _numbers = count(1)
@@ -60,6 +61,20 @@ def play(store: Store) -> None:
     bet(store, "table/1", "cage/ann", entries=2)
     bet(store, "table/2", account="bob", entries=3)
     bet(store, "table/1", account="bob")
+
+
+class Seen:
+    """Keeps what it is shown of a log, and where it was stopped."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.stopped: list[str] = []
+
+    def visit(self, rows: Sequence[Row]) -> None:
+        self.rows += rows
+
+    def stop(self, stream: str) -> None:
+        self.stopped.append(stream)
 
 
 def stored_log(folder: Path) -> SqliteStore:

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.log.conftest import open_kind
-from tests.log.logs import as_row, at, found, play, tampering, writing
+from tests.log.logs import Seen, as_row, at, found, play, tampering, writing
 from threedice.errors import InvalidInput, StoreAway, StoreUnfit, Tampered
 from threedice.log import rows
 from threedice.log.checkpoints import Notary
@@ -49,10 +49,12 @@ def test_empty_log_is_sound(store: Store) -> None:
 
 def test_every_entry_is_shown_in_order(store: Store) -> None:
     play(store)
-    seen: list[Row] = []
-    verify_log(store, public_keys={}, visit=seen.extend)
+    seen = Seen()
+    verify_log(store, public_keys={}, visitor=seen)
 
-    assert seen == [as_row(entry) for stream in store.streams() for entry in store.scan(stream)]
+    assert seen.rows == [
+        as_row(entry) for stream in store.streams() for entry in store.scan(stream)
+    ]
 
 
 def test_progress_ends_with_all_entries(store: Store) -> None:
@@ -65,12 +67,12 @@ def test_progress_ends_with_all_entries(store: Store) -> None:
 
 def test_some_streams_alone_can_be_verified(store: Store) -> None:
     play(store)
-    seen: list[Row] = []
-    report = verify_log(store, public_keys={}, streams=["table/1", "none"], visit=seen.extend)
+    seen = Seen()
+    report = verify_log(store, public_keys={}, streams=["table/1", "none"], visitor=seen)
 
     assert found(report) == []
     assert (report.streams, report.entries) == (1, 4)
-    assert {stream for stream, *_ in seen} == {"table/1"}
+    assert {stream for stream, *_ in seen.rows} == {"table/1"}
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -95,21 +97,23 @@ def test_log_that_is_being_written_is_found_sound(
 def test_what_is_shown_ends_where_a_stream_is_damaged(file: Path) -> None:
     with tampering(file) as run:
         run("UPDATE entries SET at = at + 1 WHERE stream = 'table/1' AND version = 3")
-    seen: list[Row] = []
-    report = verify_log(file, public_keys={}, visit=seen.extend)
+    seen = Seen()
+    report = verify_log(file, public_keys={}, visitor=seen)
 
     assert at(report) == ["table/1 version 3"]
-    assert [row[1] for row in seen if row[0] == "table/1"] == [1, 2]
-    assert [row[1] for row in seen if row[0] == "table/2"] == [1, 2, 3]
+    assert [row[1] for row in seen.rows if row[0] == "table/1"] == [1, 2]
+    assert [row[1] for row in seen.rows if row[0] == "table/2"] == [1, 2, 3]
+    assert seen.stopped == ["table/1"]
 
 
 def test_what_a_fold_finds_is_a_finding(file: Path) -> None:
-    def visit(shown: Sequence[Row]) -> None:
-        stream, version, *_ = shown[-1]
-        if version >= 3:
-            raise Tampered(f"balance of {stream}", "is not what its entries add up to")
+    class Fold(Seen):
+        def visit(self, rows: Sequence[Row]) -> None:
+            stream, version, *_ = rows[-1]
+            if version >= 3:
+                raise Tampered(f"balance of {stream}", "is not what its entries add up to")
 
-    report = verify_log(file, public_keys={}, visit=visit)
+    report = verify_log(file, public_keys={}, visitor=Fold())
     assert at(report) == ["balance of table/1", "balance of table/2"]
 
 
@@ -158,8 +162,8 @@ def test_the_same_is_found_however_many_rows_are_read_at_a_time(
 
 
 def seen_of(file: Path, keys: Keys) -> tuple[Report, list[Row]]:
-    shown: list[Row] = []
-    return verify_log(file, public_keys=keys.public, visit=shown.extend), shown
+    seen = Seen()
+    return verify_log(file, public_keys=keys.public, visitor=seen), seen.rows
 
 
 # --- what cannot be read ------------------------------------------------------------------------

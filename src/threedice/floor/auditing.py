@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from threedice.errors import Tampered
 from threedice.floor.books_again import Books
 from threedice.floor.interpreter import collecting_seldom
+from threedice.floor.running import SNAPSHOT
 from threedice.floor.stream_again import StreamAgain
 from threedice.log import schema
 from threedice.log.findings import Finding, Report
@@ -23,6 +24,8 @@ from threedice.rulebook.game import from_canonical
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from sqlalchemy import Table
 
     from threedice.log.keys import PublicKey
     from threedice.log.rows import Row, Rows
@@ -45,7 +48,7 @@ def audit(
                 rows,
                 public_keys=public_keys,
                 against=against,
-                visit=auditor.visit,
+                visitor=auditor,
                 progress=progress,
             )
             findings = (*report.findings, *auditor.finish())
@@ -59,52 +62,85 @@ class Auditor:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._canonical: dict[str, bytes] = dict(chain.from_iterable(rows.chunks(schema.games)))
-        self._games: dict[str, Game] = {}
-        self._books = Books(rows, self._game)
-        self._snapshots = {
-            row[0]: row[2:] for row in chain.from_iterable(rows.chunks(schema.snapshots))
-        }
         self._findings: list[Finding] = []
+        self._canonical: dict[str, bytes] = dict(self._all(schema.games))
+        self._games: dict[str, Game] = {}
+        self._books = Books(rows, self._game, self._findings)
+        self._snapshots: dict[Any, Row] = {}
+        for stream, name, *kept in self._all(schema.snapshots):
+            if name == SNAPSHOT:
+                self._snapshots[stream] = tuple(kept)
+            else:
+                what = f"is called {name!r}, and none is called so"
+                self._findings.append(Finding(f"snapshot of {stream}", what))
         self._cage: dict[str, int] = {}
         self._accounts: dict[str, int] = {}
         self._stream: StreamAgain | None = None
         self._seen: set[str] = set()
+        self._broken = False
 
     def visit(self, rows: Sequence[Row]) -> None:
         """Take the next rows of a stream; one that cannot be told is a finding, and the last."""
         name, stream = rows[0][0], self._stream
         if stream is None or stream.name != name:
-            self._finish_stream()
-            self._seen.add(name)
-            kept, books = self._snapshots.get(name), self._books.of(name)
-            stream = self._stream = StreamAgain(name, kept, books, self._canonical)
+            stream = self._begin(name)
         if not stream.failed:
             stream.take(rows)
+
+    def stop(self, stream: str) -> None:
+        """Leave a stream of which the rest is not as it was written: nothing follows from it."""
+        if self._stream is None or self._stream.name != stream:
+            self._begin(stream)
+        if self._stream is not None:
+            self._stream.failed = True
 
     def finish(self) -> list[Finding]:
         """Return everything that does not agree."""
         self._finish_stream()
-        for stream in sorted(self._snapshots.keys() - self._seen):
+        for stream in sorted(self._snapshots.keys() - self._seen, key=repr):
             self._findings.append(Finding(f"snapshot of {stream}", "there are no entries of it"))
         self._findings += self._books.finish(self._seen)
+        if not self._broken:  # else there may be more postings than were seen
+            self._compare_accounts()
+        return self._findings
+
+    def _compare_accounts(self) -> None:
         for player in sorted(self._cage.keys() | self._accounts.keys()):
             posted, balance = self._cage.get(player, 0), self._accounts.get(player, 0)
             if posted != balance:
                 problem = f"the account holds {balance}, its postings come to {posted}"
                 self._findings.append(Finding(player, problem))
-        return self._findings
+
+    def _all(self, table: Table) -> list[Row]:
+        """Return the rows of a table that is small, or none and a finding."""
+        try:
+            return list(chain.from_iterable(self._rows.chunks(table)))
+        except Tampered as tampered:
+            self._findings.append(Finding(tampered.where, tampered.problem))
+            return []
+
+    def _begin(self, name: str) -> StreamAgain:
+        self._finish_stream()
+        self._seen.add(name)
+        kept, books = self._snapshots.get(name), self._books.of(name)
+        self._stream = StreamAgain(name, kept, books, self._canonical)
+        return self._stream
 
     def _finish_stream(self) -> None:
-        if self._stream is None:
+        stream, self._stream = self._stream, None
+        if stream is None:
             return
-        self._findings += self._stream.finish()
-        for account, amount in self._stream.balances.items():
+        try:
+            self._findings += stream.finish()
+        except Exception as error:  # whatever is kept of a stream, it is no failure of the proof
+            what = f"what is kept of it cannot be compared: {error or type(error).__name__}"
+            self._findings.append(Finding(stream.name, what))
+        self._broken = self._broken or stream.failed
+        for account, amount in stream.balances.items():
             if account.startswith("cage/"):
                 self._cage[account] = self._cage.get(account, 0) + amount
-        if self._stream.name.startswith("cage/"):
-            self._accounts[self._stream.name] = self._stream.state.balance
-        self._stream = None
+        if stream.name.startswith("cage/"):
+            self._accounts[stream.name] = stream.state.balance
 
     def _game(self, game_hash: str) -> Game:
         if game_hash not in self._games:

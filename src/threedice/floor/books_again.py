@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from threedice.errors import Tampered
 from threedice.floor.encoding import decode
 from threedice.floor.projections import FORMER_VIEWS, VIEW, Projector, Said
 from threedice.log import schema
 from threedice.log.entry import Entry
 from threedice.log.findings import Finding
 from threedice.log.packing import packed
-from threedice.log.store import Line
 from threedice.table import events as happened
 
 if TYPE_CHECKING:
@@ -36,27 +36,34 @@ _encode: Final = msgspec.json.Encoder().encode
 class Books:
     """The books of a house as they are kept."""
 
-    def __init__(self, rows: Rows, game_of: Callable[[str], Game]) -> None:
-        self._rows, self._game_of = rows, game_of
-        self._reached: dict[Any, Any] = {
-            row[1]: row[2]
-            for row in chain.from_iterable(rows.chunks(schema.views))
-            if row[0] == VIEW
-        }
+    def __init__(self, rows: Rows, game_of: Callable[[str], Game], findings: list[Finding]) -> None:
+        self._rows, self._game_of, self._findings = rows, game_of, findings
+        self._reached: dict[Any, Any] = {}
         self._kept = defaultdict[Any, set[Any]](set)
-        for view, stream in rows.lines_kept():
-            if view not in FORMER_VIEWS:  # another version's; they are not used, and made again
-                self._kept[stream].add(view)
+        try:
+            for view, stream, version in chain.from_iterable(rows.chunks(schema.views)):
+                if view == VIEW:
+                    self._reached[stream] = version
+            for view, stream in rows.lines_kept():
+                if view not in FORMER_VIEWS:  # another version's; not used, and made again
+                    self._kept[stream].add(view)
+        except Tampered as tampered:
+            findings.append(Finding(tampered.where, tampered.problem))
 
     def of(self, stream: str) -> StreamBooks:
         """Return the books of a stream, to be compared."""
-        kept = self._digest(stream, self._kept.pop(stream, set()))
-        return StreamBooks(stream, self._reached.pop(stream, 0), kept, self._rows, self._game_of)
+        reached, where = self._reached.pop(stream, 0), f"books of {stream}"
+        if type(reached) is not int:
+            self._findings.append(Finding(where, f"reach no version: {reached!r}"))
+            reached = 0
+        views = self._kept.pop(stream, set())
+        for view in sorted(views - {VIEW}, key=repr):
+            self._findings.append(Finding(where, f"there is no view {view!r}"))
+        kept = self._digest(stream, views)
+        return StreamBooks(stream, reached, kept, self._rows, self._game_of)
 
     def _digest(self, stream: str, views: set[Any]) -> bytes:
         digest = sha256()
-        if views - {VIEW}:
-            digest.update(_NO_LINE)
         if VIEW in views:
             for chunk in self._rows.lines_of(VIEW, stream):
                 try:
@@ -67,8 +74,8 @@ class Books:
 
     def finish(self, seen: Iterable[str]) -> list[Finding]:
         """Return what is kept of streams that have no entries."""
-        left = (self._kept.keys() | self._reached.keys()) - set(seen)
-        return [Finding(f"books of {each}", "there are no entries of it") for each in sorted(left)]
+        left = sorted((self._kept.keys() | self._reached.keys()) - set(seen), key=repr)
+        return [Finding(f"books of {each}", "there are no entries of it") for each in left]
 
 
 class StreamBooks:
@@ -97,26 +104,27 @@ class StreamBooks:
         findings = []
         if self._reached > last:
             findings.append(Finding(where, "go further than the stream"))
+        elif not self._projector.between_rounds:  # from where they could not be gone on with
+            what = f"end at version {self._reached}, in the middle of a round"
+            findings.append(Finding(where, what))
         if self._made.digest() != self._kept:
-            findings += self._differences(where)
+            differences = list(self._differences(where))
+            findings += differences or [Finding(where, "are not what the entries lead to")]
         return findings
 
     def _differences(self, where: str) -> Iterator[Finding]:
         """Yield which lines differ, by a second look."""
-        projector, made = Projector(self._stream, self._game_of), dict[tuple[int, int], Line]()
+        projector = SettlingProjector(self._stream, self._game_of)
+        made: dict[tuple[int, int], Row] = {}
         for row in chain.from_iterable(self._rows.chunks(schema.entries, [self._stream])):
             entry = Entry(*row)
             if entry.version <= self._reached:
-                lines = projector.lines(entry, decode(entry))
-                made.update(((line.version, line.place), line) for line in lines)
-        for line in map(
-            _line, chain.from_iterable(self._rows.chunks(schema.lines, [self._stream]))
-        ):
-            if line.view in FORMER_VIEWS:
-                continue
-            if made.pop((line.version, line.place), None) != line:
-                what = f"line {line.place} does not follow"
-                yield Finding(f"{where} version {line.version}", what)
+                lines = projector.rows(entry, decode(entry))
+                made.update(((line[1], line[2]), line) for line in lines)
+        for line in chain.from_iterable(self._rows.lines_of(VIEW, self._stream)):
+            _, version, place, _, _ = line
+            if made.pop((version, place), None) != line:
+                yield Finding(f"{where} version {version}", f"line {place} does not follow")
         for version, place in made:
             yield Finding(f"{where} version {version}", f"line {place} is missing")
 
@@ -168,7 +176,3 @@ class _Encoded(dict[tuple[int, str], bytes]):
         amount, spot = key
         self[key] = data = _encode(Said(self._what, self._number, amount, note=spot))
         return data
-
-
-def _line(row: Any) -> Line:
-    return Line(*row)

@@ -160,11 +160,17 @@ def load(store: Store, name: str) -> Running[Any]:
 
 
 def _kept(store: Store, name: str, fold: Fold[State]) -> tuple[State, Head, int] | None:
-    """Return the snapshot of a stream with the time it stands for, unless it fits no entry."""
+    """Return the snapshot of a stream with the time it stands for, unless it fits no entry.
+
+    One that cannot be read is as good as none: everything in it follows from the entries.
+    """
     snapshot = store.snapshot(name, SNAPSHOT)
     if snapshot is None or snapshot.form != fold.form:
         return None
     last = store.read(name, snapshot.head.version - 1, 1)
-    if not last or last[0].hash != snapshot.head.hash:
+    if not last or Head(last[0].version, last[0].hash) != snapshot.head:
         return None
-    return fold.thaw(snapshot.data), snapshot.head, last[0].at
+    try:
+        return fold.thaw(snapshot.data), snapshot.head, last[0].at
+    except (ValueError, TypeError):
+        return None

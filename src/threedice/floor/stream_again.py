@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from threedice.errors import Tampered, ThreediceError
+from threedice.errors import Tampered
 from threedice.floor.encoding import READERS, SCHEMA, decode
 from threedice.floor.events import FloorEvent, TableEstablished
 from threedice.floor.folds import Tended, fold_of
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 _KIND: Final = itemgetter(3)
 _BET: Final = happened.BetPlaced.__name__
 _READ_BET: Final = {SCHEMA: msgspec.json.Decoder(happened.BetPlaced).decode}
-_CANNOT: Final = (ThreediceError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
-"""What folding raises over entries that nobody could have caused."""
-
 _PINNING: Final = frozenset(
     each.__name__ for each in (TableEstablished, happened.TableOpened, happened.RoundStarted)
 )
@@ -64,7 +61,7 @@ class StreamAgain:
         self._now = 0
         self._held: list[happened.BetPlaced] = []
         self.failed = False
-        if type(self._kept_version) is not int:
+        if type(self._kept_version) is not int or (kept and self._kept_version < 1):
             self._note(f"snapshot of {name}", f"stands for no version: {self._kept_version!r}")
             self._kept, self._kept_version = None, 0
 
@@ -87,9 +84,9 @@ class StreamAgain:
         except Tampered:
             self.failed = True
             raise
-        except _CANNOT as error:
+        except Exception as error:  # whatever folding raises over what nobody could have caused
             self.failed = True
-            problem = f"cannot follow from what is before it: {error}"
+            problem = f"cannot follow from what is before it: {error or type(error).__name__}"
             raise Tampered(f"{self.name} version {self._now}", problem) from None
 
     def _take_each(self, rows: Iterable[Row]) -> None:
@@ -112,6 +109,8 @@ class StreamAgain:
             self._lay_held()
         self._fold.evolve(self._state, event, at, version)
         self._post(event)
+        if self._is_cage and self._state.balance < 0:
+            raise Tampered(f"{self.name} version {version}", "the account went below zero")
         if kind != _BET:
             self._books.take(Entry(*row), event)
         if kind == _SETTLED:

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from hashlib import sha256
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from threedice.errors import Tampered
 from threedice.log.entry import EMPTY, chained
@@ -19,7 +19,7 @@ from threedice.log.findings import Finding, versions
 from threedice.log.matching import CAUSE, spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from threedice.log.matching import Matching
     from threedice.log.rows import Row
@@ -42,6 +42,16 @@ _TYPES = {
 }
 
 
+class Visitor(Protocol):
+    """Is shown the rows of each stream in turn and in order, as far as they are sound."""
+
+    def visit(self, rows: Sequence[Row]) -> None:
+        """Take the next rows of a stream; what is raised as `Tampered` is a finding."""
+
+    def stop(self, stream: str) -> None:
+        """Hear that the rest of a stream is not shown: it is not as it was written."""
+
+
 class Chains:
     """Follows streams one after another, and notes what is wrong with them."""
 
@@ -51,17 +61,17 @@ class Chains:
         claims: Claims,
         matching: Matching,
         findings: list[Finding],
-        visit: Callable[[Sequence[Row]], None] | None,
+        visitor: Visitor | None,
     ) -> None:
         self._heads, self._claims, self._matching = heads, claims, matching
-        self._findings, self._visit = findings, visit
+        self._findings, self._visitor = findings, visitor
         self._chain: _Chain | None = None
         self._named: Any = object()
         self.count = 0
 
     def take(self, rows: Sequence[Row]) -> None:
         """Check the next rows of all, which come by stream and version."""
-        if rows[0][0] == rows[-1][0]:  # as nearly always
+        if len(set(map(_STREAM, rows))) == 1:  # as nearly always
             self._follow(rows[0][0], rows)
             return
         for stream, some in groupby(rows, key=_STREAM):
@@ -93,7 +103,7 @@ class Chains:
             self._heads.pop(stream, None)
             return
         signed = _Signed(stream, self._claims.take(stream))
-        self._chain = _Chain(stream, name, signed, self._matching, self._findings, self._visit)
+        self._chain = _Chain(stream, name, signed, self._matching, self._findings, self._visitor)
 
     def _end(self) -> None:
         if self._chain is not None:
@@ -125,11 +135,12 @@ class _Chain:
         signed: _Signed,
         matching: Matching,
         findings: list[Finding],
-        visit: Callable[[Sequence[Row]], None] | None,
+        visitor: Visitor | None,
     ) -> None:
+        self._stream = stream
         self._size, self._tails, self._spans = len(name), _Tails(name), spans_of(stream)
         self._signed, self._careful = signed, _Careful(stream, findings)
-        self._matching, self._findings, self._visit = matching, findings, visit
+        self._matching, self._findings, self._visitor = matching, findings, visitor
         self._version, self._hash = EMPTY.version, EMPTY.hash
         self._cause, self._first = b"", 0
 
@@ -180,7 +191,9 @@ class _Chain:
 
     def _examine(self, row: Row) -> None:
         """Go over a row that is not as it was written; the folds over this stream end here."""
-        self._visit = None
+        if self._visitor is not None:
+            self._visitor.stop(self._stream)
+            self._visitor = None
         try:
             right = chained(self._hash, *row[:7])
         except _MALFORMED:
@@ -198,10 +211,10 @@ class _Chain:
             self._matching.found(self._spans, [_FOUND % last])
 
     def _show(self, rows: Sequence[Row]) -> None:
-        if self._visit is None:
+        if self._visitor is None:
             return
         try:
-            self._visit(rows)
+            self._visitor.visit(rows)
         except Tampered as tampered:
             self._findings.append(Finding(tampered.where, tampered.problem))
 

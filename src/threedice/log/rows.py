@@ -23,6 +23,7 @@ from threedice.log.batch import encode_spans
 from threedice.log.deadline import connect
 from threedice.log.memory import MemoryStore
 from threedice.log.postgres import PostgresStore
+from threedice.log.schema import OTHERS
 from threedice.log.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -55,10 +56,6 @@ _LINES_OF = (
 )
 
 _INDEX = "sqlite_autoindex_entries_1"
-_OTHER_ENTRIES = (
-    "SELECT (SELECT count(*) FROM entries NOT INDEXED)"
-    f" - (SELECT count(*) FROM entries INDEXED BY {_INDEX})"
-)
 
 _lenient = partial(str, encoding="utf-8", errors="surrogateescape")
 
@@ -67,7 +64,10 @@ class Rows(Protocol):
     """What can be read of a log, as it was at one moment."""
 
     def damage(self) -> Iterator[str]:
-        """Yield what the database itself finds wrong with its files."""
+        """Yield what is wrong with the database itself: its files, and what is defined in it."""
+
+    def unread(self, read: int) -> Iterator[str]:
+        """Yield what is wrong with the entries if all that could be read are so many."""
 
     def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
         """Yield the rows of a table by its primary key, all or those of some streams."""
@@ -116,6 +116,10 @@ class MemoryRows:
 
     def damage(self) -> Iterator[str]:
         """Yield nothing: there are no files."""
+        yield from ()
+
+    def unread(self, read: int) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: there is no index."""
         yield from ()
 
     def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
@@ -213,21 +217,56 @@ class SqliteRows:
     def damage(self) -> Iterator[str]:
         """Yield what SQLite finds wrong with pages, indexes and types of all that is proved.
 
-        What can be made again is compared line by line elsewhere, which finds more. Entries are
-        read by their index, each only if it is the one that the index says: what is left to find
-        is whether there are others.
+        What can be made again is compared line by line elsewhere, which finds more, but for the
+        indexes of lines: those must at least have all of them. Entries are read by their index,
+        each only if it is the one that the index says: `unread` is what is left to find.
         """
         try:
+            yield from self._defined()
             for table in PROVED:
                 check = "quick_check" if table == "entries" else "integrity_check"
                 for (message,) in self._connection.execute(f"PRAGMA {check}({table})"):
                     if message != "ok":
                         yield message
-            ((others,),) = self._connection.execute(_OTHER_ENTRIES)
-            if others:
-                yield f"{others} rows of entries more than their index has"
+            for index in sorted(str(each.name) for each in schema.lines.indexes):
+                yield from self._counted("lines", index)
         except sqlite3.DatabaseError as error:
             yield str(error)
+
+    def _defined(self) -> Iterator[str]:
+        """Yield what was defined in this database that this program does not define."""
+        found = dict(self._connection.execute("SELECT name, sql FROM sqlite_master"))
+        whose = dict(self._connection.execute("SELECT name, tbl_name FROM sqlite_master"))
+        ours = {name: sql for name, sql in found.items() if not whose[name].startswith(OTHERS)}
+        with closing(sqlite3.connect(":memory:")) as made:
+            for statement in schema.creation("sqlite"):
+                made.execute(statement)
+            expected = dict(made.execute("SELECT name, sql FROM sqlite_master"))
+        for name in sorted(ours.keys() | expected.keys()):
+            if name not in expected:
+                yield f"{name} is defined, and is none of this program's"
+            elif name not in ours:
+                yield f"{name} is not defined"
+            elif ours[name] != expected[name]:
+                yield f"{name} is defined otherwise than by this program"
+
+    def unread(self, read: int) -> Iterator[str]:
+        """Yield whether entries lie in the file that their index does not lead to."""
+        yield from self._counted("entries", _INDEX, read)
+
+    def _counted(self, table: str, index: str, read: int | None = None) -> Iterator[str]:
+        sql = (
+            f"SELECT (SELECT count(*) FROM {table} NOT INDEXED),"
+            f" (SELECT count(*) FROM {table} INDEXED BY {index})"
+        )
+        try:
+            ((rows, indexed),) = self._connection.execute(sql)
+        except sqlite3.DatabaseError as error:
+            yield f"{table} cannot be counted: {error}"
+            return
+        if not rows == indexed == (rows if read is None else read):
+            led = "" if read is None else f", which leads to {read}"
+            yield f"there are {rows} {table}, and {indexed} in their index {index}{led}"
 
     def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
         """Yield the rows of a table by its primary key, all or those of some streams."""
@@ -313,10 +352,20 @@ class PostgresRows:
     """The rows of a PostgreSQL database, by a connection whose transaction sees one moment."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self._connection, self._cursors = connection, 0
 
     def damage(self) -> Iterator[str]:
-        """Yield nothing: the server checks its own pages."""
+        """Yield triggers, which the program has none of; the server checks its own pages."""
+        found = self._connection.execute(
+            "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
+            " WHERE NOT tgisinternal AND relname = ANY(%s) ORDER BY tgname",
+            (list(schema.metadata.tables),),
+        )
+        for trigger, table in found.fetchall():
+            yield f"{trigger} is defined on {table}, and is none of this program's"
+
+    def unread(self, read: int) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: the server keeps its indexes."""
         yield from ()
 
     def chunks(self, table: Table, streams: Sequence[str] | None = None) -> Iterator[list[Row]]:
@@ -338,9 +387,10 @@ class PostgresRows:
 
     def _chunks(self, name: str, sql: str, params: Row | None) -> Iterator[list[Row]]:
         self._connection.allow(PATIENCE_SECONDS)
+        self._cursors += 1  # one may be read while another of the same table is open
         with (
             _answering(f"table {name}"),
-            self._connection.cursor(f"rows_of_{name}") as cursor,
+            self._connection.cursor(f"rows_{self._cursors}") as cursor,
         ):
             cursor.execute(sql, params, binary=True)
             while chunk := cursor.fetchmany(FETCHED):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from threedice.log.chains import Visitor
     from threedice.log.keys import PublicKey
     from threedice.log.matching import Mismatch
     from threedice.log.rows import Row, Rows
@@ -37,14 +38,13 @@ def verify_log(
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),
     streams: Sequence[str] | None = None,
-    visit: Callable[[Sequence[Row]], None] | None = None,
+    visitor: Visitor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Verify a store, or an SQLite file such as a backup, as it is at this moment.
 
-    `visit` is shown the rows of each stream in turn and in order, some at a time and as far as they
-    are sound; what it raises as `Tampered` is a finding. `progress` hears how many entries of how
-    many are done.
+    The visitor is shown all rows that are sound. `progress` hears how many entries of how many are
+    done.
     """
     try:
         with open_rows(store) as rows:
@@ -53,7 +53,7 @@ def verify_log(
                 public_keys=public_keys,
                 against=against,
                 streams=streams,
-                visit=visit,
+                visitor=visitor,
                 progress=progress,
             )
     except Tampered as tampered:
@@ -66,7 +66,7 @@ def verify_rows(
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),
     streams: Sequence[str] | None = None,
-    visit: Callable[[Sequence[Row]], None] | None = None,
+    visitor: Visitor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Verify rows; with `streams`, only those streams and what concerns them."""
@@ -79,7 +79,9 @@ def verify_rows(
             witnesses.hear(chain.from_iterable(rows.chunks(schema.checkpoints)), against)
         walk = _Walk(rows, witnesses.claims, matching, found, streams)
         with _noting(found):
-            walk.streams(visit, progress)
+            walk.streams(visitor, progress)
+            if streams is None:
+                found += (Finding("the database", what) for what in rows.unread(walk.entry_count))
             walk.answers()
         games = 0
         with _noting(found):
@@ -115,7 +117,7 @@ class _Walk:
 
     def streams(
         self,
-        visit: Callable[[Sequence[Row]], None] | None,
+        visitor: Visitor | None,
         progress: Callable[[int, int], None] | None,
     ) -> None:
         """Follow every stream."""
@@ -126,7 +128,7 @@ class _Walk:
         }
         total = sum(version for version, _ in heads.values() if type(version) is int)
         claims = self._claims if self._names is None else self._claims.only(self._names)
-        chains = Chains(heads, claims, self._matching, self._found, visit)
+        chains = Chains(heads, claims, self._matching, self._found, visitor)
         try:
             for chunk in self._rows.chunks(schema.entries, self._names):
                 chains.take(chunk)
