@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
 from threedice.errors import InvariantBroken, Tampered, ThreediceError
-from threedice.floor.bookkeeping import forget_former, project
+from threedice.floor.bookkeeping import apart, forget_former, project
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
 from threedice.floor.floor import Floor
@@ -66,6 +66,7 @@ class House:
         self.interrupted: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._changed: set[str] = set()
+        self._behind: dict[str, str] = {}
         self._news = asyncio.Event()
         self._closing = asyncio.Event()
 
@@ -110,8 +111,7 @@ class House:
                 await self._see_to(stream)
             except (Tampered, InvariantBroken) as damage:
                 self.damaged[stream] = str(damage)  # this one stands still, the others play
-            else:
-                self._changed.add(stream)
+            self._changed.add(stream)
         self._news.set()
         self._tasks.append(asyncio.create_task(self._keep_books()))
 
@@ -129,8 +129,9 @@ class House:
     async def _close_floor(self) -> None:
         """Write what is waiting, and close the books over it."""
         await self.floor.close()
-        with suppress(ThreediceError):
-            await asyncio.to_thread(self._close_books, self._changed)
+        if not self.floor.suspended:
+            with suppress(ThreediceError):
+                await asyncio.to_thread(self._close_books, self._changed, {})
 
     async def _come_back(self) -> None:
         """Mark what was interrupted, unless another server was there or nothing can be written."""
@@ -187,25 +188,41 @@ class House:
                 async with asyncio.timeout(CHECKPOINT_SECONDS):
                     await self._news.wait()
             self._news.clear()
-            streams, self._changed = self._changed, set()
+            changed, self._changed = self._changed, set()
             try:
-                for stream in streams:
-                    await self._see_to(stream)
-                await asyncio.to_thread(self._close_books, streams)
-                self.trouble = ""
+                await self._keep_up(changed)
+                self.trouble = "; ".join(self._behind.values())
             except Exception as trouble:  # of whatever kind: nobody would miss books that ended
                 # shown; the log has everything, and it is tried again
                 self.trouble = str(trouble) or type(trouble).__name__
-                self._changed |= streams
+                self._changed |= changed
             await self._pause(BOOKS_SECONDS)
 
-    def _close_books(self, streams: set[str]) -> None:
-        """Add the lines that are missing, and sign the heads with the key in use."""
-        if not streams or self.floor.suspended:
+    async def _keep_up(self, changed: set[str]) -> None:
+        """See to the streams that have changed, and to those that have stayed behind.
+
+        One that cannot be read or added up stays behind alone, until it can.
+        """
+        streams, behind = changed | self._behind.keys(), dict[str, str]()
+        for stream in streams:
+            with apart(stream, behind):
+                await self._see_to(stream)
+        if self.floor.suspended:
+            self._changed |= changed
             return
-        for stream in sorted(streams):
-            project(self.floor.store, stream, self.floor.streams.games.pinned)
-        if self._former:
+        await asyncio.to_thread(self._close_books, changed, behind)
+        self._behind = behind
+        for stream in streams - behind.keys():
+            self.damaged.pop(stream, None)
+
+    def _close_books(self, changed: set[str], behind: dict[str, str]) -> None:
+        """Add the lines that are missing, and sign the heads with the key in use."""
+        for stream in sorted((changed | self._behind.keys()) - behind.keys()):
+            with apart(stream, behind):
+                project(self.floor.store, stream, self.floor.streams.games.pinned)
+        if not changed:
+            return
+        if self._former and not behind:
             forget_former(self.floor.store)
             self._former = False
         self.notary.use(open_keys(self.state))
