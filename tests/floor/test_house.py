@@ -280,6 +280,24 @@ async def test_a_house_that_closes_beside_a_damaged_table_closes_the_books_of_th
         assert heads_at(beside.checkpoints()) == beside.heads()
 
 
+@pytest.mark.usefixtures("brisk")
+async def test_no_books_are_made_of_a_past_that_was_changed_though_it_can_be_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "house.sqlite"
+    async with House(f"sqlite:///{path}") as house:
+        for table in ("1", "2"):
+            await People(house.floor, table).open()
+            await People(house.floor, table).play(*ROUND)
+    with closing(SqliteStore(path)) as beside:
+        beside._change(lambda run: run("UPDATE entries SET at = 1 WHERE stream = 'table/1'", ()))
+        beside.forget_folds()
+        async with House(f"sqlite:///{path}") as house:
+            await comes_true(house, lambda: house.trouble and rounds_of(house, "2") == [1])
+            assert "table/1" in house.trouble
+        assert results(beside, "1") == []
+
+
 async def test_a_round_settled_before_a_halt_is_in_the_books_once_the_house_is_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,7 +131,7 @@ class House:
         await self.floor.close()
         if not self.floor.suspended:
             with suppress(ThreediceError):
-                await asyncio.to_thread(self._close_books, self._changed, {})
+                await asyncio.to_thread(self._close_books, self._changed, dict(self._behind))
 
     async def _come_back(self) -> None:
         """Mark what was interrupted, unless another server was there or nothing can be written."""
