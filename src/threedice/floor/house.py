@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from threedice.floor.streams import Asked
+    from threedice.log.entry import Head
     from threedice.log.store import Store
 
 CHECKPOINT_SECONDS = 60.0
-"""After how many seconds a checkpoint is signed where no round was settled."""
+"""After how many seconds a checkpoint is signed where no round was settled, and how soon is found
+what another server has written and nobody told of."""
 
 BOOKS_SECONDS = 1.0
 """How soon after a round is settled its lines are in the books, and a checkpoint is signed."""
@@ -67,6 +69,8 @@ class House:
         self._tasks: list[asyncio.Task[None]] = []
         self._changed: set[str] = set()
         self._behind: dict[str, str] = {}
+        self._heads: dict[str, Head] = {}
+        self._look_at = 0.0
         self._news = asyncio.Event()
         self._closing = asyncio.Event()
 
@@ -106,6 +110,7 @@ class House:
             self._tasks.append(asyncio.create_task(self._watch()))
         self._first = store.first()
         await self._come_back()
+        self._heads = await asyncio.to_thread(store.heads)
         for stream in await asyncio.to_thread(store.streams):
             try:
                 await self._see_to(stream)
@@ -164,6 +169,12 @@ class House:
         if dealer := self.dealers.get(stream.partition("/")[2]):
             dealer.wake.set()
 
+    def look_again(self) -> None:
+        """Find out soon what others have written, as some of it may not have been heard of."""
+        self.floor.streams.look_again()
+        self._look_at = 0.0
+        self._news.set()
+
     async def _see_to(self, stream: str) -> None:
         """Have a table dealt that the house is to deal.
 
@@ -190,13 +201,31 @@ class House:
             self._news.clear()
             changed, self._changed = self._changed, set()
             try:
+                changed |= await self._moved()
                 await self._keep_up(changed)
                 self.trouble = "; ".join(self._behind.values())
             except Exception as trouble:  # of whatever kind: nobody would miss books that ended
                 # shown; the log has everything, and it is tried again
                 self.trouble = str(trouble) or type(trouble).__name__
                 self._changed |= changed
+                self._look_at = 0.0
             await self._pause(BOOKS_SECONDS)
+
+    async def _moved(self) -> set[str]:
+        """Return every now and then which streams have moved since, whoever told of it or not.
+
+        A table may be among them that another server has set up while this one heard nothing.
+        """
+        now = asyncio.get_running_loop().time()
+        if now < self._look_at:
+            return set()
+        self._look_at = now + CHECKPOINT_SECONDS
+        heads = await asyncio.to_thread(self.floor.store.heads)
+        moved = {stream for stream, head in heads.items() if self._heads.get(stream) != head}
+        for stream in moved:
+            self.floor.streams.changed(stream, heads[stream].version)
+        self._heads = heads
+        return moved
 
     async def _keep_up(self, changed: set[str]) -> None:
         """See to the streams that have changed, and to those that have stayed behind.
@@ -263,7 +292,7 @@ class _Ears:
     def look_again(self) -> None:
         """Take a hint that anything may have changed."""
         self._house.feed.look_again()
-        self._soon(self._house.floor.streams.look_again)
+        self._soon(self._house.look_again)
 
     def _hear(self, versions: Mapping[str, int]) -> None:
         for stream, version in versions.items():
