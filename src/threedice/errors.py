@@ -11,7 +11,8 @@ ThreediceError
 │   ├── QueueFull      more is waiting to be written than may wait
 │   ├── StoreAway      the database does not answer in time; it may come back
 │   ├── StoreFailed    the database could not write; nothing is written until a person releases it
-│   └── StoreUnfit     the database is not one this program may serve: what is wrong, what to do
+│   ├── StoreUnfit     the database is not one this program may serve: what is wrong, what to do
+│   └── HouseOutdated  the program was replaced under a running house, which must be restarted
 ├── Tampered           what is stored is not what was written: where, and what is wrong
 └── InvariantBroken    something that must always hold does not; stops the table
 """
@@ -91,6 +92,10 @@ class StoreFailed(OperatingFailure):
 
 class StoreUnfit(OperatingFailure):
     """A database that this program may not serve, with what to do about it."""
+
+
+class HouseOutdated(OperatingFailure):
+    """A house that runs in another version than is installed now; it must be restarted."""
 
 
 class Tampered(ThreediceError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from tests.floor.setting import QUICK, HandClock, People, Watch
 from threedice.errors import Refusal, StoreUnfit
 from threedice.floor import Floor
+from threedice.floor import house as house_module
 from threedice.floor import running as running_module
 from threedice.floor.auditing import audit
 from threedice.floor.dealer import Dealer
@@ -20,15 +21,19 @@ from threedice.floor.house import House
 from threedice.floor.interpreter import COLLECT_AFTER, TURN_SECONDS
 from threedice.floor.reports import results
 from threedice.floor.running import load
+from threedice.log.checkpoints import decode, heads_after
 from threedice.log.keys import public_keys
 from threedice.log.memory import MemoryStore
 from threedice.log.opening import open_store
+from threedice.log.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
+    from threedice.log.entry import Entry, Head
+    from threedice.log.store import Checkpoint
 
 pytestmark = pytest.mark.anyio
 
@@ -173,6 +178,151 @@ async def test_a_table_has_one_dealer_though_two_see_to_it_at_once(
         for dealer in dealt:
             dealer.close()
     assert dealt == list(house.dealers.values())
+
+
+@pytest.fixture
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Books that are kept without a pause."""
+    monkeypatch.setattr(house_module, "BOOKS_SECONDS", 0.0)
+
+
+def spoil(store: SqliteStore, entry: Entry) -> None:
+    """Leave of an entry what nobody can read."""
+    overwrite(store, entry, b"{}")
+
+
+def overwrite(store: SqliteStore, entry: Entry, data: bytes) -> None:
+    sql = "UPDATE entries SET data = ? WHERE stream = ? AND version = ?"
+    store._change(lambda run: run(sql, (data, entry.stream, entry.version)))
+
+
+async def comes_true(house: House, holds: Callable[[], object]) -> None:
+    """Wait until something holds, while tables give the house books to keep."""
+    async with asyncio.timeout(60):
+        while not holds():
+            house.hear("table/2", news=True)
+            await asyncio.sleep(0.01)
+
+
+def rounds_of(house: House, table: str) -> list[int]:
+    return [each.said.round for each in results(house.floor.store, table)]
+
+
+@pytest.mark.usefixtures("brisk")
+async def test_the_books_of_a_damaged_table_stay_behind_alone_until_it_is_sound(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "house.sqlite"
+    async with House(f"sqlite:///{path}") as house:
+        with closing(SqliteStore(path)) as beside:
+            first, second = People(house.floor, "1"), People(house.floor, "2")
+            for people in (first, second):
+                await people.open()
+                await people.play("open betting")
+            written = beside.read("table/1")[-1]
+            spoil(beside, written)
+            for people in (first, second):
+                await people.play("ann bets 100 on big", "dice 6 5 4")
+
+            await comes_true(house, lambda: house.trouble and rounds_of(house, "2") == [1])
+            assert house.trouble.startswith(f"table/1 version {written.version}: ")
+            assert rounds_of(house, "1") == []
+
+            await second.play(*ROUND)
+            await comes_true(house, lambda: rounds_of(house, "2") == [1, 2])
+
+            overwrite(beside, written, written.data)
+            await comes_true(house, lambda: not house.trouble)
+            assert rounds_of(house, "1") == [1]
+            assert audit(beside, public_keys=public_keys(house.state)).findings == ()
+
+
+@pytest.mark.usefixtures("brisk")
+async def test_a_table_that_was_damaged_at_the_start_is_dealt_once_it_is_sound(
+    tmp_path: Path,
+) -> None:
+    path, clock = tmp_path / "house.sqlite", HandClock()
+    async with House(f"sqlite:///{path}", clock=clock) as house:
+        await People(house.floor, "1").open(timing=QUICK)
+        await People(house.floor, "2").open()
+    with closing(SqliteStore(path)) as beside:
+        written = beside.read("table/1")[0]
+        spoil(beside, written)
+        beside.forget_folds()
+        async with House(f"sqlite:///{path}", clock=clock) as house:
+            await People(house.floor, "2").play(*ROUND)
+            await comes_true(house, lambda: house.trouble and rounds_of(house, "2") == [1])
+            assert list(house.damaged) == ["table/1"]
+            assert "table/1" in house.trouble
+            assert list(house.dealers) == []
+
+            overwrite(beside, written, written.data)
+            await comes_true(house, lambda: not house.trouble)
+            assert house.damaged == {}
+            assert list(house.dealers) == ["1"]
+
+
+async def test_a_house_that_closes_beside_a_damaged_table_closes_the_books_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house_module, "BOOKS_SECONDS", 1e6)  # so that only its close keeps them
+    path = tmp_path / "house.sqlite"
+    with closing(SqliteStore(path)) as beside:
+        async with House(f"sqlite:///{path}") as house:
+            for table in ("1", "2"):
+                await People(house.floor, table).open()
+                await People(house.floor, table).play("open betting")
+            spoil(beside, beside.read("table/1")[-1])
+            for table in ("1", "2"):
+                await People(house.floor, table).play("ann bets 100 on big", "dice 6 5 4")
+        assert [each.said.round for each in results(beside, "2")] == [1]
+        assert results(beside, "1") == []
+        assert heads_at(beside.checkpoints()) == beside.heads()
+
+
+@pytest.mark.usefixtures("brisk")
+async def test_no_books_are_made_of_a_past_that_was_changed_though_it_can_be_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "house.sqlite"
+    async with House(f"sqlite:///{path}") as house:
+        for table in ("1", "2"):
+            await People(house.floor, table).open()
+            await People(house.floor, table).play(*ROUND)
+    with closing(SqliteStore(path)) as beside:
+        beside._change(lambda run: run("UPDATE entries SET at = 1 WHERE stream = 'table/1'", ()))
+        beside.forget_folds()
+        async with House(f"sqlite:///{path}") as house:
+            await comes_true(house, lambda: house.trouble and rounds_of(house, "2") == [1])
+            assert "table/1" in house.trouble
+        assert results(beside, "1") == []
+
+
+async def test_a_round_settled_before_a_halt_is_in_the_books_once_the_house_is_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house_module, "BOOKS_SECONDS", 1e6)
+    store = MemoryStore()
+    async with House("memory:", store=store, state=tmp_path) as house:
+        people = People(house.floor)
+        await people.open()
+        await people.play(*ROUND)
+        house.floor.streams.writer.hold("the disk is full")
+        settled, house._changed = house._changed, set()
+        await house._keep_up(settled)
+        assert results(store, "1") == []
+
+        await house.release("sue", "there is room again")
+
+    assert [each.said.round for each in results(store, "1")] == [1]
+
+
+def heads_at(checkpoints: Sequence[Checkpoint]) -> dict[str, Head]:
+    """Return what the heads were at the last of some checkpoints."""
+    heads: dict[str, Head] = {}
+    for checkpoint in checkpoints:
+        heads = heads_after(heads, decode(checkpoint))
+    return heads
 
 
 async def test_a_house_in_service_collects_garbage_seldom_and_tidies_up(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ from there need remember nothing.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from threedice.errors import OperatingFailure
 from threedice.floor.encoding import decode
 from threedice.floor.games import Games
 from threedice.floor.projections import FORMER_VIEWS, VIEW, Projector
@@ -15,7 +17,7 @@ from threedice.floor.running import load
 from threedice.log.store import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from threedice.log.store import Store
     from threedice.rulebook import Game
@@ -40,6 +42,21 @@ def project(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
     if waiting > after and store.project(VIEW, stream, after, waiting, ready):
         after = waiting
     return after
+
+
+@contextmanager
+def apart(stream: str, behind: dict[str, str]) -> Iterator[None]:
+    """Note what is wrong with one stream by its name, so that others need not wait for it.
+
+    What is wrong with the store, or with the machine, they meet as well: that is raised.
+    """
+    try:
+        yield
+    except (OperatingFailure, OSError):
+        raise
+    except Exception as damage:  # of whatever kind: what is stored may have been changed anyhow
+        words = str(damage) or type(damage).__name__
+        behind[stream] = words if words.startswith(stream) else f"{stream}: {words}"
 
 
 def forget_former(store: Store) -> None:

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
 from threedice.errors import InvariantBroken, Tampered, ThreediceError
-from threedice.floor.bookkeeping import forget_former, project
+from threedice.floor.bookkeeping import apart, forget_former, project
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
 from threedice.floor.floor import Floor
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from threedice.floor.streams import Asked
+    from threedice.log.entry import Head
     from threedice.log.store import Store
 
 CHECKPOINT_SECONDS = 60.0
-"""After how many seconds a checkpoint is signed where no round was settled."""
+"""After how many seconds a checkpoint is signed where no round was settled, and how soon is found
+what another server has written and nobody told of."""
 
 BOOKS_SECONDS = 1.0
 """How soon after a round is settled its lines are in the books, and a checkpoint is signed."""
@@ -66,6 +68,9 @@ class House:
         self.interrupted: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._changed: set[str] = set()
+        self._behind: dict[str, str] = {}
+        self._heads: dict[str, Head] = {}
+        self._look_at = 0.0
         self._news = asyncio.Event()
         self._closing = asyncio.Event()
 
@@ -105,13 +110,13 @@ class House:
             self._tasks.append(asyncio.create_task(self._watch()))
         self._first = store.first()
         await self._come_back()
+        self._heads = await asyncio.to_thread(store.heads)
         for stream in await asyncio.to_thread(store.streams):
             try:
                 await self._see_to(stream)
             except (Tampered, InvariantBroken) as damage:
                 self.damaged[stream] = str(damage)  # this one stands still, the others play
-            else:
-                self._changed.add(stream)
+            self._changed.add(stream)
         self._news.set()
         self._tasks.append(asyncio.create_task(self._keep_books()))
 
@@ -129,8 +134,9 @@ class House:
     async def _close_floor(self) -> None:
         """Write what is waiting, and close the books over it."""
         await self.floor.close()
-        with suppress(ThreediceError):
-            await asyncio.to_thread(self._close_books, self._changed)
+        if not self.floor.suspended:
+            with suppress(ThreediceError):
+                await asyncio.to_thread(self._close_books, self._changed, dict(self._behind))
 
     async def _come_back(self) -> None:
         """Mark what was interrupted, unless another server was there or nothing can be written."""
@@ -163,6 +169,12 @@ class House:
         if dealer := self.dealers.get(stream.partition("/")[2]):
             dealer.wake.set()
 
+    def look_again(self) -> None:
+        """Find out soon what others have written, as some of it may not have been heard of."""
+        self.floor.streams.look_again()
+        self._look_at = 0.0
+        self._news.set()
+
     async def _see_to(self, stream: str) -> None:
         """Have a table dealt that the house is to deal.
 
@@ -187,25 +199,59 @@ class House:
                 async with asyncio.timeout(CHECKPOINT_SECONDS):
                     await self._news.wait()
             self._news.clear()
-            streams, self._changed = self._changed, set()
+            changed, self._changed = self._changed, set()
             try:
-                for stream in streams:
-                    await self._see_to(stream)
-                await asyncio.to_thread(self._close_books, streams)
-                self.trouble = ""
+                changed |= await self._moved()
+                await self._keep_up(changed)
+                self.trouble = "; ".join(self._behind.values())
             except Exception as trouble:  # of whatever kind: nobody would miss books that ended
                 # shown; the log has everything, and it is tried again
                 self.trouble = str(trouble) or type(trouble).__name__
-                self._changed |= streams
+                self._changed |= changed
+                self._look_at = 0.0
             await self._pause(BOOKS_SECONDS)
 
-    def _close_books(self, streams: set[str]) -> None:
-        """Add the lines that are missing, and sign the heads with the key in use."""
-        if not streams or self.floor.suspended:
+    async def _moved(self) -> set[str]:
+        """Return every now and then which streams have moved since, whoever told of it or not.
+
+        A table may be among them that another server has set up while this one heard nothing.
+        """
+        now = asyncio.get_running_loop().time()
+        if now < self._look_at:
+            return set()
+        self._look_at = now + CHECKPOINT_SECONDS
+        heads = await asyncio.to_thread(self.floor.store.heads)
+        moved = {stream for stream, head in heads.items() if self._heads.get(stream) != head}
+        for stream in moved:
+            self.floor.streams.changed(stream, heads[stream].version)
+        self._heads = heads
+        return moved
+
+    async def _keep_up(self, changed: set[str]) -> None:
+        """See to the streams that have changed, and to those that have stayed behind.
+
+        One that cannot be read or added up stays behind alone, until it can.
+        """
+        streams, behind = changed | self._behind.keys(), dict[str, str]()
+        for stream in streams:
+            with apart(stream, behind):
+                await self._see_to(stream)
+        if self.floor.suspended:
+            self._changed |= changed
             return
-        for stream in sorted(streams):
-            project(self.floor.store, stream, self.floor.streams.games.pinned)
-        if self._former:
+        await asyncio.to_thread(self._close_books, changed, behind)
+        self._behind = behind
+        for stream in streams - behind.keys():
+            self.damaged.pop(stream, None)
+
+    def _close_books(self, changed: set[str], behind: dict[str, str]) -> None:
+        """Add the lines that are missing, and sign the heads with the key in use."""
+        for stream in sorted((changed | self._behind.keys()) - behind.keys()):
+            with apart(stream, behind):
+                project(self.floor.store, stream, self.floor.streams.games.pinned)
+        if not changed:
+            return
+        if self._former and not behind:
             forget_former(self.floor.store)
             self._former = False
         self.notary.use(open_keys(self.state))
@@ -246,7 +292,7 @@ class _Ears:
     def look_again(self) -> None:
         """Take a hint that anything may have changed."""
         self._house.feed.look_again()
-        self._soon(self._house.floor.streams.look_again)
+        self._soon(self._house.look_again)
 
     def _hear(self, versions: Mapping[str, int]) -> None:
         for stream, version in versions.items():

@@ -29,7 +29,9 @@ from threedice.errors import (
     ThreediceError,
 )
 from threedice.log.entry import Head
+from threedice.log.greeting import forms_of, greeting
 from threedice.log.judging import ACCEPTED
+from threedice.log.schema import VERSION
 from threedice.log.store import Answer, Conflict, Known, Outcome, Proposal
 
 if TYPE_CHECKING:
@@ -68,7 +70,10 @@ class Written(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """A batch is not written, or nobody knows: the kind of error, and its words."""
+    """A batch is not written, or nobody knows: the kind of error, and its words.
+
+    A scribe of another version says so in this form: houses read it that are older.
+    """
 
     kind: str
     words: str
@@ -76,6 +81,9 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 encode = msgspec.msgpack.Encoder().encode
 decode_reply = msgspec.msgpack.Decoder(Written | Failed).decode
+
+FORMS: Final = forms_of((Place, Proposal, Written, Failed), VERSION)
+"""What changes when house and scribe would not understand each other, or not the database."""
 
 
 class Scribe:
@@ -203,7 +211,7 @@ def _started(place: Place, keep_open: tuple[int, ...]) -> tuple[socket, subproce
     line, other = socketpair()
     with other:
         try:
-            line.sendall(framed(encode(place)))
+            line.sendall(framed(greeting(FORMS, encode(place))))
             line.setblocking(False)
             with _stops_blocked():
                 return line, subprocess.Popen(

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from threedice.errors import StoreUnfit
+from threedice.log.greeting import greeted
 from threedice.log.scribe import (
+    FORMS,
     LENGTH,
     ROOM,
     Failed,
@@ -46,20 +48,20 @@ def main() -> None:
     with suppress(OSError), socket(fileno=os.dup(sys.stdin.fileno())) as line:
         # a broken line: whoever asked has died, and what is written is written
         if said := _heard(line):
-            _serve(_decode_place(said), line)
+            _serve(said, line)
 
 
-def _serve(place: Place, line: socket) -> None:
+def _serve(said: bytes, line: socket) -> None:
     """Say when the database is open, then answer batch after batch, until none comes any more."""
     try:
-        store = _opened(place)
+        store = _opened(_decode_place(greeted(FORMS, said)))
     except Exception as error:
         line.sendall(framed(encode(Failed(type(error).__name__, str(error)))))
         return
     with closing(store):
         line.sendall(framed(encode(Written())))
-        while said := _heard(line):
-            line.sendall(framed(encode(written(store.write, _decode_batch(said)))))
+        while batch := _heard(line):
+            line.sendall(framed(encode(written(store.write, _decode_batch(batch)))))
 
 
 def _heard(line: socket) -> bytes:

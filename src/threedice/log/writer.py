@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeAlias, cast
 
 from threedice.errors import (
     Conflicted,
+    HouseOutdated,
     InvalidInput,
     InvariantBroken,
     OperatingFailure,
@@ -71,7 +72,8 @@ class Writer(Generic[Token]):
     it writes nothing more, in this process or the next, until a person has looked and released it.
     The halt is noted in the store if that still can be, and in `state` by a file that goes away
     (see `halt`). A database that does not answer, or in which others are always first, is no such
-    failure: the batch is answered with it, and the writer goes on with the next.
+    failure: the batch is answered with it, and the writer goes on with the next. A house that must
+    be restarted halts, too, but the one that comes after it does not.
     """
 
     def __init__(
@@ -293,6 +295,8 @@ class Writer(Generic[Token]):
                 with self._lock:
                     self._waiting.put_first(batch)
                     self._singly = len(batch.tokens)
+            case HouseOutdated():  # nor is this noted: the house that is started next may write
+                self._stop("nothing more can be written", end, batch.tokens)
             case _:
                 self._halt(end, batch.tokens)
 

@@ -60,7 +60,7 @@ class Seen:
 
     suspended: bool
     away: bool = False
-    behind: bool = False
+    behind: str = ""
     stuck: frozenset[str] = frozenset()
 
     def people(self, *, away: bool) -> None:
@@ -71,9 +71,9 @@ class Seen:
 
     def house(self, house: House) -> bool:
         """Note how the house is; tells whether it has begun or ceased to take commands."""
-        if bool(house.trouble) != self.behind:
-            self.behind = not self.behind
-            journal.write("books-behind" if self.behind else "books-kept", cause=house.trouble)
+        if house.trouble != self.behind:
+            self.behind = house.trouble
+            journal.write("books-behind" if self.behind else "books-kept", cause=self.behind)
         stuck = frozenset(table for table, dealer in house.dealers.items() if dealer.stuck)
         for table in stuck - self.stuck:
             journal.warn("dealer-stuck", table=table, cause=house.dealers[table].stuck)

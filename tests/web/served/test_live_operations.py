@@ -13,11 +13,15 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.web.live_house import hear
 from threedice.errors import StoreAway
+from threedice.floor.house import House
+from threedice.log.memory import MemoryStore
 from threedice.web import journal
 from threedice.web.operations import Vitals, health_of
+from threedice.web.watching import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.web.live_house import Served
 
@@ -169,6 +173,24 @@ def test_every_notable_thing_is_one_line_of_json(lines: io.StringIO) -> None:
     told = msgspec.json.decode(line)
     assert (told["what"], told["tables"], told["level"]) == ("listening", 3, "info")
     assert told["request"] == "r-1"
+
+
+@pytest.mark.anyio
+async def test_each_trouble_of_the_books_is_told_once_also_where_there_was_another(
+    lines: io.StringIO, tmp_path: Path
+) -> None:
+    damage, disk = "table/1: version 4 breaks the chain", "the checkpoint could not be signed"
+    seen = Seen(suspended=False)
+    async with House("memory:", store=MemoryStore(), state=tmp_path) as house:
+        for house.trouble in (damage, damage, disk, damage, ""):
+            seen.house(house)
+    told = [msgspec.json.decode(line) for line in lines.getvalue().splitlines()]
+    assert [(each["what"], each["cause"]) for each in told] == [
+        ("books-behind", damage),
+        ("books-behind", disk),
+        ("books-behind", damage),
+        ("books-kept", ""),
+    ]
 
 
 def test_an_error_is_told_by_kind_and_place_and_not_in_its_words(lines: io.StringIO) -> None:
