@@ -62,5 +62,6 @@ def test_an_entry_that_the_index_does_not_have_is_found(file: Path) -> None:
     report = verify_log(file, public_keys={})
 
     assert [str(finding) for finding in report.findings] == [
-        "the database: 1 rows of entries more than their index has"
+        "the database: there are 7 entries, and 6 in their index sqlite_autoindex_entries_1, which"
+        " leads to 6"
     ]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from threedice.errors import Tampered
+from threedice.errors import InvariantBroken, Tampered
 from threedice.floor.books_again import Books
 from threedice.floor.interpreter import collecting_seldom
 from threedice.floor.running import SNAPSHOT
@@ -81,18 +81,15 @@ class Auditor:
 
     def visit(self, rows: Sequence[Row]) -> None:
         """Take the next rows of a stream; one that cannot be told is a finding, and the last."""
-        name, stream = rows[0][0], self._stream
-        if stream is None or stream.name != name:
-            stream = self._begin(name)
-        if not stream.failed:
+        stream = self._at(rows[0][0])
+        if stream is not None and not stream.failed:
             stream.take(rows)
 
     def stop(self, stream: str) -> None:
         """Leave a stream of which the rest is not as it was written: nothing follows from it."""
-        if self._stream is None or self._stream.name != stream:
-            self._begin(stream)
-        if self._stream is not None:
-            self._stream.failed = True
+        again = self._at(stream)
+        if again is not None:
+            again.failed = True
 
     def finish(self) -> list[Finding]:
         """Return everything that does not agree."""
@@ -119,11 +116,19 @@ class Auditor:
             self._findings.append(Finding(tampered.where, tampered.problem))
             return []
 
-    def _begin(self, name: str) -> StreamAgain:
+    def _at(self, name: str) -> StreamAgain | None:
+        """Return a stream as it is folded again, unless it is none of a house's."""
+        if self._stream is not None and self._stream.name == name:
+            return self._stream
+        if name in self._seen:
+            return None
         self._finish_stream()
         self._seen.add(name)
         kept, books = self._snapshots.get(name), self._books.of(name)
-        self._stream = StreamAgain(name, kept, books, self._canonical)
+        try:
+            self._stream = StreamAgain(name, kept, books, self._canonical)
+        except InvariantBroken as error:
+            self._findings.append(Finding(name, str(error)))
         return self._stream
 
     def _finish_stream(self) -> None:
@@ -133,7 +138,7 @@ class Auditor:
         try:
             self._findings += stream.finish()
         except Exception as error:  # whatever is kept of a stream, it is no failure of the proof
-            what = f"what is kept of it cannot be compared: {error or type(error).__name__}"
+            what = f"what is kept of it cannot be compared: {str(error) or type(error).__name__}"
             self._findings.append(Finding(stream.name, what))
         self._broken = self._broken or stream.failed
         for account, amount in stream.balances.items():

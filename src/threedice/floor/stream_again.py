@@ -86,7 +86,7 @@ class StreamAgain:
             raise
         except Exception as error:  # whatever folding raises over what nobody could have caused
             self.failed = True
-            problem = f"cannot follow from what is before it: {error or type(error).__name__}"
+            problem = f"cannot follow from what is before it: {str(error) or type(error).__name__}"
             raise Tampered(f"{self.name} version {self._now}", problem) from None
 
     def _take_each(self, rows: Iterable[Row]) -> None:

@@ -229,7 +229,7 @@ class SqliteRows:
                     if message != "ok":
                         yield message
             for index in sorted(str(each.name) for each in schema.lines.indexes):
-                yield from self._counted("lines", index)
+                yield from self._counted("lines", index, "view")
         except sqlite3.DatabaseError as error:
             yield str(error)
 
@@ -252,12 +252,15 @@ class SqliteRows:
 
     def unread(self, read: int) -> Iterator[str]:
         """Yield whether entries lie in the file that their index does not lead to."""
-        yield from self._counted("entries", _INDEX, read)
+        yield from self._counted("entries", _INDEX, "stream", read)
 
-    def _counted(self, table: str, index: str, read: int | None = None) -> Iterator[str]:
-        sql = (
+    def _counted(
+        self, table: str, index: str, first: str, read: int | None = None
+    ) -> Iterator[str]:
+        """Yield whether an index, by its first column, has as many rows as there are."""
+        sql = (  # without a condition any index would do to count
             f"SELECT (SELECT count(*) FROM {table} NOT INDEXED),"
-            f" (SELECT count(*) FROM {table} INDEXED BY {index})"
+            f" (SELECT count(*) FROM {table} INDEXED BY {index} WHERE {first} >= '')"
         )
         try:
             ((rows, indexed),) = self._connection.execute(sql)
