@@ -237,9 +237,11 @@ def _need_possible(tended: Tended, known: list[int], clause: tuple[str, ...]) ->
 
 
 def notice(tended: Tended, decided: tuple[AnyStreamEvent, ...]) -> happened.PlayersNotified:
-    """Return the notice to everyone who has chips at risk."""
+    """Return the notice to everyone with chips at risk, or a bet in the round settled already."""
     void = any(type(each).__name__ == "RoundVoided" for each in decided)
-    players = [player for player, seat in tended.table.seats.items() if seat.at_risk]
+    at_risk = [player for player, seat in tended.table.seats.items() if seat.at_risk]
+    # a loser may have left the table as soon as his chips were taken
+    players = list(dict.fromkeys([*at_risk, *tended.table.current.nets]))
     return happened.PlayersNotified(
         round=tended.table.rounds, players=players, outcome="void" if void else "goes on"
     )
