@@ -63,6 +63,32 @@ def cuts(entries: list[Entry]) -> list[int]:
     return [version for version in ends if start <= version < end]
 
 
+LOCKED = {"nz-tai-sai-2008/1", "triple-dice/mat"}
+"""Games whose table nobody plays at after an interruption until it is released."""
+
+
+@pytest.mark.clause("nz-tai-sai-2008 7.4")
+@pytest.mark.parametrize("game", BETS)
+async def test_an_interruption_locks_the_table_wherever_the_round_was_cut_off(
+    game: str, tmp_path: Path
+) -> None:
+    store, clock = await dealt(game, tmp_path / "first")
+    entries = list(store.scan("table/1"))
+    for after in cuts(entries):
+        again = cut(entries, store.games(), after)
+        async with House("memory:", store=again, state=tmp_path / str(after), clock=clock) as house:
+            watch = Watch(house)
+            await watch.until("1", partial(is_told, again))
+            clock.move(QUICK.showing_seconds)
+            tended = await watch.until("1", is_over)
+        assert bool(tended.table.locked) is (game in LOCKED), entries[after - 1].kind
+
+
+def is_over(tended: Tended) -> bool:
+    """Tell whether the first round has been concluded or voided."""
+    return tended.table.round is None or tended.table.rounds > 1
+
+
 @pytest.mark.parametrize("game", BETS)
 async def test_everyone_who_had_bet_is_told_wherever_the_round_was_cut_off(
     game: str, tmp_path: Path

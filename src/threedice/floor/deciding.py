@@ -277,7 +277,7 @@ def _come_back(
 
 def _go_on(game: Game, tended: Tended) -> tuple[AnyStreamEvent, ...]:
     """Return what the rulebook says of an interruption once the dice have been called."""
-    if "interruption" not in game.facts.irregularities or tended.table.current.nets:
+    if "interruption" not in game.facts.irregularities:
         return ()
     report = asked.Report(by=HOUSE_DEALER, irregularity="interruption")
     return decide_table(game, tended.table, report)
