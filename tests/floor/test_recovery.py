@@ -236,3 +236,28 @@ async def test_where_a_rulebook_is_silent_dice_that_were_known_are_those_that_co
         await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
         with pytest.raises(Refusal, match="known to show"):
             await people.ask(asked.CallResult(by=DEALER, dice=(4, 5, 6)))
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.4", "nz-tai-sai-2008 7.3")
+@pytest.mark.parametrize("game", ROUNDS)
+async def test_what_was_confirmed_at_one_interruption_stands_at_the_next(game: str) -> None:
+    entries, games = await log_of(game)
+    called = next(entry.version for entry in entries if entry.kind == "ResultCalled")
+    async with Floor(cut(entries, games, called - 1)) as floor:
+        people = People(floor)
+        await interrupt_tables(floor)
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
+        await interrupt_tables(floor)
+        for others in ([4, 5, 6], [1, 2], [1, 2, 4]):
+            again = ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=others)
+            with pytest.raises(Refusal) as refused:
+                await people.ask(again)
+            assert refused.value.code == "floor/dice"
+
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+
+        assert (await floor.tended("1")).table.current.known == [1, 2, 3]
+        await interrupt_tables(floor)
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[3, 2, 1]))
+        with pytest.raises(Refusal, match="known to show"):
+            await people.ask(asked.CallResult(by=DEALER, dice=(4, 5, 6)))

@@ -27,7 +27,7 @@ from threedice.floor.folds import cage_stream, table_stream
 from threedice.table import commands as asked
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
-from threedice.table.rules import STAFF, SUPERVISORS, need_role, need_second
+from threedice.table.rules import STAFF, SUPERVISORS, known_dice, need_role, need_second
 
 if TYPE_CHECKING:
     from threedice.cage import Account
@@ -219,20 +219,21 @@ def after_interruption(
     current = tended.table.current
     if current.called:
         return ()
-    if len(command.known) == 3 and "close-betting" in current.done:
-        return (table_events.RoundContinued(known=command.known, won=[], lost=[]),)
+    known = command.known or current.known
+    if len(known) == 3 and "close-betting" in current.done:
+        return (table_events.RoundContinued(known=known, won=[], lost=[]),)
     reason = "the round was interrupted and its dice are not known"
     return decide_table(game, tended.table, asked.AbandonRound(by=command.by, reason=reason))
 
 
 def _need_possible(tended: Tended, known: list[int], clause: tuple[str, ...]) -> None:
-    """Refuse dice that cannot be known: of no such faces, not lying, or other than were called."""
+    """Refuse dice that cannot be known, or that are other than were called or known before."""
     current = tended.table.current
-    called = Counter(current.called or known)
-    lie = bool({"tumble", "throw"} & current.done) or not known
-    if len(known) > 3 or any(face not in range(1, 7) for face in known) or not lie:
-        raise _refuse("floor/dice", *clause, known=known)
-    if Counter(known) - called:
+    if current.called:
+        possible = not Counter(known) - Counter(current.called)
+    else:
+        possible = known_dice(current, known) is not None
+    if not possible:
         raise _refuse("floor/dice", *clause, known=known)
 
 

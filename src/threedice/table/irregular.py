@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from threedice.table import events as happened
@@ -10,6 +9,7 @@ from threedice.table.refusal import refuse
 from threedice.table.rules import (
     STAFF,
     SUPERVISORS,
+    known_dice,
     need_open,
     need_role,
     need_second,
@@ -143,11 +143,9 @@ def _interrupted(
 
 def _known(state: TableState, command: asked.Report, rule: Irregularity) -> tuple[int, ...]:
     """Return what is known of dice that lie on the table; what was known before stays known."""
-    current, known = state.current, command.known or state.current.known
-    lie = {"tumble", "throw"} & current.done
-    impossible = len(known) > 3 or any(face not in range(1, 7) for face in known)
-    if impossible or Counter(current.known) - Counter(known) or (known and not lie):
-        raise refuse("irregularity/dice", rule.clause, known=known)
+    known = known_dice(state.current, command.known)
+    if known is None:
+        raise refuse("irregularity/dice", rule.clause, known=command.known)
     return tuple(known)
 
 
