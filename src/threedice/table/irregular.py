@@ -113,13 +113,14 @@ def _interrupted(
 ) -> list[AnyEvent]:
     """Go on if any available bet has conclusively won or lost by what is known, else void.
 
-    A result that was called is known whatever the report leaves out: software may not void dice
-    that lie on the table.
+    A result that was called is known whatever the report leaves out, and an outcome though nobody
+    has bet: software may not void dice that lie on the table.
     """
     current = state.round
     if current is None:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    known = current.result or current.called or _known(state, command, rule)
+    established = current.result or current.called
+    known = established or _known(state, command, rule)
     if known and "close-betting" not in current.done:
         return _exposed(game, state, command, rule)
     if not known and rule.covered_dice_stand and _under_cover(game, state):
@@ -128,7 +129,7 @@ def _interrupted(
     decided = found.won | found.lost
     if rule.available == "placed":
         decided &= {spot.partition("@")[0] for spot in state.current.bets}
-    if not decided:
+    if not decided and not established:
         fate = fate_of_bets(game, rule)
         return void_round(game, state, command.irregularity, fate, command.by)
     order = [box for box in game.boxes if box in decided]
