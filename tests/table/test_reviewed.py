@@ -92,6 +92,20 @@ def test_a_round_that_was_called_is_concluded_though_nobody_has_bet(
     assert list(table.state.settled) == [1]
 
 
+@pytest.mark.clause("nz-tai-sai-2008 7.2", "nz-tai-sai-2008 7.3")
+@pytest.mark.parametrize("game", ["sg-rws-tai-sai-v6/a", "nz-tai-sai-2008/1"])
+def test_a_wrong_entry_can_be_amended_to_what_was_called_after_an_interruption(game: str) -> None:
+    table = Table(game)
+    table.play("open betting", "ann bets 50 on total:10", "close betting")
+    if "tumble" not in table.state.current.done:
+        table.play("tumbles 3 times")
+    table.play("uncover the dice", "call 1 3 6", "enter 1 3 5", "dealer reports interruption")
+
+    assert table.state.current.known == [1, 3, 6]
+    table.play("dealer amends the result to 1 3 6 with supervisor", "dice 1 3 6")
+    assert table.stack("ann") == 2300
+
+
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.4.2")
 def test_where_only_placed_bets_count_and_there_are_none_dice_not_called_are_void() -> None:
     table = Table(readings={"available": "placed"})

@@ -119,7 +119,7 @@ def _interrupted(
     current = state.round
     if current is None:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    established = current.result or current.called
+    established = current.called or current.result  # what was entered may have to be amended
     known = established or _known(state, command, rule)
     if known and "close-betting" not in current.done:
         return _exposed(game, state, command, rule)
