@@ -21,7 +21,7 @@ from threedice.floor.reports import exposure, results, shift, statement
 from threedice.ledger import account
 from threedice.log.memory import MemoryStore
 from threedice.table import commands as asked
-from threedice.table.events import Event
+from threedice.table.events import Event, TableClosed
 
 if TYPE_CHECKING:
     from threedice.log.store import Store
@@ -78,6 +78,30 @@ async def test_a_shift_agrees_with_the_accounting_of_its_events() -> None:
     assert (report.drop, report.fills, report.credits) == (2000, 5000, 1000)
     assert (report.rounds, report.void) == (accounts.rounds, 1)
     assert report.hold == accounts.hold
+
+
+async def test_money_from_an_account_is_drop_of_the_shift_and_not_in_the_tables_drop_box() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open(stacks={"ann": 1000})
+        await people.ask(OpenAccount(by="cashier", player="zoe", currency="SGD"))
+        await people.ask(Deposit(by="cashier", player="zoe", amount=900))
+        await people.ask(
+            asked.BuyIn(by=player("zoe"), player="zoe", amount=900, source="account", age_years=40)
+        )
+        await people.play("open betting", "zoe bets 100 on small", "dice 6 5 4")
+        own = (await floor.tended("1")).table.drop
+        await people.ask(asked.CloseTable(by=MANAGER))
+        keep(store, floor)
+    closed = [
+        each for entry in store.scan("table/1") if isinstance(each := decode(entry), TableClosed)
+    ]
+
+    report = shift(store, "1")
+
+    assert (own, [each.drop for each in closed]) == (1000, [1000])
+    assert (report.drop, report.hold) == (1900, Fraction(100, 1900))
 
 
 async def test_a_shift_counts_only_its_own_time_and_undoes_what_came_before() -> None:

@@ -12,6 +12,8 @@ from tests.oracle import brute_force as oracle
 from threedice.errors import Refusal
 from threedice.floor import Floor
 from threedice.floor.commands import ResolveInterruption
+from threedice.floor.encoding import decode
+from threedice.floor.events import PlayersNotified
 from threedice.floor.house import House
 from threedice.floor.recovery import interrupt_tables
 from threedice.log.entry import EMPTY, Record, cause_of, extend
@@ -20,6 +22,7 @@ from threedice.log.store import Append, Proposal
 from threedice.rulebook import load
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.table.events import BetPlaced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,8 +86,20 @@ async def test_cut_between_any_two_events_the_rulebook_decides(game: str, known:
         store = cut(entries, games, after)
         async with Floor(store) as floor:
             outcomes.add(await come_back(floor, game, known))
+        assert sorted(notices(store)[-1].players) == bettors(entries[:after])
     assert "void" in outcomes
     assert "goes on" in outcomes
+
+
+def notices(store: MemoryStore) -> list[PlayersNotified]:
+    events = [decode(entry) for entry in store.scan("table/1")]
+    return [each for each in events if isinstance(each, PlayersNotified)]
+
+
+def bettors(entries: list[Entry]) -> list[str]:
+    """Return who has bet."""
+    events = [decode(entry) for entry in entries]
+    return sorted({each.player for each in events if isinstance(each, BetPlaced)})
 
 
 async def come_back(floor: Floor, game: str, known: list[int]) -> str:
@@ -129,6 +144,24 @@ def expected(game: str, called: object, stated: list[int], done: set[str]) -> st
         return "goes on" if len(stated) == 3 else "void"
     won, lost = oracle.conclusive(game, tuple(stated), load(game).readings)
     return "goes on" if won or lost else "void"
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_losers_are_told_of_an_outage_though_nothing_of_theirs_is_left(leaves: bool) -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting", "ann bets 100 on small", "bob bets 100 on small")
+        await people.play("close betting", "tumbles 3 times", "uncover the dice", "call 6 5 4")
+        await people.play("enter 6 5 4", "light the areas", "collect the losers")
+        if leaves:
+            await people.play("ann leaves with 900")
+        await interrupt_tables(floor)
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+    assert notices(store) == [
+        PlayersNotified(round=1, players=["ann", "bob"], outcome="goes on"),
+    ]
 
 
 async def test_one_person_alone_does_not_resolve_an_interruption() -> None:
@@ -201,5 +234,30 @@ async def test_where_a_rulebook_is_silent_dice_that_were_known_are_those_that_co
         )
         await interrupt_tables(floor)
         await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
+        with pytest.raises(Refusal, match="known to show"):
+            await people.ask(asked.CallResult(by=DEALER, dice=(4, 5, 6)))
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.4", "nz-tai-sai-2008 7.3")
+@pytest.mark.parametrize("game", ROUNDS)
+async def test_what_was_confirmed_at_one_interruption_stands_at_the_next(game: str) -> None:
+    entries, games = await log_of(game)
+    called = next(entry.version for entry in entries if entry.kind == "ResultCalled")
+    async with Floor(cut(entries, games, called - 1)) as floor:
+        people = People(floor)
+        await interrupt_tables(floor)
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
+        await interrupt_tables(floor)
+        for others in ([4, 5, 6], [1, 2], [1, 2, 4]):
+            again = ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=others)
+            with pytest.raises(Refusal) as refused:
+                await people.ask(again)
+            assert refused.value.code == "floor/dice"
+
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+
+        assert (await floor.tended("1")).table.current.known == [1, 2, 3]
+        await interrupt_tables(floor)
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[3, 2, 1]))
         with pytest.raises(Refusal, match="known to show"):
             await people.ask(asked.CallResult(by=DEALER, dice=(4, 5, 6)))

@@ -94,6 +94,13 @@ class Rare(Ordinary):
             makers += 3 * [
                 lambda: asked.AmendResult(by=dealer, dice=wanted, approved_by=supervisor)
             ]
+        if current.known and current.result:
+            other = current.known[0] % 6 + 1
+            makers += 9 * [
+                lambda: asked.AmendResult(
+                    by=dealer, dice=(other, other, other), approved_by=supervisor
+                )
+            ]
         if current.called and not current.result:
             makers += 3 * [lambda: asked.PressEnter(by=dealer)]
         if current.result and sorted(current.result) != sorted(current.called):

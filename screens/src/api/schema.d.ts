@@ -1617,7 +1617,7 @@ export interface components {
         };
         /**
          * PlayersNotified
-         * @description Everyone with chips at risk is told what became of an interrupted round.
+         * @description Everyone with a bet in an interrupted round, settled already or not, is told of its end.
          */
         PlayersNotified: {
             /** @enum {unknown} */

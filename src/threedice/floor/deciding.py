@@ -27,7 +27,7 @@ from threedice.floor.folds import cage_stream, table_stream
 from threedice.table import commands as asked
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
-from threedice.table.rules import STAFF, SUPERVISORS, need_role, need_second
+from threedice.table.rules import STAFF, SUPERVISORS, known_dice, need_role, need_second
 
 if TYPE_CHECKING:
     from threedice.cage import Account
@@ -219,27 +219,30 @@ def after_interruption(
     current = tended.table.current
     if current.called:
         return ()
-    if len(command.known) == 3 and "close-betting" in current.done:
-        return (table_events.RoundContinued(known=command.known, won=[], lost=[]),)
+    known = command.known or current.known
+    if len(known) == 3 and "close-betting" in current.done:
+        return (table_events.RoundContinued(known=known, won=[], lost=[]),)
     reason = "the round was interrupted and its dice are not known"
     return decide_table(game, tended.table, asked.AbandonRound(by=command.by, reason=reason))
 
 
 def _need_possible(tended: Tended, known: list[int], clause: tuple[str, ...]) -> None:
-    """Refuse dice that cannot be known: of no such faces, not lying, or other than were called."""
+    """Refuse dice that cannot be known, or that are other than were called or known before."""
     current = tended.table.current
-    called = Counter(current.called or known)
-    lie = bool({"tumble", "throw"} & current.done) or not known
-    if len(known) > 3 or any(face not in range(1, 7) for face in known) or not lie:
-        raise _refuse("floor/dice", *clause, known=known)
-    if Counter(known) - called:
+    if current.called:
+        possible = not Counter(known) - Counter(current.called)
+    else:
+        possible = known_dice(current, known) is not None
+    if not possible:
         raise _refuse("floor/dice", *clause, known=known)
 
 
 def notice(tended: Tended, decided: tuple[AnyStreamEvent, ...]) -> happened.PlayersNotified:
-    """Return the notice to everyone who has chips at risk."""
+    """Return the notice to everyone with chips at risk, or a bet in the round settled already."""
     void = any(type(each).__name__ == "RoundVoided" for each in decided)
-    players = [player for player, seat in tended.table.seats.items() if seat.at_risk]
+    at_risk = [player for player, seat in tended.table.seats.items() if seat.at_risk]
+    # a loser may have left the table as soon as his chips were taken
+    players = list(dict.fromkeys([*at_risk, *tended.table.current.nets]))
     return happened.PlayersNotified(
         round=tended.table.rounds, players=players, outcome="void" if void else "goes on"
     )
@@ -275,7 +278,7 @@ def _come_back(
 
 def _go_on(game: Game, tended: Tended) -> tuple[AnyStreamEvent, ...]:
     """Return what the rulebook says of an interruption once the dice have been called."""
-    if "interruption" not in game.facts.irregularities or tended.table.current.nets:
+    if "interruption" not in game.facts.irregularities:
         return ()
     report = asked.Report(by=HOUSE_DEALER, irregularity="interruption")
     return decide_table(game, tended.table, report)

@@ -76,7 +76,7 @@ class InterruptionResolved(FloorEvent, frozen=True, kw_only=True):
 
 
 class PlayersNotified(FloorEvent, frozen=True, kw_only=True):
-    """Everyone with chips at risk is told what became of an interrupted round."""
+    """Everyone with a bet in an interrupted round, settled already or not, is told of its end."""
 
     round: int
     players: list[str]

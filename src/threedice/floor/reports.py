@@ -60,7 +60,11 @@ def statement(
 
 @dataclass(slots=True)
 class Shift:
-    """A table's figures over a time; `win` is the house's."""
+    """A table's figures over a time; `win` is the house's.
+
+    `drop` is all that was changed into chips, from cash and from accounts, because both are staked
+    alike and `hold` is the win as a share of it. A table's own drop is the cash in its drop box.
+    """
 
     fills: int = 0
     credits: int = 0
@@ -86,7 +90,7 @@ class Shift:
 
     @property
     def hold(self) -> Fraction | None:
-        """The win as a share of the drop, where there was any."""
+        """The win as a share of the drop, from cash and accounts, where there was any."""
         return Fraction(self.win, self.drop) if self.drop else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from threedice.table import events as happened
@@ -10,6 +9,7 @@ from threedice.table.refusal import refuse
 from threedice.table.rules import (
     STAFF,
     SUPERVISORS,
+    known_dice,
     need_open,
     need_role,
     need_second,
@@ -113,13 +113,14 @@ def _interrupted(
 ) -> list[AnyEvent]:
     """Go on if any available bet has conclusively won or lost by what is known, else void.
 
-    A result that was called is known whatever the report leaves out: software may not void dice
-    that lie on the table.
+    A result that was called is known whatever the report leaves out, and an outcome though nobody
+    has bet: software may not void dice that lie on the table.
     """
     current = state.round
     if current is None:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    known = current.result or current.called or _known(state, command, rule)
+    established = current.called or current.result  # what was entered may have to be amended
+    known = established or _known(state, command, rule)
     if known and "close-betting" not in current.done:
         return _exposed(game, state, command, rule)
     if not known and rule.covered_dice_stand and _under_cover(game, state):
@@ -128,7 +129,7 @@ def _interrupted(
     decided = found.won | found.lost
     if rule.available == "placed":
         decided &= {spot.partition("@")[0] for spot in state.current.bets}
-    if not decided:
+    if not decided and not established:
         fate = fate_of_bets(game, rule)
         return void_round(game, state, command.irregularity, fate, command.by)
     order = [box for box in game.boxes if box in decided]
@@ -143,11 +144,9 @@ def _interrupted(
 
 def _known(state: TableState, command: asked.Report, rule: Irregularity) -> tuple[int, ...]:
     """Return what is known of dice that lie on the table; what was known before stays known."""
-    current, known = state.current, command.known or state.current.known
-    lie = {"tumble", "throw"} & current.done
-    impossible = len(known) > 3 or any(face not in range(1, 7) for face in known)
-    if impossible or Counter(current.known) - Counter(known) or (known and not lie):
-        raise refuse("irregularity/dice", rule.clause, known=known)
+    known = known_dice(state.current, command.known)
+    if known is None:
+        raise refuse("irregularity/dice", rule.clause, known=command.known)
     return tuple(known)
 
 

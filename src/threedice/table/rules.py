@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from threedice.errors import nearest
@@ -9,7 +10,7 @@ from threedice.rulebook.conduct import cited
 from threedice.table.refusal import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from threedice.rulebook import Box, Game
     from threedice.rulebook.conduct import ActName, Citation, Role, Step, StepName
@@ -51,6 +52,19 @@ def need_second(
     if second.id == actor.id:
         raise refuse("role/same-person", clause)
     return second
+
+
+def known_dice(current: Round, stated: Sequence[int]) -> Sequence[int] | None:
+    """Return what is known of the dice of a round by what is stated, or nothing if it cannot be.
+
+    Dice are known only once they lie, and what was known before stays known.
+    """
+    known = stated or current.known
+    lie = {"tumble", "throw"} & current.done
+    impossible = len(known) > 3 or any(face not in range(1, 7) for face in known)
+    if impossible or Counter(current.known) - Counter(known) or (known and not lie):
+        return None
+    return known
 
 
 def need_open(state: TableState) -> None:

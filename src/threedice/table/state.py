@@ -87,7 +87,12 @@ class Shooter:
 
 @dataclass(slots=True)
 class TableState:
-    """Everything a table needs to know to decide the next command."""
+    """Everything a table needs to know to decide the next command.
+
+    `drop` is the cash in the drop box since the table was opened, from buy-ins and debts repaid,
+    because that is what the house counts at the close. Money from accounts never lies in it; the
+    drop of a shift, which is all that was changed into chips, counts that too.
+    """
 
     open: bool = False
     table: str = ""
