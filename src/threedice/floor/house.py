@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from threedice.errors import InvariantBroken, Tampered, ThreediceError
@@ -27,7 +27,8 @@ from threedice.log.opening import open_store, state_directory
 from threedice.table.events import RoundVoided, WinnersPaid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
@@ -59,7 +60,7 @@ class House:
         self.holder = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.state = state or state_directory(url)
         self._given = store
-        self._first, self._former = False, True
+        self._plays, self._former = False, True
         self.trouble = ""
         self.damaged: dict[str, str] = {}
         self.dealers: dict[str, Dealer] = {}
@@ -103,7 +104,6 @@ class House:
             listener = Listener(self.url, _Ears(self))
             exits.push_async_callback(asyncio.to_thread, listener.close)
             self._tasks.append(asyncio.create_task(self._watch()))
-        self._first = store.first()
         await self._come_back()
         for stream in await asyncio.to_thread(store.streams):
             try:
@@ -133,10 +133,16 @@ class House:
             await asyncio.to_thread(self._close_books, self._changed)
 
     async def _come_back(self) -> None:
-        """Mark what was interrupted, unless another server was there or nothing can be written."""
-        if self._first and not self.floor.suspended:
-            self.interrupted = await interrupt_tables(self.floor)
-            self._first = False
+        """Begin to play: mark what was broken off, unless this server or another played on.
+
+        Where nothing can be written, nothing is marked, and this server does not play yet.
+        """
+        if self.floor.suspended:
+            return
+        async with _in_threads(self.floor.store.coming_back()) as nobody_plays:
+            if nobody_plays and not self._plays:
+                self.interrupted = await interrupt_tables(self.floor)
+        self._plays = True
 
     async def release(self, by: str, reason: str) -> None:
         """Let the house write again, now that a person has looked at what failed."""
@@ -230,6 +236,18 @@ class House:
         self.notary = Notary(store, open_keys(self.state), self.state)
         self.feed.use(store)
         return store
+
+
+@asynccontextmanager
+async def _in_threads(context: AbstractContextManager[bool]) -> AsyncIterator[bool]:
+    """Enter and leave what may have to wait, while the loop goes on."""
+    entered = await asyncio.to_thread(context.__enter__)
+    try:
+        yield entered
+    except BaseException as error:
+        await asyncio.to_thread(context.__exit__, type(error), error, error.__traceback__)
+        raise
+    await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 class _Ears:

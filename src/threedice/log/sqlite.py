@@ -153,9 +153,10 @@ class SqliteStore(SqlStore):
         self._checkpoint()
         return erased
 
-    def first(self) -> bool:
-        """Tell whether this one serves: there is no other."""
-        return self._serving is not None
+    @contextmanager
+    def coming_back(self) -> Iterator[bool]:
+        """Come back; where this one serves, there is no other."""
+        yield self._serving is not None
 
     def alone(self) -> bool:
         """Tell whether no other process serves this file."""
