@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
-from tests.floor.setting import People
-from threedice.errors import Refusal
+from tests.floor.setting import DEALER, SUPERVISOR, People
+from threedice.errors import Refusal, StoreFailed
 from threedice.floor import Floor
-from threedice.floor.commands import InterruptTable
+from threedice.floor.commands import InterruptTable, ResolveInterruption
 from threedice.floor.house import House
+from threedice.log.opening import open_store
 from threedice.log.postgres import PostgresStore
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from tests.log.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.anyio
+
+FULL = """CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'no space left on device' USING errcode = '53100'; END $$"""
 
 
 class Died(Exception):
@@ -65,3 +69,83 @@ async def test_what_a_server_has_not_marked_when_it_dies_is_marked_by_the_one_th
             with pytest.raises(Refusal, match="interrupted"):
                 await People(second.floor, table).bet("ann", 5, "big")
     first.close()
+
+
+async def plays(house: House) -> None:
+    """Return when a server is no longer suspended."""
+    async with asyncio.timeout(60):
+        while house.floor.suspended:
+            await asyncio.sleep(0.05)
+
+
+async def test_a_release_at_any_server_is_for_all_and_only_what_was_broken_off_is_interrupted(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    await broken_off(url, tmp_path / "one", "1")
+    with closing(open_store(url)) as store:
+        store.suspend("the disk is full")
+    async with House(url, state=tmp_path / "one") as one, House(url, state=tmp_path / "two") as two:
+        assert one.floor.suspended
+        await two.release("sue", "there is room again")
+        assert two.interrupted == ["1"]
+        people = People(two.floor)
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+        await people.play("open betting")
+
+        await plays(one)
+
+        assert one.interrupted == []
+        await People(one.floor).bet("ann", 5, "big")
+        assert len(list(one.floor.store.scan("house"))) == 1
+
+
+async def test_servers_that_were_there_all_the_time_go_on_with_their_rounds_after_a_release(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    async with House(url, state=tmp_path / "one") as one, House(url, state=tmp_path / "two") as two:
+        people = People(one.floor)
+        await people.open()
+        await people.play("open betting")
+        with psycopg.connect(url, autocommit=True) as disk:
+            disk.execute(FULL)
+            disk.execute("CREATE TRIGGER f BEFORE INSERT ON entries EXECUTE FUNCTION f()")
+            with pytest.raises(StoreFailed, match="no space left"):
+                await people.bet("ann", 5, "big")
+            disk.execute("DROP TRIGGER f ON entries")
+        async with asyncio.timeout(60):
+            while not two.floor.suspended:
+                await asyncio.sleep(0.05)
+
+        await two.release("sue", "there is room again")
+        await plays(one)
+
+        assert one.interrupted == two.interrupted == []
+        await people.bet("ann", 5, "big")
+    async with House(url, state=tmp_path / "one") as one:
+        assert not one.floor.suspended
+
+
+async def test_what_a_release_left_undone_when_its_server_died_is_done_by_the_next(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    await broken_off(url, tmp_path / "one", "1", "2")
+    first = PostgresStore(url, serving=True)
+    first.suspend("the disk is full")
+    async with House(url, state=tmp_path / "two") as two, Floor(first) as floor:
+
+        async def die() -> None:
+            with first.coming_back():
+                await floor.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
+                raise Died
+
+        with pytest.raises(Died):
+            await floor.release("sue", "there is room again", then=die)
+        first.close()
+        assert two.floor.suspended
+
+        await two.release("tom", "there is room again")
+
+        assert two.interrupted == ["2"]

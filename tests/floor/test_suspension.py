@@ -90,6 +90,51 @@ async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
         assert await people.stack("ann") == 900
 
 
+async def halted(store: Failing, state: Path) -> None:
+    """Leave a house whose disk has failed in the middle of a round."""
+    async with Floor(store, state=state) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        store.fails = True
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 5, "big")
+    store.fails = False
+
+
+async def test_nobody_plays_while_a_released_house_sees_to_its_tables(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    async with Floor(store, state=tmp_path) as floor:
+        people = People(floor)
+
+        async def see_to_tables() -> None:
+            assert floor.suspended
+            with pytest.raises(StoreFailed):
+                await people.bet("ann", 5, "big")
+
+        await floor.release("sue", "there is room again", then=see_to_tables)
+        await people.bet("ann", 5, "big")
+
+
+async def test_a_release_that_fails_releases_nothing_over_a_restart_either(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    store.suspend("the disk is full")
+    for _ in range(2):
+        async with Floor(store, state=tmp_path) as floor:
+            store.fails = True
+            with pytest.raises(StoreFailed):
+                await floor.release("sue", "there is room again")
+            store.fails = False
+            assert floor.suspended
+            assert store.suspended()
+    async with Floor(store, state=tmp_path) as floor:
+        await floor.release("sue", "there is room now")
+        assert not floor.suspended
+        assert not store.suspended()
+
+
 async def test_a_house_released_after_a_restart_comes_back_interrupted(tmp_path: Path) -> None:
     store = Failing()
     async with House("memory:", store=store, state=tmp_path) as house:

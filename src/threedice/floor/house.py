@@ -12,11 +12,12 @@ import secrets
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from threedice.errors import InvariantBroken, Tampered, ThreediceError
+from threedice.errors import InvariantBroken, StoreFailed, Tampered, ThreediceError
 from threedice.floor.bookkeeping import forget_former, project
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
 from threedice.floor.floor import Floor
+from threedice.floor.folds import HOUSE_STREAM
 from threedice.floor.interpreter import set_for_service
 from threedice.floor.recovery import interrupt_tables
 from threedice.log.checkpoints import Notary
@@ -69,6 +70,7 @@ class House:
         self._changed: set[str] = set()
         self._news = asyncio.Event()
         self._closing = asyncio.Event()
+        self._looking, self._releases = asyncio.Lock(), 0
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as exits:
@@ -93,6 +95,7 @@ class House:
             self._own = store
             exits.callback(self._close_store)
         self.notary = Notary(store, await asyncio.to_thread(open_keys, self.state), self.state)
+        self._releases = await asyncio.to_thread(_releases, store)  # before the halt is looked for
         again = self._open_again if self._given is None else None
         self.floor = Floor(store, state=self.state, now=self.clock.now, open_again=again)
         exits.push_async_callback(self._close_floor)
@@ -137,7 +140,7 @@ class House:
 
         Where nothing can be written, nothing is marked, and this server does not play yet.
         """
-        if self.floor.suspended:
+        if self.floor.streams.writer.halted:
             return
         async with _in_threads(self.floor.store.coming_back()) as nobody_plays:
             if nobody_plays and not self._plays:
@@ -145,9 +148,16 @@ class House:
         self._plays = True
 
     async def release(self, by: str, reason: str) -> None:
-        """Let the house write again, now that a person has looked at what failed."""
-        await self.floor.release(by, reason)
-        await self._come_back()
+        """Let the house write again, now that a person has looked at what failed.
+
+        That is of the database: its other servers hear of it and go on by themselves.
+        """
+        async with self._looking:
+            await self.floor.release(by, reason, then=self._come_back)
+            self._releases = await asyncio.to_thread(_releases, self.floor.store)
+        self._wake_dealers()
+
+    def _wake_dealers(self) -> None:
         for dealer in self.dealers.values():
             dealer.wake.set()
 
@@ -218,13 +228,27 @@ class House:
         self.notary.make(self.clock.now())
 
     async def _watch(self) -> None:
-        """Stop writing when another server has found the database failing."""
+        """Stop when another server has found the database failing; go on when it is released."""
         while not self._closing.is_set():
             with suppress(Exception):  # it is asked again soon
-                cause = await asyncio.to_thread(self.floor.store.suspended)
-                if cause and not self.floor.suspended:
-                    self.floor.streams.writer.hold(cause)
+                async with self._looking:
+                    await self._look()
             await self._pause(WATCH_SECONDS)
+
+    async def _look(self) -> None:
+        """See whether the database is suspended, and whether somebody has released it since."""
+        releases = await asyncio.to_thread(_releases, self.floor.store)
+        cause = await asyncio.to_thread(self.floor.store.suspended)
+        writer = self.floor.streams.writer
+        if not self.floor.suspended:
+            self._releases = releases
+            if cause:
+                writer.hold(cause)
+        elif not cause and releases > self._releases and not writer.defect:
+            with suppress(StoreFailed):  # it has halted anew, and has to be released anew
+                await self.floor.go_on(self._come_back)
+            self._releases = releases
+            self._wake_dealers()
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -236,6 +260,11 @@ class House:
         self.notary = Notary(store, open_keys(self.state), self.state)
         self.feed.use(store)
         return store
+
+
+def _releases(store: Store) -> int:
+    """Return how often people have let the house write again."""
+    return store.head(HOUSE_STREAM).version
 
 
 @asynccontextmanager
