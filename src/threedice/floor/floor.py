@@ -212,16 +212,23 @@ class Floor:
             raise StoreFailed(halted)
 
     async def _record_release(self, cause: str, by: str, reason: str) -> None:
-        (running,) = streams = await self.streams.ready([HOUSE_STREAM])
+        """Write down who has let the house write again, after whoever does so at the same time."""
         event = WritingReleased(cause=cause, reason=reason, by=by)
-        key = f"release {running.head.version}"
-        command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
-        written: asyncio.Future[Result] = self._loop.create_future()
-        then = partial(_resolve, written)
-        self.streams.propose([(event,)], streams, by, key, command_hash, then=then)
-        result = await written
-        if isinstance(result, ThreediceError):
-            raise result
+        for _ in range(TRIES):
+            (running,) = streams = await self.streams.ready([HOUSE_STREAM])
+            key = f"release {running.head.version}"
+            command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
+            written: asyncio.Future[Result] = self._loop.create_future()
+            then = partial(_resolve, written)
+            self.streams.propose([(event,)], streams, by, key, command_hash, then=then)
+            result = await written
+            if isinstance(result, ThreediceError):
+                raise result
+            if isinstance(result, Accepted):
+                return
+        raise Conflicted(
+            "others release the house again and again; look whether it still is halted"
+        )
 
     async def close(self) -> None:
         """Write what is waiting, and stop; the store stays open."""
