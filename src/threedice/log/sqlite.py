@@ -107,7 +107,7 @@ class SqliteStore(SqlStore):
         self._serving = served.hold(self.path) if serving else None
         try:
             if self.alone():
-                forget_cached(Path(f"{self.path}-wal"))
+                forget_cached(Path(f"{self.path.resolve()}-wal"))
             self._writers.append(self._open(FULL))
             if not shared:
                 self._writers.append(self._open(NORMAL))
