@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.floor.setting import Failing, People
-from threedice.errors import InvalidInput, OperatingFailure, StoreFailed
+from threedice.errors import InvalidInput, OperatingFailure, StoreAway, StoreFailed
 from threedice.floor import Floor
 from threedice.floor.encoding import decode
 from threedice.floor.events import WritingReleased
@@ -139,6 +139,20 @@ async def test_a_release_that_fails_releases_nothing_over_a_restart_either(tmp_p
         await floor.release("sue", "there is room now")
         assert not floor.suspended
         assert not store.suspended()
+
+
+async def test_a_house_that_could_not_see_to_its_tables_is_not_released(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    async with Floor(store, state=tmp_path) as floor:
+
+        async def see_to_tables() -> None:
+            raise StoreAway("the database does not answer")
+
+        with pytest.raises(StoreAway):
+            await floor.release("sue", "there is room again", then=see_to_tables)
+        with pytest.raises(StoreFailed):
+            await People(floor).bet("ann", 5, "big")
 
 
 class Together(MemoryStore):
