@@ -14,6 +14,7 @@ from threedice.errors import Refusal, StoreFailed
 from threedice.floor import Floor
 from threedice.floor.commands import InterruptTable, ResolveInterruption
 from threedice.floor.house import House
+from threedice.log import postgres as log_in_postgres
 from threedice.log.opening import open_store
 from threedice.log.postgres import PostgresStore
 
@@ -69,6 +70,25 @@ async def test_what_a_server_has_not_marked_when_it_dies_is_marked_by_the_one_th
             with pytest.raises(Refusal, match="interrupted"):
                 await People(second.floor, table).bet("ann", 5, "big")
     first.close()
+
+
+async def test_a_server_that_starts_while_the_other_has_lost_its_connections_interrupts_nothing(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_in_postgres, "PLAYING_SECONDS", 60.0)
+    url = postgres.fresh()
+    async with House(url, state=tmp_path / "one") as one:
+        people = People(one.floor)
+        await people.open()
+        await people.play("open betting")
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        async with House(url, state=tmp_path / "two") as two:
+            assert two.interrupted == []
+            await people.bet("ann", 5, "big")
 
 
 async def plays(house: House) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from functools import cache
+from secrets import token_hex
 from threading import RLock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -49,6 +50,10 @@ for a busy machine to start a process."""
 COMING_BACK_SECONDS = 60.0
 """How long a server waits for another that comes back, and marks tables, before it gives up."""
 
+PLAYING_SECONDS = 5.0
+"""How long a server still counts as playing whose connection was lost, with the lock that it had;
+twice as long as it takes until it asks again and connects anew."""
+
 SERVING, PREPARING, STARTING, PLAYING = "31, 6661", "31, 6662", "31, 6663", "31, 6664"
 """The advisory locks of those who serve, of who makes the tables, of who comes back, and of those
 who have: a server that is suspended from its start serves, but does not play."""
@@ -75,6 +80,7 @@ class PostgresStore(SqlStore):
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
         self._locks = [SERVING] if serving else []
+        self._lease = f"playing/{token_hex(8)}"
         self.scribe: Scribe | None = None
         try:
             self._writing(self._prepare)
@@ -105,18 +111,18 @@ class PostgresStore(SqlStore):
         """
         if not self._serving or self._failed:
             return super().suspended()
-        return self._writing(lambda connection: _suspended(_runner(connection)))
+
+        def ask(connection: Connection) -> str:
+            cause = _suspended(_runner(connection))
+            self._renew(connection)
+            return cause
+
+        return self._writing(ask)
 
     def alone(self) -> bool:
         """Tell whether no other server is connected to this database."""
 
-        def ask(connection: Connection) -> bool:
-            ((alone,),) = connection.execute(f"SELECT pg_try_advisory_lock({SERVING})").fetchall()
-            if alone:
-                connection.execute(f"SELECT pg_advisory_unlock({SERVING})")
-            return bool(alone)
-
-        return self._writing(ask)
+        return self._writing(lambda connection: _taken_for_a_moment(connection, SERVING))
 
     @contextmanager
     def coming_back(self) -> Iterator[bool]:
@@ -130,6 +136,7 @@ class PostgresStore(SqlStore):
             yield self._nobody_plays(connection)
             self._writing(lambda serving: serving.execute(_SHARE.format(PLAYING)))
             self._locks = [SERVING, PLAYING]
+            self._writing(self._renew)
         finally:
             connection.close()
 
@@ -143,6 +150,8 @@ class PostgresStore(SqlStore):
                 with suppress(psycopg.Error):  # the server itself would notice only a little later
                     self._writer.allow(self._seconds)
                     self._writer.execute("SELECT pg_advisory_unlock_all()")
+                    if PLAYING in self._locks:
+                        self._writer.execute("DELETE FROM leases WHERE name = %s", (self._lease,))
                 self._writer.close()
             self._close_idle()
 
@@ -259,14 +268,24 @@ class PostgresStore(SqlStore):
                 return
 
     def _nobody_plays(self, connection: Connection) -> bool:
-        connection.allow(self._seconds)
+        """Tell whether nobody holds the lock, nor held it so lately that he may take it again."""
         try:
-            ((nobody,),) = connection.execute(f"SELECT pg_try_advisory_lock({PLAYING})").fetchall()
-            if nobody:
-                connection.execute(f"SELECT pg_advisory_unlock({PLAYING})")
+            while True:
+                connection.allow(self._seconds)
+                if not _taken_for_a_moment(connection, PLAYING):
+                    return False
+                if not connection.execute(_LATELY, (PLAYING_SECONDS,)).fetchall():
+                    connection.execute("DELETE FROM leases WHERE name LIKE 'playing/%'")
+                    return True
+                sleep(PAUSE_SECONDS)
         except psycopg.Error as error:
             raise StoreAway(f"{self._name} does not answer: {_line(error)}") from error
-        return bool(nobody)
+
+    def _renew(self, connection: Connection) -> None:
+        """Note that this server plays; where that cannot be written, its lock must do."""
+        if PLAYING in self._locks:
+            with suppress(psycopg.Error):
+                connection.execute(_RENEW, (self._lease, self._lease, PLAYING_SECONDS))
 
     def _borrow(self) -> Connection:
         try:
@@ -309,6 +328,25 @@ class PostgresStore(SqlStore):
 
 
 _SHARE: Final = "SELECT pg_advisory_lock_shared({})"
+
+
+_RENEW: Final = (
+    f"INSERT INTO leases (name, holder, until) VALUES (%s, %s, {PostgresStore.CLOCK} + %s)"
+    " ON CONFLICT (name) DO UPDATE SET until = excluded.until"
+)
+# a server that was away with the database has its time from when that is back
+_LATELY: Final = (
+    "SELECT name FROM leases WHERE name LIKE 'playing/%%' AND greatest("
+    f"until, extract(epoch FROM pg_postmaster_start_time()) + %s) > {PostgresStore.CLOCK}"
+)
+
+
+def _taken_for_a_moment(connection: Connection, lock: str) -> bool:
+    """Tell whether a lock could be taken from which all others are shut out."""
+    ((taken,),) = connection.execute(f"SELECT pg_try_advisory_lock({lock})").fetchall()
+    if taken:
+        connection.execute(f"SELECT pg_advisory_unlock({lock})")
+    return bool(taken)
 
 
 def _connected(url: str, seconds: float, locks: Sequence[str]) -> Connection:

@@ -114,6 +114,19 @@ def test_a_server_that_gave_up_coming_back_does_not_play(postgres_url: str) -> N
         store.close()
 
 
+def test_after_a_server_that_was_killed_the_next_finds_nobody_playing(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "PLAYING_SECONDS", 0.1)
+    killed, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
+    come_back(killed)
+    assert killed._writer is not None
+    killed._writer.close()  # without a word, as when its process ends
+    assert come_back(second)
+    for store in (killed, second):
+        store.close()
+
+
 def test_a_server_that_waits_too_long_for_another_to_come_back_says_so(
     store: PostgresStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
