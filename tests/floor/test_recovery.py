@@ -195,6 +195,17 @@ async def test_between_rounds_nothing_is_interrupted_and_a_shooters_series_goes_
         assert shooter.throws == 2
 
 
+async def test_a_round_that_was_settled_before_it_could_be_marked_is_left_alone() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor, Floor(store) as elsewhere:
+        people = People(elsewhere)
+        await people.open()
+        await people.play("open betting", "ann bets 5 on big")
+        await floor.tended("1")
+        await people.play("dice 6 5 4")
+        assert await interrupt_tables(floor) == []
+
+
 async def test_of_servers_that_come_back_together_one_marks_what_was_interrupted(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:

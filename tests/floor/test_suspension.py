@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.floor.setting import Failing, People
-from threedice.errors import InvalidInput, OperatingFailure, StoreFailed
+from threedice.errors import InvalidInput, OperatingFailure, StoreAway, StoreFailed
 from threedice.floor import Floor
+from threedice.floor.encoding import decode
+from threedice.floor.events import WritingReleased
 from threedice.floor.house import House
+from threedice.log.memory import MemoryStore
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
+    from threedice.log.store import Outcome, Proposal
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +94,108 @@ async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
         await people.bet("ann", 100, "big")
 
         assert await people.stack("ann") == 900
+
+
+async def halted(store: Failing, state: Path) -> None:
+    """Leave a house whose disk has failed in the middle of a round."""
+    async with Floor(store, state=state) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        store.fails = True
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 5, "big")
+    store.fails = False
+
+
+async def test_nobody_plays_while_a_released_house_sees_to_its_tables(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    async with Floor(store, state=tmp_path) as floor:
+        people = People(floor)
+
+        async def see_to_tables() -> None:
+            assert floor.suspended
+            with pytest.raises(StoreFailed):
+                await people.bet("ann", 5, "big")
+
+        await floor.release("sue", "there is room again", then=see_to_tables)
+        await people.bet("ann", 5, "big")
+
+
+async def test_a_release_that_fails_releases_nothing_over_a_restart_either(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    store.suspend("the disk is full")
+    for _ in range(2):
+        async with Floor(store, state=tmp_path) as floor:
+            store.fails = True
+            with pytest.raises(StoreFailed):
+                await floor.release("sue", "there is room again")
+            store.fails = False
+            assert floor.suspended
+            assert store.suspended()
+    async with Floor(store, state=tmp_path) as floor:
+        await floor.release("sue", "there is room now")
+        assert not floor.suspended
+        assert not store.suspended()
+
+
+async def test_a_house_that_could_not_see_to_its_tables_is_not_released(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    async with Floor(store, state=tmp_path) as floor:
+
+        async def see_to_tables() -> None:
+            raise StoreAway("the database does not answer")
+
+        with pytest.raises(StoreAway):
+            await floor.release("sue", "there is room again", then=see_to_tables)
+        with pytest.raises(StoreFailed):
+            await People(floor).bet("ann", 5, "big")
+
+
+class Together(MemoryStore):
+    """A store to which two servers write their releases at the same moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._both = Barrier(2)
+
+    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        if proposals[0].key == "release 0":
+            self._both.wait(60)
+        return super().write(proposals)
+
+
+async def test_releases_at_two_servers_at_once_are_both_written_down() -> None:
+    store = Together()
+    store.suspend("the disk is full")
+    async with Floor(store) as floor, Floor(store) as elsewhere:
+        await asyncio.gather(
+            floor.release("sue", "there is room again"), elsewhere.release("tom", "disk replaced")
+        )
+    released = [decode(entry) for entry in store.scan("house")]
+    assert sorted(event.by for event in released if isinstance(event, WritingReleased)) == [
+        "sue",
+        "tom",
+    ]
+
+
+async def test_of_two_releases_at_one_server_the_second_is_told_that_it_is_released(
+    tmp_path: Path,
+) -> None:
+    store = MemoryStore()
+    store.suspend("the disk is full")
+    async with House("memory:", store=store, state=tmp_path) as house:
+        ends = await asyncio.gather(
+            house.release("sue", "there is room again"),
+            house.release("tom", "disk replaced"),
+            return_exceptions=True,
+        )
+    assert ends[0] is None
+    assert "not suspended" in str(ends[1])
+    assert len(store.read("house")) == 1
 
 
 async def test_a_house_released_after_a_restart_comes_back_interrupted(tmp_path: Path) -> None:

@@ -146,14 +146,17 @@ def test_a_scribe_whose_connection_was_ended_writes_all_the_same(postgres_url: s
 
 def test_a_server_that_lost_its_connections_still_counts_as_one(postgres_url: str) -> None:
     with closing(PostgresStore(postgres_url, serving=True, scribe=True)) as store:
+        with store.coming_back():
+            pass
         with connection_to(store) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         assert store.suspended() == ""  # which a house asks every two seconds
-        with closing(PostgresStore(postgres_url, serving=True)) as second:
-            assert not second.first()
+        second = PostgresStore(postgres_url, serving=True)
+        with closing(second), second.coming_back() as nobody_plays:
+            assert not nobody_plays
         assert store.alone()
 
 

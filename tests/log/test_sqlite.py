@@ -199,6 +199,31 @@ def test_a_second_server_is_refused_and_told_who_serves(path: Path) -> None:
     second.close()
 
 
+def test_a_second_server_is_refused_through_a_link_too(path: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = elsewhere / "log.sqlite"
+    link.symlink_to(path)
+    for first, second in ((path, link), (link, path)):
+        with closing(SqliteStore(first, serving=True)):
+            with pytest.raises(StoreUnfit, match="already"):
+                SqliteStore(second, serving=True)
+            with closing(SqliteStore(second)) as beside:
+                assert not beside.alone()
+
+
+def test_a_file_of_two_names_is_not_served_until_one_is_removed(path: Path) -> None:
+    other = path.with_name("other.sqlite")
+    with closing(SqliteStore(path, serving=True)):
+        other.hardlink_to(path)
+        with pytest.raises(StoreUnfit, match="2 names of the same file"):
+            SqliteStore(other, serving=True)
+    with pytest.raises(StoreUnfit, match="remove the others"):
+        SqliteStore(path, serving=True)
+    other.unlink()
+    SqliteStore(path, serving=True).close()
+
+
 def test_a_file_served_by_a_process_that_was_killed_may_be_served_again(path: Path) -> None:
     program = (
         "import sys; from threedice.log.sqlite import SqliteStore; "

@@ -69,6 +69,7 @@ def test_a_halt_is_noted_before_anybody_hears_of_it(tmp_path: Path) -> None:
     with Writer(store, deliver=deliver, state=tmp_path) as writer:
         writer.submit(propose("table/1"), 0)
     assert noted.get(timeout=PATIENCE) == (False, "the store could not write: EIO")
+    assert not writer.defect
 
 
 @pytest.mark.parametrize("notes", [True, False], ids=["noted in the store", "marked outside it"])
@@ -242,6 +243,7 @@ def test_a_delivery_that_fails_stops_this_process_but_not_the_next(tmp_path: Pat
         assert failed.is_set()
         with pytest.raises(StoreFailed):
             writer.submit(propose("table/3"), 1)
+        assert writer.defect
     assert not store.suspended()
     with Writer[int](store, state=tmp_path) as writer:
         assert not writer.halted

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
@@ -25,6 +26,7 @@ from threedice.errors import (
     Refusal,
     RulebookError,
     StoreAway,
+    StoreFailed,
     ThreediceError,
     UnknownName,
 )
@@ -38,7 +40,7 @@ from threedice.floor.streams import Streams
 from threedice.log.store import Accepted, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from threedice.log.store import Store
     from threedice.log.writer import Result
     from threedice.rulebook import Game
+
+    Recovery = Callable[[], Awaitable[None]]
 
 TRIES = 200
 """How often a command is decided again because others were quicker."""
@@ -89,7 +93,7 @@ class Floor:
         open_again: Callable[[], Store] | None = None,
     ) -> None:
         self.streams = Streams(store, state=state, now=now, most_waiting=most_waiting)
-        self._open_again = open_again
+        self._open_again, self._held = open_again, ""
         self._loop = asyncio.get_running_loop()
         self._asked: dict[tuple[str, str], Waiting] = {}
         self._answered = Remembered(REMEMBERED)
@@ -111,6 +115,8 @@ class Floor:
         """
         if account == deciding.HOUSE:
             raise InvalidInput("nobody asks in the name of the house but the house itself")
+        if self._held:
+            raise StoreFailed(self._held)
         return await self._ask(command, table, account, key)
 
     async def handle_for_house(
@@ -151,30 +157,78 @@ class Floor:
     @property
     def suspended(self) -> str:
         """Why nothing can be written, so that every table is suspended; or nothing."""
-        return self.streams.writer.halted
+        return self.streams.writer.halted or self._held
 
-    async def release(self, by: str, reason: str) -> None:
-        """Let the house write again, now that a person has looked at what failed."""
+    async def release(self, by: str, reason: str, *, then: Recovery | None = None) -> None:
+        """Let the house write again, now that a person has looked at what failed.
+
+        The halt is over when `then` is done, what the house owes its tables; if anything fails
+        before that, or the process dies, it stays noted, and a person has to release it again.
+        """
         cause = self.suspended
         if not cause:
             raise OperatingFailure("the house is not suspended; there is nothing to release")
         if not reason.strip():
             raise InvalidInput("give the reason for which the house may write again")
-        store = self.store
-        if self._open_again:
-            store.close()
-            store = await asyncio.to_thread(self._open_again)
-        self.streams.start_over(store)
-        (running,) = streams = await self.streams.ready([HOUSE_STREAM])
+        with self._standing_still(cause):
+            if self._open_again:
+                self.store.close()
+                self.streams.start_over(await asyncio.to_thread(self._open_again))
+            else:
+                self.streams.start_over(self.store)
+            await self._record_release(cause, by, reason)
+            if then:
+                await then()
+            self._need_no_other_halt()
+            await asyncio.to_thread(self.streams.writer.release)
+
+    async def go_on(self, then: Recovery) -> None:
+        """Write again, now that a person has released the database at another server."""
+        with self._standing_still(self.suspended):
+            former = self.store
+            if self._open_again:
+                self.streams.start_over(await asyncio.to_thread(self._open_again))
+                await asyncio.to_thread(former.close)
+            else:
+                self.streams.start_over(former)
+            await then()
+            self._need_no_other_halt()
+            self.streams.writer.forget()
+
+    @contextmanager
+    def _standing_still(self, cause: str) -> Iterator[None]:
+        """Let nobody play while the house comes back, nor if it could not."""
+        self._held = cause
+        try:
+            yield
+        except BaseException:
+            self.streams.writer.hold(cause)
+            raise
+        finally:
+            self._held = ""
+
+    def _need_no_other_halt(self) -> None:
+        if halted := self.streams.writer.halted:
+            raise StoreFailed(halted)
+
+    async def _record_release(self, cause: str, by: str, reason: str) -> None:
+        """Write down who has let the house write again, after whoever does so at the same time."""
         event = WritingReleased(cause=cause, reason=reason, by=by)
-        key = f"release {running.head.version}"
-        command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
-        written: asyncio.Future[Result] = self._loop.create_future()
-        then = partial(_resolve, written)
-        self.streams.propose([(event,)], streams, by, key, command_hash, then=then)
-        result = await written
-        if isinstance(result, ThreediceError):
-            raise result
+        for _ in range(TRIES):
+            (running,) = streams = await self.streams.ready([HOUSE_STREAM])
+            key = f"release {running.head.version}"
+            command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
+            written: asyncio.Future[Result] = self._loop.create_future()
+            then = partial(_resolve, written)
+            self.streams.propose([(event,)], streams, by, key, command_hash, then=then)
+            result = await written
+            if isinstance(result, ThreediceError):
+                raise result
+            if isinstance(result, Accepted):
+                return
+        raise Conflicted(
+            "others release the house again and again; look whether it still is halted"
+        )
 
     async def close(self) -> None:
         """Write what is waiting, and stop; the store stays open."""

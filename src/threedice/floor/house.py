@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from threedice.errors import InvariantBroken, Tampered, ThreediceError
+from threedice.errors import InvariantBroken, StoreFailed, Tampered, ThreediceError
 from threedice.floor.bookkeeping import apart, forget_former, project
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
 from threedice.floor.floor import Floor
+from threedice.floor.folds import HOUSE_STREAM
 from threedice.floor.interpreter import set_for_service
 from threedice.floor.recovery import interrupt_tables
 from threedice.log.checkpoints import Notary
@@ -27,7 +28,8 @@ from threedice.log.opening import open_store, state_directory
 from threedice.table.events import RoundVoided, WinnersPaid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
@@ -61,7 +63,7 @@ class House:
         self.holder = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.state = state or state_directory(url)
         self._given = store
-        self._first, self._former = False, True
+        self._plays, self._former = False, True
         self.trouble = ""
         self.damaged: dict[str, str] = {}
         self.dealers: dict[str, Dealer] = {}
@@ -73,6 +75,7 @@ class House:
         self._look_at = 0.0
         self._news = asyncio.Event()
         self._closing = asyncio.Event()
+        self._looking, self._releases = asyncio.Lock(), 0
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as exits:
@@ -97,6 +100,7 @@ class House:
             self._own = store
             exits.callback(self._close_store)
         self.notary = Notary(store, await asyncio.to_thread(open_keys, self.state), self.state)
+        self._releases = await asyncio.to_thread(_releases, store)  # before the halt is looked for
         again = self._open_again if self._given is None else None
         self.floor = Floor(store, state=self.state, now=self.clock.now, open_again=again)
         exits.push_async_callback(self._close_floor)
@@ -108,7 +112,6 @@ class House:
             listener = Listener(self.url, _Ears(self))
             exits.push_async_callback(asyncio.to_thread, listener.close)
             self._tasks.append(asyncio.create_task(self._watch()))
-        self._first = store.first()
         await self._come_back()
         self._heads = await asyncio.to_thread(store.heads)
         for stream in await asyncio.to_thread(store.streams):
@@ -139,15 +142,28 @@ class House:
                 await asyncio.to_thread(self._close_books, self._changed, dict(self._behind))
 
     async def _come_back(self) -> None:
-        """Mark what was interrupted, unless another server was there or nothing can be written."""
-        if self._first and not self.floor.suspended:
-            self.interrupted = await interrupt_tables(self.floor)
-            self._first = False
+        """Begin to play: mark what was broken off, unless this server or another played on.
+
+        Where nothing can be written, nothing is marked, and this server does not play yet.
+        """
+        if self.floor.streams.writer.halted:
+            return
+        async with _in_threads(self.floor.store.coming_back()) as nobody_plays:
+            if nobody_plays and not self._plays:
+                self.interrupted = await interrupt_tables(self.floor)
+        self._plays = True
 
     async def release(self, by: str, reason: str) -> None:
-        """Let the house write again, now that a person has looked at what failed."""
-        await self.floor.release(by, reason)
-        await self._come_back()
+        """Let the house write again, now that a person has looked at what failed.
+
+        That is of the database: its other servers hear of it and go on by themselves.
+        """
+        async with self._looking:
+            await self.floor.release(by, reason, then=self._come_back)
+            self._releases = await asyncio.to_thread(_releases, self.floor.store)
+        self._wake_dealers()
+
+    def _wake_dealers(self) -> None:
         for dealer in self.dealers.values():
             dealer.wake.set()
 
@@ -258,13 +274,27 @@ class House:
         self.notary.make(self.clock.now())
 
     async def _watch(self) -> None:
-        """Stop writing when another server has found the database failing."""
+        """Stop when another server has found the database failing; go on when it is released."""
         while not self._closing.is_set():
             with suppress(Exception):  # it is asked again soon
-                cause = await asyncio.to_thread(self.floor.store.suspended)
-                if cause and not self.floor.suspended:
-                    self.floor.streams.writer.hold(cause)
+                async with self._looking:
+                    await self._look()
             await self._pause(WATCH_SECONDS)
+
+    async def _look(self) -> None:
+        """See whether the database is suspended, and whether somebody has released it since."""
+        releases = await asyncio.to_thread(_releases, self.floor.store)
+        cause = await asyncio.to_thread(self.floor.store.suspended)
+        writer = self.floor.streams.writer
+        if not self.floor.suspended:
+            self._releases = releases
+            if cause:
+                writer.hold(cause)
+        elif not cause and releases > self._releases and not writer.defect:
+            with suppress(StoreFailed):  # it has halted anew, and has to be released anew
+                await self.floor.go_on(self._come_back)
+            self._releases = releases
+            self._wake_dealers()
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -276,6 +306,23 @@ class House:
         self.notary = Notary(store, open_keys(self.state), self.state)
         self.feed.use(store)
         return store
+
+
+def _releases(store: Store) -> int:
+    """Return how often people have let the house write again."""
+    return store.head(HOUSE_STREAM).version
+
+
+@asynccontextmanager
+async def _in_threads(context: AbstractContextManager[bool]) -> AsyncIterator[bool]:
+    """Enter and leave what may have to wait, while the loop goes on."""
+    entered = await asyncio.to_thread(context.__enter__)
+    try:
+        yield entered
+    except BaseException as error:
+        await asyncio.to_thread(context.__exit__, type(error), error, error.__traceback__)
+        raise
+    await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 class _Ears:

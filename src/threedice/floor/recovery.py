@@ -1,7 +1,7 @@
 """Coming back: what becomes of rounds that were being played when the house went away.
 
 A table that the house deals is resolved by its dealer (`dealer`). A table of people's comes back
-interrupted, and waits for its people to say which dice are known. Where another server was serving
+interrupted, and waits for its people to say which dice are known. Where another server played
 all the time, nothing was interrupted. A shooter's series goes on between his throws.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from threedice.errors import InvariantBroken, Tampered
+from threedice.errors import InvariantBroken, Refusal, Tampered
 from threedice.floor.commands import InterruptTable
 from threedice.floor.folds import table_stream
 
@@ -30,7 +30,10 @@ async def interrupt_tables(floor: Floor) -> list[str]:
         if unfinished and tended.dealt_by_house is None:
             (running,) = await floor.streams.ready([table_stream(table)])
             key = f"{table} {running.head.version} interrupted"
-            await floor.handle_for_house(InterruptTable(), table=table, key=key)
+            try:
+                await floor.handle_for_house(InterruptTable(), table=table, key=key)
+            except Refusal:
+                continue  # it has been seen to meanwhile
             interrupted.append(table)
     return interrupted
 

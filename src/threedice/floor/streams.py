@@ -212,9 +212,9 @@ class Streams:
 
     def start_over(self, store: Store) -> None:
         """Forget what is in memory and go on with a store that works again."""
+        self.writer.resume(store)
         self.store = self.games.store = store
         self._running.clear()
-        self.writer.release(store)
 
     async def close(self) -> None:
         """Write what is waiting, keep every state, and stop; the store stays open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -212,9 +213,10 @@ class MemoryStore:
             if self._leases.get(name, ("", 0.0))[0] == holder:
                 del self._leases[name]
 
-    def first(self) -> bool:
-        """Tell that there is no other server."""
-        return True
+    @contextmanager
+    def coming_back(self) -> Iterator[bool]:
+        """Come back; there is no other server."""
+        yield True
 
     def alone(self) -> bool:
         """Tell whether no other server has this store open: nobody else can reach it."""

@@ -7,8 +7,9 @@ unless it turns out to have been written before.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
+from secrets import token_hex
 from threading import RLock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -33,7 +34,7 @@ from threedice.log.trouble import Tries, Trouble, trouble
 from threedice.log.turn import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from threedice.log.store import Outcome, Proposal
 
@@ -46,8 +47,16 @@ PATIENCE_SECONDS, PATIENCE_DEADLINES = 60.0, 12
 of trying, one more for each of waiting for the server, connecting, looking and the work), and time
 for a busy machine to start a process."""
 
-SERVING, PREPARING, STARTING = "31, 6661", "31, 6662", "31, 6663"
-"""The advisory locks of those who serve, of who makes the tables, and of who begins to serve."""
+COMING_BACK_SECONDS = 60.0
+"""How long a server waits for another that comes back, and marks tables, before it gives up."""
+
+PLAYING_SECONDS = 5.0
+"""How long a server still counts as playing whose connection was lost, with the lock that it had;
+twice as long as it takes until it asks again and connects anew."""
+
+SERVING, PREPARING, STARTING, PLAYING = "31, 6661", "31, 6662", "31, 6663", "31, 6664"
+"""The advisory locks of those who serve, of who makes the tables, of who comes back, and of those
+who have: a server that is suspended from its start serves, but does not play."""
 
 
 class PostgresStore(SqlStore):
@@ -70,11 +79,10 @@ class PostgresStore(SqlStore):
         self._turn = RLock()
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
-        self._first = False
+        self._locks = [SERVING] if serving else []
+        self._lease = f"playing/{token_hex(8)}"
         self.scribe: Scribe | None = None
         try:
-            if serving:
-                self._begin()
             self._writing(self._prepare)
             if scribe:
                 self.scribe = Scribe(
@@ -103,22 +111,34 @@ class PostgresStore(SqlStore):
         """
         if not self._serving or self._failed:
             return super().suspended()
-        return self._writing(lambda connection: _suspended(_runner(connection)))
+
+        def ask(connection: Connection) -> str:
+            cause = _suspended(_runner(connection))
+            self._renew(connection)
+            return cause
+
+        return self._writing(ask)
 
     def alone(self) -> bool:
         """Tell whether no other server is connected to this database."""
 
-        def ask(connection: Connection) -> bool:
-            ((alone,),) = connection.execute(f"SELECT pg_try_advisory_lock({SERVING})").fetchall()
-            if alone:
-                connection.execute(f"SELECT pg_advisory_unlock({SERVING})")
-            return bool(alone)
+        return self._writing(lambda connection: _taken_for_a_moment(connection, SERVING))
 
-        return self._writing(ask)
-
-    def first(self) -> bool:
-        """Tell whether no other server was serving this database when this one began to."""
-        return self._first
+    @contextmanager
+    def coming_back(self) -> Iterator[bool]:
+        """Come back while no other server does; from the end of it on, this one plays."""
+        if not self._serving:
+            yield False
+            return
+        connection = self._connect()  # its own: if this process dies, the lock goes with it
+        try:
+            self._wait_for_turn(connection)
+            yield self._nobody_plays(connection)
+            self._writing(lambda serving: serving.execute(_SHARE.format(PLAYING)))
+            self._locks = [SERVING, PLAYING]
+            self._writing(self._renew)
+        finally:
+            connection.close()
 
     def close(self) -> None:
         """Let go of the database."""
@@ -130,6 +150,8 @@ class PostgresStore(SqlStore):
                 with suppress(psycopg.Error):  # the server itself would notice only a little later
                     self._writer.allow(self._seconds)
                     self._writer.execute("SELECT pg_advisory_unlock_all()")
+                    if PLAYING in self._locks:
+                        self._writer.execute("DELETE FROM leases WHERE name = %s", (self._lease,))
                 self._writer.close()
             self._close_idle()
 
@@ -141,7 +163,7 @@ class PostgresStore(SqlStore):
             self._refuse(writing=True)
             tries = Tries(2 * self._seconds)
             while True:
-                connection = self._writer = self._writer or self._connect(serving=self._serving)
+                connection = self._writer = self._writer or self._connect(self._locks)
                 connection.allow(self._seconds)
                 try:
                     return work(connection)
@@ -216,31 +238,54 @@ class PostgresStore(SqlStore):
 
     # connections
 
-    def _connect(self, *, serving: bool = False) -> Connection:
+    def _connect(self, locks: Sequence[str] = ()) -> Connection:
         """Connect; once the database has been there, try for a while until it is back."""
         until = monotonic() + (self._seconds if self._ready else 0.0)
         while True:
             try:
-                return _connected(self.url, self._seconds, serving)
+                return _connected(self.url, self._seconds, locks)
             except psycopg.Error as error:
                 if monotonic() >= until:
                     raise StoreAway(f"{self._name} is not there: {_line(error)}") from error
             sleep(PAUSE_SECONDS)
 
-    def _begin(self) -> None:
-        """Begin to serve, one server after the other, so that one of them is the first."""
-        connection = self._writer = self._connect()
-        connection.allow(self._seconds)
+    def _wait_for_turn(self, connection: Connection) -> None:
+        """Wait until no other server comes back."""
+        until = monotonic() + COMING_BACK_SECONDS
+        while True:
+            connection.allow(self._seconds)
+            try:
+                connection.execute(f"SELECT pg_advisory_lock({STARTING})")
+            except psycopg.errors.LockNotAvailable as error:
+                if monotonic() >= until:
+                    raise StoreAway(
+                        f"another server on {self._name} has not finished coming back; "
+                        "look at that one, then start again"
+                    ) from error
+            except psycopg.Error as error:
+                raise StoreAway(f"{self._name} does not answer: {_line(error)}") from error
+            else:
+                return
+
+    def _nobody_plays(self, connection: Connection) -> bool:
+        """Tell whether nobody holds the lock, nor held it so lately that he may take it again."""
         try:
-            connection.execute(f"SELECT pg_advisory_lock({STARTING})")
-            ((first,),) = connection.execute(f"SELECT pg_try_advisory_lock({SERVING})").fetchall()
-            connection.execute(f"SELECT pg_advisory_lock_shared({SERVING})")
-            if first:
-                connection.execute(f"SELECT pg_advisory_unlock({SERVING})")
-            connection.execute(f"SELECT pg_advisory_unlock({STARTING})")
+            while True:
+                connection.allow(self._seconds)
+                if not _taken_for_a_moment(connection, PLAYING):
+                    return False
+                if not connection.execute(_LATELY, (PLAYING_SECONDS,)).fetchall():
+                    connection.execute("DELETE FROM leases WHERE name LIKE 'playing/%'")
+                    return True
+                sleep(PAUSE_SECONDS)
         except psycopg.Error as error:
             raise StoreAway(f"{self._name} does not answer: {_line(error)}") from error
-        self._first = bool(first)
+
+    def _renew(self, connection: Connection) -> None:
+        """Note that this server plays; where that cannot be written, its lock must do."""
+        if PLAYING in self._locks:
+            with suppress(psycopg.Error):
+                connection.execute(_RENEW, (self._lease, self._lease, PLAYING_SECONDS))
 
     def _borrow(self) -> Connection:
         try:
@@ -282,11 +327,33 @@ class PostgresStore(SqlStore):
         run("COMMIT", ())
 
 
-def _connected(url: str, seconds: float, serving: bool) -> Connection:
+_SHARE: Final = "SELECT pg_advisory_lock_shared({})"
+
+
+_RENEW: Final = (
+    f"INSERT INTO leases (name, holder, until) VALUES (%s, %s, {PostgresStore.CLOCK} + %s)"
+    " ON CONFLICT (name) DO UPDATE SET until = excluded.until"
+)
+# a server that was away with the database has its time from when that is back
+_LATELY: Final = (
+    "SELECT name FROM leases WHERE name LIKE 'playing/%%' AND greatest("
+    f"until, extract(epoch FROM pg_postmaster_start_time()) + %s) > {PostgresStore.CLOCK}"
+)
+
+
+def _taken_for_a_moment(connection: Connection, lock: str) -> bool:
+    """Tell whether a lock could be taken from which all others are shut out."""
+    ((taken,),) = connection.execute(f"SELECT pg_try_advisory_lock({lock})").fetchall()
+    if taken:
+        connection.execute(f"SELECT pg_advisory_unlock({lock})")
+    return bool(taken)
+
+
+def _connected(url: str, seconds: float, locks: Sequence[str]) -> Connection:
     connection = connect(url, seconds)
     try:
-        if serving:
-            connection.execute(f"SELECT pg_advisory_lock_shared({SERVING})")
+        for lock in locks:
+            connection.execute(_SHARE.format(lock))
     except BaseException:
         connection.close()
         raise

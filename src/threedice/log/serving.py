@@ -1,9 +1,14 @@
-"""One serving process for a database file: a lock beside it, which ends with the process."""
+"""One serving process for a database file: a lock beside it, which ends with the process.
+
+The lock lies beside the file itself, whatever links lead there. A file with several names has no
+such place: it is not served.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from time import sleep
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +23,7 @@ PAUSE_SECONDS: Final = 0.01
 
 def hold(database: Path) -> int:
     """Become the process that serves a database; returns what `let_go` takes."""
+    _need_one_name(database)
     try:
         lock = os.open(_beside(database), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
@@ -55,7 +61,17 @@ def is_held(database: Path) -> bool:
 
 
 def _beside(database: Path) -> Path:
-    return database.with_name(database.name + ".serving")
+    itself = database.resolve()
+    return itself.with_name(itself.name + ".serving")
+
+
+def _need_one_name(database: Path) -> None:
+    with suppress(OSError):  # there is none yet, or whoever opens it says what is the matter
+        if (names := database.stat().st_nlink) > 1 and database.is_file():
+            raise StoreUnfit(
+                f"{database} is one of {names} names of the same file (hard links), each of which "
+                "another process could serve; remove the others, or copy it with threedice backup"
+            )
 
 
 def _locked(lock: int, kind: int) -> bool:

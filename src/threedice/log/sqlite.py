@@ -107,7 +107,7 @@ class SqliteStore(SqlStore):
         self._serving = served.hold(self.path) if serving else None
         try:
             if self.alone():
-                forget_cached(Path(f"{self.path}-wal"))
+                forget_cached(Path(f"{self.path.resolve()}-wal"))
             self._writers.append(self._open(FULL))
             if not shared:
                 self._writers.append(self._open(NORMAL))
@@ -153,9 +153,10 @@ class SqliteStore(SqlStore):
         self._checkpoint()
         return erased
 
-    def first(self) -> bool:
-        """Tell whether this one serves: there is no other."""
-        return self._serving is not None
+    @contextmanager
+    def coming_back(self) -> Iterator[bool]:
+        """Come back; where this one serves, there is no other."""
+        yield self._serving is not None
 
     def alone(self) -> bool:
         """Tell whether no other process serves this file."""

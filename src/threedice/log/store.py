@@ -14,6 +14,8 @@ import msgspec
 from threedice.log.entry import Entry, Head
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from threedice.log.scribe import Scribe
 
 # --- what is proposed ---------------------------------------------------------------------------
@@ -205,8 +207,12 @@ class Store(Protocol):
     def drop_lease(self, name: str, holder: str) -> None:
         """Give a lease up."""
 
-    def first(self) -> bool:
-        """Tell whether no other server was serving this store when this one began to."""
+    def coming_back(self) -> AbstractContextManager[bool]:
+        """Come back while no other server does; from the end of it on, this one plays.
+
+        Tells whether nobody plays: then rounds that were left unfinished were broken off. Whoever
+        dies meanwhile does not play, and the next finds nobody again.
+        """
 
     def alone(self) -> bool:
         """Tell whether no other server has this store open."""

@@ -73,7 +73,8 @@ class Writer(Generic[Token]):
     The halt is noted in the store if that still can be, and in `state` by a file that goes away
     (see `halt`). A database that does not answer, or in which others are always first, is no such
     failure: the batch is answered with it, and the writer goes on with the next. A house that must
-    be restarted halts, too, but the one that comes after it does not.
+    be restarted halts, too, but the one that comes after it does not. `defect` tells of a halt
+    whether it is this process, and not the store, that is unwell.
     """
 
     def __init__(
@@ -97,9 +98,9 @@ class Writer(Generic[Token]):
         self._idle = self._closed = False
         self._batches = self._largest = self._away = self._singly = self._answered = 0
         self._outcomes: dict[type[Outcome], int] = {Accepted: 0, Conflict: 0, Known: 0}
-        self.halted = self._halted_before()
+        self.halted, self.defect = self._halted_before(), False
         if not self.halted:
-            self._clear_note()
+            self.forget()
         self._ended = Event()
         if self._scribe is None:
             Thread(target=self._run, name="threedice-writer").start()
@@ -129,13 +130,26 @@ class Writer(Generic[Token]):
     def release(self, store: Store | None = None) -> None:
         """Write again after a halt, now that a person has looked; to another store if given."""
         store = store or self._store
-        if (store.scribe is None) is not (self._scribe is None):
-            raise InvariantBroken("a store with a scribe and one without cannot follow each other")
+        self._need_alike(store)
         store.release()
-        self._clear_note()
+        self.forget()
+        self.resume(store)
+
+    def resume(self, store: Store) -> None:
+        """Write again, though only until this process ends: what was noted of the halt stays."""
+        self._need_alike(store)
         with self._lock:
             self._use(store)
-            self.halted = ""
+            self.halted, self.defect = "", False
+
+    def forget(self) -> None:
+        """Forget what was noted of a halt outside the store."""
+        if self._state is None:
+            return
+        try:
+            halt.clear(self._state)
+        except OSError as error:
+            raise StoreUnfit(f"{self._state}: {error.strerror}; it must be writable") from error
 
     def counts(self) -> Counts:
         """Return what has been done so far."""
@@ -316,6 +330,7 @@ class Writer(Generic[Token]):
             if self._publish and (fresh := _appended(batch.proposals, results)):
                 self._publish(fresh)
         except Exception as defect:
+            self.defect = True
             self._stop("what was written could not be handed on", defect, [])
 
     def _acknowledge(self, tokens: list[Token | Now], results: Sequence[Result]) -> None:
@@ -331,6 +346,10 @@ class Writer(Generic[Token]):
                 token.set_result(result)
         if mine and self._deliver:
             self._deliver(mine, others)
+
+    def _need_alike(self, store: Store) -> None:
+        if (store.scribe is None) is not (self._scribe is None):
+            raise InvariantBroken("a store with a scribe and one without cannot follow each other")
 
     def _use(self, store: Store) -> None:
         self._store, self._scribe = store, store.scribe
@@ -361,14 +380,6 @@ class Writer(Generic[Token]):
         failed.__cause__ = failure
         with suppress(Exception):  # where even this cannot be delivered, nothing can
             self._acknowledge(tokens, [_own(failed) for _ in tokens])
-
-    def _clear_note(self) -> None:
-        if self._state is None:
-            return
-        try:
-            halt.clear(self._state)
-        except OSError as error:
-            raise StoreUnfit(f"{self._state}: {error.strerror}; it must be writable") from error
 
 
 def _appended(proposals: Sequence[Proposal], results: Sequence[Result]) -> dict[str, list[Entry]]:

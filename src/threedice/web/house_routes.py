@@ -102,6 +102,8 @@ async def release_house(visit: Visit) -> None:
     try:
         await house.release(visit.account, visit.body.reason)
     except OperatingFailure as failure:
+        if not house.floor.suspended:  # somebody else was quicker
+            raise Turned(409, "house/not-suspended") from failure
         raise Turned(503, "house/suspended") from failure
 
 

@@ -7,8 +7,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.log.proposing import PATIENCE
 from tests.log.stating import ACCEPTED, left, one, propose
+from threedice.errors import StoreAway
+from threedice.log import postgres
 from threedice.log.entry import EMPTY, Head, chained
 from threedice.log.postgres import PostgresStore
 
@@ -83,15 +87,54 @@ def test_a_server_knows_whether_it_is_alone(store: PostgresStore, postgres_url: 
     looking.close()
 
 
-def test_of_servers_that_start_together_one_is_the_first(postgres_url: str) -> None:
+def come_back(store: PostgresStore) -> bool:
+    with store.coming_back() as nobody_plays:
+        return nobody_plays
+
+
+def test_of_servers_that_start_together_one_finds_nobody_playing(postgres_url: str) -> None:
     with ThreadPoolExecutor() as pool:
         stores = list(pool.map(lambda _: PostgresStore(postgres_url, serving=True), range(4)))
+        assert sorted(pool.map(come_back, stores)) == [False, False, False, True]
 
-    assert sorted(store.first() for store in stores) == [False, False, False, True]
     looking = PostgresStore(postgres_url)
-    assert not looking.first()
+    assert not come_back(looking)
     for store in (looking, *stores):
         store.close()
+
+
+def test_a_server_that_gave_up_coming_back_does_not_play(postgres_url: str) -> None:
+    first, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
+    with pytest.raises(RuntimeError), first.coming_back():
+        raise RuntimeError("it dies in the middle of it")
+
+    assert come_back(second)
+    assert not come_back(first)
+    for store in (first, second):
+        store.close()
+
+
+def test_after_a_server_that_was_killed_the_next_finds_nobody_playing(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "PLAYING_SECONDS", 0.1)
+    killed, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
+    come_back(killed)
+    assert killed._writer is not None
+    killed._writer.close()  # without a word, as when its process ends
+    assert come_back(second)
+    for store in (killed, second):
+        store.close()
+
+
+def test_a_server_that_waits_too_long_for_another_to_come_back_says_so(
+    store: PostgresStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "COMING_BACK_SECONDS", 0.0)
+    second = PostgresStore(postgres_url, serving=True, deadline_seconds=0.5)
+    with store.coming_back(), pytest.raises(StoreAway, match="not finished coming back"):
+        come_back(second)
+    second.close()
 
 
 def test_a_lease_is_seen_by_every_server(store: PostgresStore, postgres_url: str) -> None:
