@@ -163,12 +163,13 @@ class Dealer:
         """Return for how long the table has stood at its last step.
 
         What passed before this dealer saw the step is by the clock; from then on somebody may set
-        the clock, and the table plays on.
+        the clock, and the table plays on. A step is known by its version: while the clock is behind
+        the log, one has the same time as the next.
         """
         now = self.clock.steady()
-        if self._step[0] != tended.stepped_at:
+        if self._step[0] != tended.stepped_version:
             passed = max(self.clock.now() - tended.stepped_at, 0) / SECOND
-            self._step = (tended.stepped_at, now - passed)
+            self._step = (tended.stepped_version, now - passed)
         return now - self._step[1]
 
     def _is_ours(self, tended: Tended) -> bool:
