@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.floor.setting import QUICK, Failing, HandClock, begun, is_open
+from tests.floor.setting import QUICK, Failing, HandClock, WatchedClock, begun, is_open
 from threedice.errors import StoreFailed
 from threedice.floor import house as house_module
 from threedice.floor.dealer import LEASE_SECONDS
@@ -116,28 +116,6 @@ async def test_a_clock_that_is_set_stops_no_table(tmp_path: Path) -> None:
         assert (await house.floor.tended("1")).seeds_lost == 0
     (checked,) = check_dice(store.scan("table/1"))
     assert checked.problem == ""
-
-
-class WatchedClock(HandClock):
-    """A clock that knows when the dealer has looked at the table and waits again."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._rested = asyncio.Event()
-
-    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
-        if not wake.is_set():
-            self._rested.set()
-        await super().wait(seconds, wake)
-        self._rested.clear()
-
-    async def let_pass(self, seconds: float) -> None:
-        """Let time pass, and the dealer do what there is to do."""
-        async with asyncio.timeout(60):
-            await self._rested.wait()
-            self._rested.clear()
-            self.move(seconds)
-            await self._rested.wait()
 
 
 async def test_people_have_as_long_to_bet_after_the_clock_was_set_back(tmp_path: Path) -> None:
