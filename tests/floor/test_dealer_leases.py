@@ -17,6 +17,7 @@ from tests.floor.setting import (
     begun,
     is_open,
 )
+from threedice.errors import StoreAway
 from threedice.floor.dealer import LEASE_SECONDS
 from threedice.floor.events import Timing
 from threedice.floor.house import House
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from threedice.floor.folds import Tended
     from threedice.log.entry import Entry
     from threedice.log.store import Outcome, Proposal
 
@@ -44,6 +46,12 @@ class SlowWay(MemoryStore):
         self.reads, self.writes, self.waits = (threading.Event() for _ in range(3))
         self.reads.set()
         self.writes.set()
+        self.away = False
+
+    def take_lease(self, name: str, holder: str, seconds: float) -> bool:
+        if self.away:
+            raise StoreAway("the database does not answer")
+        return super().take_lease(name, holder, seconds)
 
     def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
         self._pass(self.reads)
@@ -129,6 +137,10 @@ async def test_a_lost_round_is_called_off_once_and_not_the_next_in_its_place(
             assert await goes_on(two)
 
 
+def has_played(rounds: int, tended: Tended) -> bool:
+    return tended.table.rounds > rounds
+
+
 async def test_a_table_without_pauses_stays_with_its_dealer(
     tmp_path: Path, clock: WatchedClock
 ) -> None:
@@ -136,10 +148,32 @@ async def test_a_table_without_pauses_stays_with_its_dealer(
     async with House("memory:", store=store, state=tmp_path / "one", clock=clock) as one:
         people, watch = People(one.floor), Watch(one)
         await people.open(timing=AT_ONCE)
-        await watch.until("1", lambda t: t.table.rounds > 1)
+        await watch.until("1", partial(has_played, 1))
         async with House("memory:", store=store, state=tmp_path / "two", clock=clock):
             for _ in range(3):
                 await clock.let_pass(LEASE_SECONDS * 0.6)
                 rounds = (await one.floor.tended("1")).table.rounds
-                await watch.until("1", lambda t, more=rounds + 2: t.table.rounds > more)
+                await watch.until("1", partial(has_played, rounds + 2))
         assert (await one.floor.tended("1")).seeds_lost == 0
+
+
+async def test_a_table_that_another_server_deals_now_is_not_stuck_any_more(
+    tmp_path: Path, clock: WatchedClock
+) -> None:
+    store, late = MemoryStore(), WatchedClock()
+    way = SlowWay(store)
+    async with (
+        House("memory:", store=way, state=tmp_path / "one", clock=late) as one,
+        House("memory:", store=store, state=tmp_path / "two", clock=clock) as two,
+    ):
+        await begun(one, late)
+        two.hear("table/1", news=True)
+        way.away = True
+        await late.let_pass(LEASE_SECONDS + 1)
+        assert one.dealers["1"].stuck
+        await take_over(two, clock)
+
+        way.away = False
+        await late.let_pass(LEASE_SECONDS / 2)
+
+        assert one.dealers["1"].stuck == ""

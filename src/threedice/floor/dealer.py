@@ -107,7 +107,7 @@ class Dealer:
         try:
             while not self._closed:
                 if not await self._holds_lease():
-                    self._seed = None
+                    self._seed, self.stuck = None, ""
                     return LEASE_SECONDS / 2
                 seconds = await self._act()
                 self.stuck = ""
