@@ -154,6 +154,7 @@ async def test_a_table_without_pauses_stays_with_its_dealer(
                 await clock.let_pass(LEASE_SECONDS * 0.6)
                 rounds = (await one.floor.tended("1")).table.rounds
                 await watch.until("1", partial(has_played, rounds + 2))
+            assert store.take_lease("dealer/1", one.holder, LEASE_SECONDS)  # it still has it
         assert (await one.floor.tended("1")).seeds_lost == 0
 
 
