@@ -62,6 +62,34 @@ class HandClock:
             wake.set()
 
 
+class WatchedClock(HandClock):
+    """A clock that knows when the dealer has looked at the table and waits again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rested = asyncio.Event()
+
+    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
+        if not wake.is_set():
+            self._rested.set()
+        await super().wait(seconds, wake)
+        self._rested.clear()
+
+    async def let_pass(self, seconds: float) -> None:
+        """Let time pass, and the dealer do what there is to do."""
+        await self.rest()
+        waiting = len(self._waiting)
+        self.move(seconds)
+        if len(self._waiting) < waiting:
+            self._rested.clear()
+            await self.rest()
+
+    async def rest(self) -> None:
+        """Return when the dealer has nothing to do."""
+        async with asyncio.timeout(20):
+            await self._rested.wait()
+
+
 def player(name: str) -> Actor:
     return Actor(id=name, role="player")
 

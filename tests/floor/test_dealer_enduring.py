@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.floor.setting import QUICK, Failing, HandClock, begun, is_open
+from tests.floor.setting import QUICK, Failing, HandClock, WatchedClock, begun, is_open
 from threedice.errors import StoreFailed
 from threedice.floor import house as house_module
 from threedice.floor.dealer import LEASE_SECONDS
@@ -116,3 +116,24 @@ async def test_a_clock_that_is_set_stops_no_table(tmp_path: Path) -> None:
         assert (await house.floor.tended("1")).seeds_lost == 0
     (checked,) = check_dice(store.scan("table/1"))
     assert checked.problem == ""
+
+
+async def test_people_have_as_long_to_bet_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    clock = WatchedClock()
+    async with House("memory:", store=MemoryStore(), state=tmp_path, clock=clock) as house:
+        people, watch = await begun(house, clock)
+        clock.ahead = -3600
+        for seconds in (
+            QUICK.betting_seconds,
+            QUICK.closing_seconds,
+            QUICK.showing_seconds,
+            QUICK.closing_seconds,
+        ):
+            await clock.let_pass(seconds)
+        await watch.until("1", partial(is_open, 2))
+
+        await clock.let_pass(QUICK.betting_seconds - 1)
+
+        await people.bet("bob", 5, "big")
+        await clock.let_pass(1)
+        assert "close-betting" in (await house.floor.tended("1")).table.current.done

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.floor.setting import SUPERVISOR, HandClock, begun
+from tests.floor.setting import QUICK, SUPERVISOR, HandClock, begun
+from threedice.errors import StoreAway
 from threedice.floor import events as floor
 from threedice.floor.dealing import closing_key
 from threedice.floor.deciding import HOUSE, HOUSE_DEALER
@@ -24,7 +25,10 @@ from threedice.table.commands import CloseBetting
 from threedice.table.terms import TableLimits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from threedice.log.store import Outcome, Proposal
 
 SEED = bytes(range(32))
 
@@ -151,3 +155,33 @@ async def test_a_round_that_was_void_while_bets_were_placed_is_shown(tmp_path: P
     (checked,) = check_dice(store.scan("table/1"))
     assert (checked.round, checked.dice) == (1, None)
     assert "never drawn" in checked.problem
+
+
+class Leaving(MemoryStore):
+    """A store that can be away."""
+
+    away = False
+
+    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        if self.away:
+            raise StoreAway("the database does not answer")
+        return super().write(proposals)
+
+
+@pytest.mark.anyio
+async def test_a_late_bet_that_was_never_written_does_not_put_the_close_off(tmp_path: Path) -> None:
+    store, clock = Leaving(), HandClock()
+    async with House("memory:", store=store, state=tmp_path, clock=clock) as house:
+        people, watch = await begun(house, clock)
+        clock.time += int((QUICK.betting_seconds + 0.3) * 1e6)  # the dealer is about to wake
+        store.away = True
+        with pytest.raises(StoreAway):
+            await people.bet("ann", 5, "big")
+        store.away = False
+        clock.move(0)
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+        clock.move(QUICK.closing_seconds)
+        await watch.until("1", lambda t: t.table.current.called is not None)
+
+    (checked,) = check_dice(store.scan("table/1"))
+    assert checked.problem == ""

@@ -224,6 +224,19 @@ def test_a_file_of_two_names_is_not_served_until_one_is_removed(path: Path) -> N
     SqliteStore(path, serving=True).close()
 
 
+def test_who_serves_a_file_next_does_not_wait_for_leases_of_one_that_died(path: Path) -> None:
+    first = SqliteStore(path, serving=True)
+    beside = SqliteStore(path)
+    assert first.take_lease("dealer/1", "a", 3600)
+    assert not beside.take_lease("dealer/1", "b", 60)
+    beside.close()
+    first.close()
+
+    second = SqliteStore(path, serving=True)
+    assert second.take_lease("dealer/1", "b", 60)
+    second.close()
+
+
 def test_a_file_served_by_a_process_that_was_killed_may_be_served_again(path: Path) -> None:
     program = (
         "import sys; from threedice.log.sqlite import SqliteStore; "

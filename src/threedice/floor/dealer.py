@@ -21,6 +21,7 @@ from threedice.floor.dealing import (
     closing_key,
     closing_time,
     next_act,
+    place,
 )
 from threedice.floor.deciding import HOUSE_DEALER
 from threedice.floor.events import SeedCommitted, SeedRevealed
@@ -104,10 +105,10 @@ class Dealer:
         defect, is shown and tried again: people, or time, see to it.
         """
         try:
-            if not await self._holds_lease():
-                self._seed = None
-                return LEASE_SECONDS / 2
             while not self._closed:
+                if not await self._holds_lease():
+                    self._seed, self.stuck = None, ""
+                    return LEASE_SECONDS / 2
                 seconds = await self._act()
                 self.stuck = ""
                 if seconds is not None:
@@ -120,13 +121,19 @@ class Dealer:
         return 0.0
 
     async def _holds_lease(self) -> bool:
-        now = self.clock.steady()
-        if now < self._leased_until - LEASE_SECONDS / 2:
-            return True
-        store = self.floor.store
-        held = await asyncio.to_thread(store.take_lease, self._lease, self.holder, LEASE_SECONDS)
-        self._leased_until = now + LEASE_SECONDS if held else 0.0
-        return held
+        """Renew the lease when half of it is over, and tell whether it is held at this moment.
+
+        Its time is counted from before it was asked for: while this server or the database was
+        held up, it may have ended, and another have begun to deal.
+        """
+        due = self._leased_until - LEASE_SECONDS / 2
+        while (now := self.clock.steady()) >= due:
+            take = self.floor.store.take_lease
+            held = await asyncio.to_thread(take, self._lease, self.holder, LEASE_SECONDS)
+            self._leased_until = due = now + LEASE_SECONDS if held else 0.0
+            if not held:
+                return False
+        return True
 
     def _renewal(self) -> float:
         """Return in how many seconds the lease is to be renewed."""
@@ -140,9 +147,9 @@ class Dealer:
         game = self.floor.game(tended)
         if game is None or tended.dealt_by_house is None:
             return LEASE_SECONDS
-        current = tended.table.round
+        seen, current = place(tended), tended.table.round
         if current and not self._is_ours(tended):
-            await self._ask(RecoverRound())
+            await self._ask(seen, RecoverRound())
             self._seed = (current.number, b"")
             return None
         act = next_act(game, tended, self._elapsed(tended))
@@ -154,21 +161,22 @@ class Dealer:
             await self._begin(tended, act)
         elif isinstance(act.command, CloseBetting):
             key = closing_key(self.table, tended.table.rounds)
-            await self._ask(act.command, key=key, at=closing_time(tended))
+            await self._ask(seen, act.command, key=key, at=closing_time(tended))
         else:
-            await self._ask(act.command)
+            await self._ask(seen, act.command)
         return None
 
     def _elapsed(self, tended: Tended) -> float:
         """Return for how long the table has stood at its last step.
 
         What passed before this dealer saw the step is by the clock; from then on somebody may set
-        the clock, and the table plays on.
+        the clock, and the table plays on. A step is known by its version: while the clock is behind
+        the log, one has the same time as the next.
         """
         now = self.clock.steady()
-        if self._step[0] != tended.stepped_at:
+        if self._step[0] != tended.stepped_version:
             passed = max(self.clock.now() - tended.stepped_at, 0) / SECOND
-            self._step = (tended.stepped_at, now - passed)
+            self._step = (tended.stepped_version, now - passed)
         return now - self._step[1]
 
     def _is_ours(self, tended: Tended) -> bool:
@@ -182,27 +190,40 @@ class Dealer:
         seed, number = new_seed(), tended.table.rounds + 1
         self._seed = (number, seed)
         sealed = SeedCommitted(round=number, commitment=commitment(seed))
-        await self._ask(act.command, [sealed])
+        await self._ask(place(tended), act.command, [sealed])
 
     async def _draw(self, tended: Tended) -> None:
         """Draw the dice from the seed and the head of the chain at the close, and reveal it."""
         if self._seed is None or not self._seed[1]:
             raise InvariantBroken(f"table {self.table} has dice to draw and no seed for them")
-        number, seed = self._seed
+        (number, seed), seen = self._seed, place(tended)
         stream, version = table_stream(self.table), tended.closed_version
         (closed,) = await asyncio.to_thread(self.floor.store.read, stream, version - 1, 1)
         revealed = SeedRevealed(round=number, seed=seed.hex())
         command = CallResult(by=HOUSE_DEALER, dice=drawn(seed, closed.hash))
-        await self._ask(command, [revealed])
+        await self._ask(seen, command, [revealed])
 
     async def _ask(
         self,
+        seen: tuple[object, ...],
         command: AnyTableCommand,
         before: Sequence[AnyStreamEvent] = (),
         key: str = "",
         at: int | None = None,
     ) -> None:
-        """Ask the floor in the house's name; the key says at which version of the table."""
+        """Ask the floor in the house's name; the key says at which version of the table.
+
+        It is meant for the table as it was seen, and for nobody else's round: the floor decides it
+        at once, or again after others have written, only while the table stands where it stood.
+        """
         (running,) = await self.floor.streams.ready([table_stream(self.table)])
-        key = key or f"{self.table} {running.durable_head.version} {type(command).__name__}"
-        await self.floor.handle_for_house(command, table=self.table, key=key, before=before, at=at)
+        if not await self._holds_lease():
+            raise Conflicted(f"another server deals table {self.table}")
+        await self.floor.handle_for_house(
+            command,
+            table=self.table,
+            key=key or f"{self.table} {running.durable_head.version} {type(command).__name__}",
+            before=before,
+            at=at,
+            meant_for=lambda now: place(now) == seen,
+        )

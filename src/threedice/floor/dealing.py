@@ -94,6 +94,13 @@ def _seconds(step: StepName, tended: Tended, timing: Timing) -> float:
     return 0.0
 
 
+def place(tended: Tended) -> tuple[object, ...]:
+    """Return where a table stands in its procedure, whatever people bet and buy meanwhile."""
+    current = tended.table.round
+    done = (frozenset(current.done), tuple(current.keys)) if current else ()
+    return (tended.table.rounds, tended.commitment, tended.stepped_version, done)
+
+
 def closing_time(tended: Tended) -> int:
     """Return when betting is to be closed, by the log: it leaves the house no choice."""
     timing = tended.dealt_by_house or Timing()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
@@ -35,18 +35,17 @@ from threedice.floor.answers import Answer, Remembered, Waiting, answer_of, need
 from threedice.floor.commands import AnyFloorCommand, EstablishTable
 from threedice.floor.encoding import decode, read_command
 from threedice.floor.events import AnyStreamEvent, WritingReleased
-from threedice.floor.folds import HOUSE_STREAM, cage_stream, table_stream
+from threedice.floor.folds import HOUSE_STREAM, Tended, cage_stream, table_stream
 from threedice.floor.streams import Streams
 from threedice.log.store import Accepted, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Iterator
     from pathlib import Path
     from types import TracebackType
 
     from threedice.cage import Account
     from threedice.floor.deciding import Decided
-    from threedice.floor.folds import Tended
     from threedice.floor.running import Running
     from threedice.floor.streams import Asked
     from threedice.log.entry import Entry
@@ -68,7 +67,8 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     """A command as it is asked: of which table, in whose name, under which key.
 
     `before` is what the house itself has to say at the table in the same append, such as the seed
-    of the dice; `at` is when, where that is not simply now.
+    of the dice; `at` is when, where that is not simply now; `meant_for` tells of a table whether
+    it still is one that the command was meant for.
     """
 
     command: AnyFloorCommand
@@ -78,6 +78,7 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     command_hash: bytes
     before: Sequence[AnyStreamEvent] = ()
     at: int | None = None
+    meant_for: Callable[[Tended], bool] | None = None
 
 
 class Floor:
@@ -127,9 +128,10 @@ class Floor:
         key: str,
         before: Sequence[AnyStreamEvent] = (),
         at: int | None = None,
+        meant_for: Callable[[Tended], bool] | None = None,
     ) -> Answer:
         """Decide a command of the house's own: its dealer's, or its recovery's."""
-        return await self._ask(command, table, deciding.HOUSE, key, before, at)
+        return await self._ask(command, table, deciding.HOUSE, key, before, at, meant_for)
 
     async def answer(self, account: str, key: str) -> Answer | None:
         """Return what became of a command, by its key; nothing if it was never accepted."""
@@ -257,6 +259,7 @@ class Floor:
         key: str,
         before: Sequence[AnyStreamEvent] = (),
         at: int | None = None,
+        meant_for: Callable[[Tended], bool] | None = None,
     ) -> asyncio.Future[Answer]:
         """Have a command decided, unless it is already; returns the answer to come."""
         if not account or not key:
@@ -273,7 +276,8 @@ class Floor:
             return answered
         self._asked[whose] = waiting = Waiting(command_hash, self._loop)
         mine = waiting.join()
-        self._start(Order(command, table, account, key, command_hash, before, at), waiting)
+        order = Order(command, table, account, key, command_hash, before, at, meant_for)
+        self._start(order, waiting)
         return mine
 
     def _start(self, order: Order, waiting: Waiting) -> None:
@@ -285,7 +289,7 @@ class Floor:
             return
         try:
             self._propose(order, streams, partial(self._written, order, waiting))
-        except Refusal:
+        except (Refusal, Conflicted):
             self._go_on(order, waiting)
         except ThreediceError as failure:
             self._finish(order, waiting, failure)
@@ -348,7 +352,7 @@ class Floor:
             written: asyncio.Future[tuple[Asked, Result]] = self._loop.create_future()
             try:
                 self._propose(order, streams, partial(_resolve_both, written))
-            except Refusal:
+            except (Refusal, Conflicted):
                 if found := await self._reconsidered(order, streams):
                     return found
                 if any(each.broken for each in streams):
@@ -365,6 +369,8 @@ class Floor:
     ) -> tuple[Decided, dict[str, bytes]]:
         """Return what a command makes happen, and the game that it pins for the first time."""
         command, state = order.command, streams[0].state
+        if order.meant_for and not order.meant_for(state):
+            raise Conflicted(f"table {order.table} has gone on; look at it again")
         if isinstance(command, _OF_ACCOUNTS):
             return deciding.decide_for_account(state, command), {}
         if isinstance(command, EstablishTable):

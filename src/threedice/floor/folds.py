@@ -54,6 +54,7 @@ class Tended:
     seeds_lost: int = 0
     betting_since: int = 0
     stepped_at: int = 0
+    stepped_version: int = 0
     closed_version: int = 0
 
 
@@ -119,7 +120,7 @@ def _evolve_tended(tended: Tended, event: AnyStreamEvent, at: int, version: int)
         return
     evolve_table(tended.table, cast("AnyEvent", event))
     if kind in _STEPS:
-        tended.stepped_at = at
+        tended.stepped_at, tended.stepped_version = at, version
         if kind is BettingOpened:
             tended.betting_since = at
         elif kind is BettingClosed:
@@ -155,7 +156,7 @@ def _evolve_house(house: House, _event: AnyStreamEvent, _at: int, _version: int)
 
 
 FOLDS: Final[dict[str, Fold[Any]]] = {
-    "table": Fold(Tended, "tended-1", _evolve_tended),
+    "table": Fold(Tended, "tended-2", _evolve_tended),
     "cage": Fold(Account, "account-1", _evolve_account),
     HOUSE_STREAM: Fold(House, "house-1", _evolve_house),
 }

@@ -39,8 +39,8 @@ class Running(Generic[State]):
 
     __slots__ = (
         "_durable", "_frozen", "_keep_at", "_mark", "_since", "at", "behind", "broken",
-        "durable_head", "fold", "generation", "head", "hinted", "kept_version", "mending", "name",
-        "state",
+        "durable_at", "durable_head", "fold", "generation", "head", "hinted", "kept_version",
+        "mending", "name", "state",
     )  # fmt: skip
 
     def __init__(
@@ -52,7 +52,7 @@ class Running(Generic[State]):
         self._frozen = b""
         self._since: list[tuple[Sequence[AnyStreamEvent], int, int]] = []
         self._mark: tuple[Head, bytes] | None = None
-        self.at = at
+        self.durable_at = at
         self.generation = 0
         self.kept_version = kept_version
         self._keep_at = kept_version + KEEP_EVERY
@@ -76,7 +76,7 @@ class Running(Generic[State]):
     def start_over(self) -> None:
         """Decide from what is durable again."""
         self.state = self.fold.thaw(self.fold.freeze(self.durable))
-        self.head = self.durable_head
+        self.head, self.at = self.durable_head, self.durable_at
         self._mark = None
         self.generation += 1
         self.broken = False
@@ -108,7 +108,7 @@ class Running(Generic[State]):
             self.broken = self.behind = True
             return None
         self._since.append((events, last.at, last.version))
-        self.durable_head = Head(last.version, last.hash)
+        self.durable_head, self.durable_at = Head(last.version, last.hash), last.at
         if self._mark is None or self._mark[0] != self.durable_head:
             return None
         _, self._frozen = self._mark
@@ -123,8 +123,7 @@ class Running(Generic[State]):
             if entry.version > self.durable_head.version:
                 follow(self.durable_head, entry)
                 self.fold.evolve(durable, decode(entry), entry.at, entry.version)
-                self.durable_head = Head(entry.version, entry.hash)
-                self.at = max(self.at, entry.at)
+                self.durable_head, self.durable_at = Head(entry.version, entry.hash), entry.at
 
     def kept(self) -> Snapshot:
         """Return what is durable as a snapshot."""

@@ -289,6 +289,9 @@ class SqliteStore(SqlStore):
                 dialect="sqlite",
                 where=str(self.path),
             )
+            if self._serving is not None:
+                # Whoever held them is gone; by a clock set back they would last and last.
+                run("DELETE FROM leases", ())
 
         self._change(work)
         if self._serving is not None:
