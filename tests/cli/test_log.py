@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.floor.setting import QUICK, HandClock, People, Watch
+from threedice.cage.events import AccountOpened, Deposited
+from threedice.floor.encoding import encode
 from threedice.floor.house import House
+from threedice.log.entry import EMPTY, cause_of, extend
+from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Append, Proposal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,6 +197,85 @@ def test_a_backup_that_was_changed_is_not_put_back(house: Path, run: Run) -> Non
 
     assert result.code == 2
     assert "not restored" in result.err
+
+
+def deposit(database: Path, amount: int) -> None:
+    """Add a deposit that hangs together, as somebody can who knows the tables."""
+    with closing(SqliteStore(database)) as store:
+        cause = cause_of("eve", f"k{amount}", bytes(32))
+        opened = AccountOpened(player="eve", currency="SGD", by="cashier")
+        paid = Deposited(player="eve", amount=amount, by="cashier")
+        records = [encode(opened), encode(paid)]
+        entries, _ = extend(EMPTY, "cage/eve", 2**50, cause, records)
+        append = Append("cage/eve", EMPTY, entries)
+        store.write([Proposal("eve", f"k{amount}", bytes(32), (append,))])
+
+
+def test_a_backup_holds_what_happened_before_it_was_made_and_signs_it(
+    house: Path, run: Run
+) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    deposit(house / "house.sqlite", 700)
+
+    assert run("backup", str(house / "copy"), *database).code == 0
+    outside = ("--against", str(house / "house.sqlite.state" / "checkpoints.jsonl"))
+    keys = ("--keys", str(house / "keys.json"))
+    restored = run("restore", str(house / "copy"), *keys, *outside, *elsewhere)
+
+    assert restored.code == 0
+    with closing(SqliteStore(house / "again.sqlite")) as store:
+        assert store.head("cage/eve").version == 2
+    assert run("log", "verify", *database).code == 0
+
+
+def test_a_deposit_invented_in_a_backup_is_not_put_back(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+    deposit(house / "copy", 7_000_000)
+
+    result = run(
+        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
+        "--database", f"sqlite:///{house}/again.sqlite",
+    )  # fmt: skip
+
+    assert result.code == 2
+    assert "no checkpoint signs its last 2 entries (cage/eve versions 1 to 2)" in result.err
+
+
+def test_where_the_key_is_not_at_hand_a_backup_ends_at_the_last_checkpoint(
+    house: Path, run: Run
+) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    deposit(house / "house.sqlite", 700)
+    (house / "house.sqlite.state/keys/signing.pem").unlink()
+
+    refused = run("backup", str(house / "copy"), *database)
+    assert refused.code == 2
+    assert "--no-checkpoint" in refused.err
+    assert not (house / "copy").exists()
+
+    assert run("backup", str(house / "copy"), "--no-checkpoint", *database).code == 0
+    keys = ("--keys", str(house / "keys.json"))
+    assert run("restore", str(house / "copy"), *keys, *elsewhere).code == 0
+    with closing(SqliteStore(house / "again.sqlite")) as store:
+        assert store.streams() == ["table/one", "table/two"]
+
+
+def test_a_backup_while_writing_is_halted_signs_nothing(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        store.suspend("the disk is full")
+        before = store.checkpoints()
+
+    assert "writing is halted" in run("backup", str(house / "copy"), *database).err
+    assert run("backup", str(house / "copy"), "--no-checkpoint", *database).code == 0
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        assert store.checkpoints() == before
 
 
 def test_keys_are_exported_and_replaced(house: Path, run: Run) -> None:

@@ -196,6 +196,14 @@ def heads_after(heads: Mapping[str, Head], body: Body) -> dict[str, Head]:
     return said if body.full else {**heads, **said}
 
 
+def heads_signed(checkpoints: Iterable[Checkpoint]) -> dict[str, Head]:
+    """Return the heads at the last of some checkpoints, which are all there are from the first."""
+    heads: dict[str, Head] = {}
+    for checkpoint in checkpoints:
+        heads = heads_after(heads, decode(checkpoint))
+    return heads
+
+
 def link_to(previous: Checkpoint | None) -> str:
     """Return the hash by which a checkpoint holds on to the one before it."""
     if previous is None:

@@ -75,6 +75,11 @@ def open_keys(state: Path) -> Keys:
     return Keys(key_id, private, _read_records(folder))
 
 
+def can_sign(state: Path) -> bool:
+    """Tell whether there is a private key in a state directory, making none."""
+    return os.path.lexists(state / FOLDER / PRIVATE)
+
+
 def public_keys(state: Path) -> dict[str, PublicKey]:
     """Return the public keys in a state directory, making none: its own, and those remembered."""
     folder, known = state / FOLDER, state / KNOWN
