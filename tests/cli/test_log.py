@@ -17,6 +17,7 @@ from tests.floor.setting import QUICK, HandClock, People, Watch
 from threedice.cage.events import AccountOpened, Deposited
 from threedice.floor.encoding import encode
 from threedice.floor.house import House
+from threedice.floor.projections import VIEW
 from threedice.log.entry import EMPTY, cause_of, extend
 from threedice.log.sqlite import SqliteStore
 from threedice.log.store import Append, Proposal
@@ -197,6 +198,42 @@ def test_a_backup_that_was_changed_is_not_put_back(house: Path, run: Run) -> Non
 
     assert result.code == 2
     assert "not restored" in result.err
+
+
+def test_a_restored_house_has_its_books_again(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+
+    restored = run("restore", str(house / "copy"), "--keys", str(house / "keys.json"), *elsewhere)
+
+    assert restored.code == 0
+    with (
+        closing(SqliteStore(house / "house.sqlite")) as before,
+        closing(SqliteStore(house / "again.sqlite")) as after,
+    ):
+        assert after.lines(VIEW) == before.lines(VIEW) != []
+        assert [each.stream for each in after.snapshots()] == ["table/one", "table/two"]
+    assert run("log", "verify", *elsewhere).code == 0
+
+
+def test_a_backup_without_a_game_that_a_round_pins_is_not_put_back(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+    with closing(sqlite3.connect(house / "copy")) as connection:
+        connection.execute("DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%macau%'")
+        connection.commit()
+
+    result = run(
+        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
+        "--database", f"sqlite:///{house}/again.sqlite",
+    )  # fmt: skip
+
+    assert result.code == 2
+    assert "table/two version 1" in result.err
+    assert not (house / "again.sqlite").exists()
 
 
 def deposit(database: Path, amount: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.log.logs import bet, tampering, writing
 from threedice.errors import InvalidInput, StoreAway, StoreFailed, StoreUnfit, Tampered
 from threedice.log import schema
-from threedice.log.backup import KEPT, backup, restore
+from threedice.log.backup import FOLDS, KEPT, backup, restore
 from threedice.log.checkpoints import FILE, Notary, decode, heads_after, read_checkpoints
 from threedice.log.keys import open_keys
 from threedice.log.memory import MemoryStore
@@ -85,6 +85,12 @@ def content(store: Store | Path) -> dict[str, list[tuple[Any, ...]]]:
         }
 
 
+def folds(store: Store | Path) -> list[tuple[Any, ...]]:
+    """Return what is kept that follows from the log."""
+    with open_rows(store) as rows:
+        return [row for table in FOLDS for row in chain.from_iterable(rows.chunks(table))]
+
+
 def test_backup_holds_what_the_store_holds(house: Store, keys: Keys, tmp_path: Path) -> None:
     play(house)
     Notary(house, keys, tmp_path).make(at=1)
@@ -94,6 +100,25 @@ def test_backup_holds_what_the_store_holds(house: Store, keys: Keys, tmp_path: P
     assert all(content(house).values())
     assert counts == {name: len(rows) for name, rows in content(house).items()}
     assert verify_log(tmp_path / "backup.sqlite", public_keys=keys.public).is_sound
+
+
+def test_what_follows_from_the_log_is_neither_copied_nor_brought_back(
+    house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    play(house)
+    sign(house, tmp_path)
+    backup(house, tmp_path / "backup.sqlite")
+    assert folds(house)
+    assert not folds(tmp_path / "backup.sqlite")
+
+    with closing(open_store(f"sqlite:///{tmp_path}/backup.sqlite")) as store:
+        store.save_snapshot(Snapshot("table/1", "table", "1", store.head("table/1"), b"forged"))
+        store.project("results", "table/1", 0, 3, [Line("results", "", "table/1", 3, 0, 7, b"6")])
+    assert folds(tmp_path / "backup.sqlite")
+    url = fresh("sqlite")
+    restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
+    with closing(open_store(url)) as store:
+        assert not folds(store)
 
 
 def test_backup_is_one_file_for_its_owner_alone(house: Store, tmp_path: Path) -> None:

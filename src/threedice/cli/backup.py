@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from threedice.cli.log import checkpoints_of, keys_of, progress, reading
+from threedice.cli.log import checkpoints_of, keys_of, progress, reading, rebuild_folds
 from threedice.cli.output import print_line
 from threedice.errors import InvalidInput
+from threedice.floor.auditing import audit
 from threedice.log import backup as kept
 from threedice.log import keys as signing
 from threedice.log.checkpoints import Notary
@@ -46,7 +47,7 @@ def _sign(store: Store, state: Path) -> None:
 
 
 def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> None:
-    """Put a backup into an empty database."""
+    """Put a backup into an empty database, and make again what follows from its log."""
     trusted = keys_of(url, keys)
     if not trusted:
         raise InvalidInput("there are no keys to check the backup by; name them with --keys")
@@ -57,8 +58,10 @@ def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> N
             public_keys=trusted,
             against=checkpoints_of(url, against),
             progress=advance,
+            prove=audit,
         )
     signing.remember(state_directory(url or default_url()), trusted)
+    rebuild_folds(url)
     print_line(f"{report.entries} entries in {report.streams} streams restored and verified")
 
 
