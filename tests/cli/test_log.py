@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import sqlite3
+from base64 import b64decode
 from contextlib import closing
 from shutil import copytree
 from typing import TYPE_CHECKING
@@ -135,6 +136,41 @@ def test_the_entries_of_a_table_are_written_out_as_they_are_stored(house: Path, 
     assert lines[0]["data"]["type"] == lines[0]["kind"] == "TableEstablished"
     assert [row["hash"] for row in rows] == [line["hash"] for line in lines]
     assert [json.loads(row["data"]) for row in rows] == [line["data"] for line in lines]
+
+
+def test_names_that_are_no_text_are_told_all_the_same(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    change(house, "UPDATE answers SET account = CAST(x'ff41' AS TEXT) WHERE account = 'ann'")
+
+    plain = run("log", "verify", *database)
+    (named, *_) = [
+        each for each in run("log", "verify", "--json", *database).json["findings"]
+        if "where_base64" in each
+    ]  # fmt: skip
+
+    assert plain.code == 1
+    assert "answer to \\udcffA" in plain.out
+    assert named["where"].startswith("answer to \\udcffA")
+    assert b64decode(named["where_base64"]).startswith(b"answer to \xffA")
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"", b"no JSON", b'{"a":\n1}', b'{"a":"\xff"}'])
+def test_data_that_is_no_json_is_written_out_in_base64(data: bytes, house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    change(
+        house,
+        f"UPDATE entries SET data = x'{data.hex()}' WHERE stream = 'table/one' AND version = 5",
+    )
+
+    lines = [json.loads(line) for line in run("log", "export", "one", *database).out.splitlines()]
+    text = run("log", "export", "one", "--csv", *database).out
+    row = list(csv.DictReader(io.StringIO(text)))[4]
+
+    assert b64decode(lines[4]["data_base64"]) == data
+    assert "data" not in lines[4]
+    assert "data_base64" not in lines[3]
+    assert b64decode(row["data_base64"]) or row["data"].encode() == data
+    assert b64decode(row["data_base64"]) in (b"", data)
 
 
 def test_why_a_player_was_paid_is_told(house: Path, run: Run) -> None:

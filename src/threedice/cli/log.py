@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import sys
+from base64 import b64encode
 from contextlib import closing, contextmanager
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from threedice.cli.output import print_json, print_line
+from threedice.cli.output import as_text, print_json, print_line
 from threedice.errors import InvalidInput, UnknownName
 from threedice.floor.auditing import audit
 from threedice.floor.bookkeeping import rebuild
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.log.entry import Entry
-    from threedice.log.findings import Report
+    from threedice.log.findings import Finding, Report
     from threedice.log.keys import PublicKey
     from threedice.log.store import Checkpoint, Store
 
@@ -84,12 +85,24 @@ def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> 
                 "answers": report.answers,
                 "games": report.games,
                 "checkpoints": report.checkpoints,
-                "findings": [{"where": each.where, "what": each.what} for each in report.findings],
+                "findings": [_as_json(each) for each in report.findings],
             }
         )
     else:
         _print_report(report)
     return 0 if report.is_sound else 1
+
+
+def _as_json(finding: Finding) -> dict[str, str]:
+    """Return a finding for programs; where it names what is no text, the bytes are said beside."""
+    said = {"where": finding.where, "what": finding.what}
+    plain = {name: as_text(text) for name, text in said.items()}
+    exact = {
+        f"{name}_base64": b64encode(text.encode("utf-8", "surrogateescape")).decode()
+        for name, text in said.items()
+        if plain[name] != text
+    }
+    return plain | exact
 
 
 def _print_report(report: Report) -> None:
@@ -122,27 +135,48 @@ def export(url: str, table: str, as_csv: bool) -> None:
         entries = _entries(store, table)
         if as_csv:
             writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(["version", "at", "kind", "schema", "data", "cause", "hash"])
+            writer.writerow(_COLUMNS)
             for entry in entries:
                 writer.writerow(_cells(entry))
             return
         for entry in entries:
-            names = ("version", "at", "kind", "schema", "data", "cause", "hash")
-            row = dict(zip(names, _cells(entry), strict=True))
-            row["data"] = msgspec.Raw(entry.data)
+            row: dict[str, object] = dict(zip(_COLUMNS, _cells(entry), strict=True))
+            del row["data"], row["data_base64"]
+            if _is_json_line(entry.data):
+                row["data"] = msgspec.Raw(entry.data)
+            else:
+                row["data_base64"] = b64encode(entry.data).decode()
             print_line(msgspec.json.encode(row).decode())
 
 
+_COLUMNS = ("version", "at", "kind", "schema", "data", "cause", "hash", "data_base64")
+"""What is written of an entry; the last instead of `data`, where that is not what it should be."""
+
+
 def _cells(entry: Entry) -> list[object]:
+    try:
+        data, exact = entry.data.decode(), ""
+    except UnicodeDecodeError:
+        data, exact = "", b64encode(entry.data).decode()
     return [
         entry.version,
         entry.at,
         entry.kind,
         entry.schema,
-        entry.data.decode(),
+        data,
         entry.cause.hex(),
         entry.hash.hex(),
+        exact,
     ]
+
+
+def _is_json_line(data: bytes) -> bool:
+    """Tell whether data can stand as it is within a line of JSON."""
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return b"\n" not in data and b"\r" not in data
 
 
 def explain_bets(url: str, table: str, number: int, player: str) -> None:
