@@ -182,6 +182,22 @@ def test_why_a_player_was_paid_is_told(house: Path, run: Run) -> None:
     assert out.endswith("50 is taken.\n")
 
 
+@pytest.mark.parametrize("words", [["explain", "one", "2", "bob"], ["replay", "one"]])
+def test_a_game_whose_odds_were_changed_explains_nothing(
+    words: list[str], house: Path, run: Run
+) -> None:
+    change(
+        house,
+        "UPDATE games SET canonical ="
+        ' CAST(replace(CAST(canonical AS TEXT), \'"odds":"1 to 1"\', \'"odds":"9 to 1"\') AS BLOB)',
+    )
+
+    result = run("log", *words, "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 2
+    assert "its bytes do not have that hash" in result.err
+
+
 def test_dice_of_the_house_are_checked(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
 
