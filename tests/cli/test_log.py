@@ -219,6 +219,37 @@ def test_what_follows_from_the_log_is_made_again(house: Path, run: Run) -> None:
     assert run("log", "verify", *database).code == 0
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE entries SET data = x'ff' WHERE stream = 'table/one' AND version = 5",
+        "UPDATE entries SET at = at + 1 WHERE stream = 'table/one' AND version = 5",
+        "UPDATE entries SET kind = CAST(x'ff' AS TEXT) WHERE stream = 'table/one' AND version = 5",
+        "DELETE FROM entries WHERE stream = 'table/one' AND version = 5",
+        "DELETE FROM entries WHERE stream = 'table/one' AND version > 20",
+        "DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%tai-sai%'",
+    ],
+)
+def test_a_damaged_stream_keeps_its_books_and_the_others_are_made_again(
+    damage: str, house: Path, run: Run
+) -> None:
+    run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        books, states = store.lines(VIEW), list(store.snapshots())
+    change(house, damage)
+    change(house, "DELETE FROM lines WHERE stream = 'table/two'")
+    change(house, "DELETE FROM snapshots WHERE stream = 'table/two'")
+
+    result = run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 1
+    assert result.out.startswith("table/one: left as it is: ")
+    assert result.out.endswith("1 streams made again, 1 damaged\n")
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        assert store.lines(VIEW) == books
+        assert list(store.snapshots()) == states
+
+
 def test_a_backup_is_put_back_elsewhere_and_proved(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")

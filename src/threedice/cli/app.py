@@ -299,10 +299,13 @@ def explain_log(
 
 @log.command("rebuild")
 def rebuild_log(database: Database = "") -> None:
-    """Make snapshots and books again from the log."""
+    """Make snapshots and books again from the log.
+
+    A stream that is damaged is named and keeps what it has; the exit code is 1 then.
+    """
     from threedice.cli import log as command
 
-    command.rebuild_folds(database)
+    raise typer.Exit(command.rebuild_folds(database))
 
 
 @app.command("verify-dice")
@@ -353,7 +356,7 @@ def restore(
     """Put a backup into an empty database, if it is whole and ends at a trusted checkpoint."""
     from threedice.cli import backup as command
 
-    command.put_back(database, file, against, public_keys)
+    raise typer.Exit(command.put_back(database, file, against, public_keys))
 
 
 @keys.command("export")

@@ -46,8 +46,8 @@ def _sign(store: Store, state: Path) -> None:
     Notary(store, signing.open_keys(state), state).make(time.time_ns() // 1000)
 
 
-def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> None:
-    """Put a backup into an empty database, and make again what follows from its log."""
+def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> int:
+    """Put a backup into an empty database and make its books again; return the exit code."""
     trusted = keys_of(url, keys)
     if not trusted:
         raise InvalidInput("there are no keys to check the backup by; name them with --keys")
@@ -61,8 +61,9 @@ def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> N
             prove=audit,
         )
     signing.remember(state_directory(url or default_url()), trusted)
-    rebuild_folds(url)
+    code = rebuild_folds(url)
     print_line(f"{report.entries} entries in {report.streams} streams restored and verified")
+    return code
 
 
 def export_keys(url: str, pem: bool) -> None:

@@ -194,11 +194,14 @@ def explain_bets(url: str, table: str, number: int, player: str) -> None:
             print_line(f"  {line}")
 
 
-def rebuild_folds(url: str) -> None:
-    """Make everything that follows from the log again."""
+def rebuild_folds(url: str) -> int:
+    """Make everything that follows from the log again; return the exit code."""
     with reading(url) as store, progress("made again") as advance:
-        count = rebuild(store, advance)
-    print_line(f"{count} streams made again")
+        count, damaged = rebuild(store, advance)
+    for stream, why in damaged.items():
+        print_line(f"{stream}: left as it is: {why}")
+    print_line(f"{count} streams made again" + (f", {len(damaged)} damaged" if damaged else ""))
+    return 1 if damaged else 0
 
 
 def verify_dice(url: str, table: str, number: int | None) -> int:
