@@ -464,6 +464,41 @@ def test_checkpoints_beside_the_database_are_used_without_asking(house: Path, ru
     assert "checkpoint" in result.out
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_garbled_line_among_the_checkpoints_is_told_and_the_rest_is_proved(
+    named: bool, house: Path, run: Run
+) -> None:
+    file = house / "house.sqlite.state" / "checkpoints.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*lines, b"X" + lines[0], b"\xff\n"]))
+    change(house, "UPDATE entries SET at = 1 WHERE stream = 'table/one' AND version = 7")
+
+    words = ("--against", str(file)) if named else ()
+    result = run("log", "verify", *words, "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 1
+    assert f"checkpoints.jsonl line {len(lines) + 1}: is no checkpoint" in result.out
+    assert f"checkpoints.jsonl line {len(lines) + 2}: is no checkpoint" in result.out
+    assert "table/one version 7" in result.out
+
+
+def test_nothing_is_restored_against_checkpoints_with_a_garbled_line(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+    file = house / "house.sqlite.state" / "checkpoints.jsonl"
+    file.write_bytes(file.read_bytes() + b"nonsense\n")
+
+    result = run(
+        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
+        "--against", str(file), "--database", f"sqlite:///{house}/again.sqlite",
+    )  # fmt: skip
+
+    assert result.code == 2
+    assert "is no checkpoint" in result.err
+    assert not (house / "again.sqlite").exists()
+
+
 def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(house: Path, run: Run) -> None:
     (house / "house.sqlite").write_bytes(b"")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from threedice.cli.log import checkpoints_of, keys_of, progress, reading, rebuild_folds
 from threedice.cli.output import print_line
-from threedice.errors import InvalidInput
+from threedice.errors import InvalidInput, Tampered
 from threedice.floor.auditing import audit
 from threedice.log import backup as kept
 from threedice.log import keys as signing
@@ -51,12 +51,15 @@ def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> i
     trusted = keys_of(url, keys)
     if not trusted:
         raise InvalidInput("there are no keys to check the backup by; name them with --keys")
+    known, garbled = checkpoints_of(url, against)
+    for each in garbled:
+        raise Tampered(each.where, f"{each.what}; nothing is restored")
     with progress("restored") as advance:
         report = kept.restore(
             file,
             url or default_url(),
             public_keys=trusted,
-            against=checkpoints_of(url, against),
+            against=known,
             progress=advance,
             prove=audit,
         )

@@ -6,6 +6,7 @@ import csv
 import sys
 from base64 import b64encode
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,8 @@ from threedice.floor.folds import table_stream
 from threedice.floor.games import Games
 from threedice.floor.prose import tell_stream
 from threedice.log.checkpoints import FILE as CHECKPOINTS
-from threedice.log.checkpoints import read_checkpoints
+from threedice.log.checkpoints import read_lines
+from threedice.log.findings import Finding
 from threedice.log.keys import import_json, public_keys, trusted
 from threedice.log.opening import default_url, exists, open_store, state_directory
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.log.entry import Entry
-    from threedice.log.findings import Finding, Report
+    from threedice.log.findings import Report
     from threedice.log.keys import PublicKey
     from threedice.log.store import Checkpoint, Store
 
@@ -60,22 +62,26 @@ def keys_of(url: str, file: Path | None) -> dict[str, PublicKey]:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
 
 
-def checkpoints_of(url: str, file: Path | None) -> list[Checkpoint]:
-    """Return the checkpoints of a file, which must hold some, or those kept beside the database."""
+def checkpoints_of(url: str, file: Path | None) -> tuple[list[Checkpoint], list[Finding]]:
+    """Return the checkpoints of a file, or those kept beside the database, and lines that are none.
+
+    A file that was named must hold some.
+    """
     beside = state_directory(url or default_url()) / CHECKPOINTS
     if file is None and not beside.exists():
-        return []
-    known = read_checkpoints(file or beside)
+        return [], []
+    known, troubles = read_lines(file or beside)
     if file is not None and not known:
         raise InvalidInput(f"{file} holds no checkpoint; name the checkpoints.jsonl of a house")
-    return known
+    return known, [Finding(each.where, each.problem) for each in troubles]
 
 
 def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
     """Prove a house's log, and all that is kept beside it; return the exit code."""
-    known = checkpoints_of(url, against)
+    known, garbled = checkpoints_of(url, against)
     with reading(url) as store, progress("verified") as advance:
         report = audit(store, public_keys=keys_of(url, keys), against=known, progress=advance)
+    report = replace(report, findings=(*garbled, *report.findings))
     if as_json:
         print_json(
             {

@@ -231,24 +231,37 @@ def line(checkpoint: Checkpoint) -> bytes:
 
 def read_checkpoints(file: Path) -> list[Checkpoint]:
     """Return the checkpoints in a file kept outside the store, without an unfinished last line."""
+    return _all(*read_lines(file))
+
+
+def read_lines(file: Path) -> tuple[list[Checkpoint], list[Tampered]]:
+    """Return the checkpoints in a file, and which of its lines are none."""
     try:
         text = file.read_bytes()
     except OSError as error:
         raise InvalidInput(f"no checkpoints can be read from {file}: {error.strerror}") from error
-    return parse_checkpoints(text[: text.rfind(b"\n") + 1], str(file))
+    return _parsed(text[: text.rfind(b"\n") + 1], str(file))
 
 
 def parse_checkpoints(text: bytes, name: str) -> list[Checkpoint]:
     """Read lines written by `line`."""
-    return list(_parsed(text.splitlines(), name))
+    return _all(*_parsed(text, name))
 
 
-def _parsed(lines: Iterable[bytes], name: str) -> Iterator[Checkpoint]:
-    for number, text in enumerate(lines, start=1):
+def _all(checkpoints: list[Checkpoint], troubles: list[Tampered]) -> list[Checkpoint]:
+    if troubles:
+        raise troubles[0]
+    return checkpoints
+
+
+def _parsed(text: bytes, name: str) -> tuple[list[Checkpoint], list[Tampered]]:
+    checkpoints, troubles = list[Checkpoint](), list[Tampered]()
+    for number, each in enumerate(text.splitlines(), start=1):
         try:
-            yield msgspec.json.decode(text, type=Checkpoint)
+            checkpoints.append(msgspec.json.decode(each, type=Checkpoint))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Tampered(f"{name} line {number}", f"is no checkpoint: {error}") from error
+            troubles.append(Tampered(f"{name} line {number}", f"is no checkpoint: {error}"))
+    return checkpoints, troubles
 
 
 @contextmanager
