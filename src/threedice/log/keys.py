@@ -165,6 +165,19 @@ def trusted(
     return known
 
 
+def retired_by(keys: Mapping[str, PublicKey]) -> dict[str, frozenset[str]]:
+    """Return which keys each key has retired: the one that vouches for it, and all before that."""
+    return {key_id: frozenset(_before(key, keys)) for key_id, key in keys.items()}
+
+
+def _before(key: PublicKey, keys: Mapping[str, PublicKey]) -> set[str]:
+    found = set[str]()
+    while _is_endorsed(key, keys) and key.endorsed_by not in found:
+        found.add(key.endorsed_by)
+        key = keys[key.endorsed_by]
+    return found
+
+
 def _is_endorsed(key: PublicKey, known: Mapping[str, PublicKey]) -> bool:
     by = known.get(key.endorsed_by)
     if by is None:
