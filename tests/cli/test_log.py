@@ -350,6 +350,28 @@ def test_a_backup_holds_what_happened_before_it_was_made_and_signs_it(
     assert run("log", "verify", *database).code == 0
 
 
+def test_a_backup_is_made_beside_a_house_in_service(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+
+    async def serve() -> None:
+        async with House(f"sqlite:///{house}/house.sqlite") as serving:
+            await People(serving.floor, "three").open()
+            made = await asyncio.to_thread(run, "backup", str(house / "copy"), *database)
+            assert made.code == 0
+            await People(serving.floor, "four").open()
+        assert serving.trouble == ""
+
+    asyncio.run(serve())
+
+    keys = ("--keys", str(house / "keys.json"))
+    assert run("restore", str(house / "copy"), *keys, *elsewhere).code == 0
+    with closing(SqliteStore(house / "again.sqlite")) as store:
+        assert store.streams() == ["table/one", "table/three", "table/two"]
+    assert run("log", "verify", *database).code == 0
+
+
 def test_a_deposit_invented_in_a_backup_is_not_put_back(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
