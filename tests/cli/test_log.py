@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import sqlite3
+from base64 import b64decode
 from contextlib import closing
 from shutil import copytree
 from typing import TYPE_CHECKING
@@ -14,7 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.floor.setting import QUICK, HandClock, People, Watch
+from threedice.cage.events import AccountOpened, Deposited
+from threedice.floor.encoding import encode
 from threedice.floor.house import House
+from threedice.floor.projections import VIEW
+from threedice.log.entry import EMPTY, cause_of, extend
+from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Append, Proposal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,6 +138,41 @@ def test_the_entries_of_a_table_are_written_out_as_they_are_stored(house: Path, 
     assert [json.loads(row["data"]) for row in rows] == [line["data"] for line in lines]
 
 
+def test_names_that_are_no_text_are_told_all_the_same(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    change(house, "UPDATE answers SET account = CAST(x'ff41' AS TEXT) WHERE account = 'ann'")
+
+    plain = run("log", "verify", *database)
+    (named, *_) = [
+        each for each in run("log", "verify", "--json", *database).json["findings"]
+        if "where_base64" in each
+    ]  # fmt: skip
+
+    assert plain.code == 1
+    assert "answer to \\udcffA" in plain.out
+    assert named["where"].startswith("answer to \\udcffA")
+    assert b64decode(named["where_base64"]).startswith(b"answer to \xffA")
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"", b"no JSON", b'{"a":\n1}', b'{"a":"\xff"}'])
+def test_data_that_is_no_json_is_written_out_in_base64(data: bytes, house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    change(
+        house,
+        f"UPDATE entries SET data = x'{data.hex()}' WHERE stream = 'table/one' AND version = 5",
+    )
+
+    lines = [json.loads(line) for line in run("log", "export", "one", *database).out.splitlines()]
+    text = run("log", "export", "one", "--csv", *database).out
+    row = list(csv.DictReader(io.StringIO(text)))[4]
+
+    assert b64decode(lines[4]["data_base64"]) == data
+    assert "data" not in lines[4]
+    assert "data_base64" not in lines[3]
+    assert b64decode(row["data_base64"]) or row["data"].encode() == data
+    assert b64decode(row["data_base64"]) in (b"", data)
+
+
 def test_why_a_player_was_paid_is_told(house: Path, run: Run) -> None:
     out = run(
         "log", "explain", "one", "2", "bob", "--database", f"sqlite:///{house}/house.sqlite"
@@ -138,6 +180,22 @@ def test_why_a_player_was_paid_is_told(house: Path, run: Run) -> None:
 
     assert out.startswith("small:\n  50 placed on small.\n")
     assert out.endswith("50 is taken.\n")
+
+
+@pytest.mark.parametrize("words", [["explain", "one", "2", "bob"], ["replay", "one"]])
+def test_a_game_whose_odds_were_changed_explains_nothing(
+    words: list[str], house: Path, run: Run
+) -> None:
+    change(
+        house,
+        "UPDATE games SET canonical ="
+        ' CAST(replace(CAST(canonical AS TEXT), \'"odds":"1 to 1"\', \'"odds":"9 to 1"\') AS BLOB)',
+    )
+
+    result = run("log", *words, "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 2
+    assert "its bytes do not have that hash" in result.err
 
 
 def test_dice_of_the_house_are_checked(house: Path, run: Run) -> None:
@@ -159,6 +217,37 @@ def test_what_follows_from_the_log_is_made_again(house: Path, run: Run) -> None:
     assert run("log", "rebuild", *database).out == "2 streams made again\n"
 
     assert run("log", "verify", *database).code == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE entries SET data = x'ff' WHERE stream = 'table/one' AND version = 5",
+        "UPDATE entries SET at = at + 1 WHERE stream = 'table/one' AND version = 5",
+        "UPDATE entries SET kind = CAST(x'ff' AS TEXT) WHERE stream = 'table/one' AND version = 5",
+        "DELETE FROM entries WHERE stream = 'table/one' AND version = 5",
+        "DELETE FROM entries WHERE stream = 'table/one' AND version > 20",
+        "DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%tai-sai%'",
+    ],
+)
+def test_a_damaged_stream_keeps_its_books_and_the_others_are_made_again(
+    damage: str, house: Path, run: Run
+) -> None:
+    run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        books, states = store.lines(VIEW), list(store.snapshots())
+    change(house, damage)
+    change(house, "DELETE FROM lines WHERE stream = 'table/two'")
+    change(house, "DELETE FROM snapshots WHERE stream = 'table/two'")
+
+    result = run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 1
+    assert result.out.startswith("table/one: left as it is: ")
+    assert result.out.endswith("1 streams made again, 1 damaged\n")
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        assert store.lines(VIEW) == books
+        assert list(store.snapshots()) == states
 
 
 def test_a_backup_is_put_back_elsewhere_and_proved(house: Path, run: Run) -> None:
@@ -192,6 +281,143 @@ def test_a_backup_that_was_changed_is_not_put_back(house: Path, run: Run) -> Non
 
     assert result.code == 2
     assert "not restored" in result.err
+
+
+def test_a_restored_house_has_its_books_again(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+
+    restored = run("restore", str(house / "copy"), "--keys", str(house / "keys.json"), *elsewhere)
+
+    assert restored.code == 0
+    with (
+        closing(SqliteStore(house / "house.sqlite")) as before,
+        closing(SqliteStore(house / "again.sqlite")) as after,
+    ):
+        assert after.lines(VIEW) == before.lines(VIEW) != []
+        assert [each.stream for each in after.snapshots()] == ["table/one", "table/two"]
+    assert run("log", "verify", *elsewhere).code == 0
+
+
+def test_a_backup_without_a_game_that_a_round_pins_is_not_put_back(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+    with closing(sqlite3.connect(house / "copy")) as connection:
+        connection.execute("DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%macau%'")
+        connection.commit()
+
+    result = run(
+        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
+        "--database", f"sqlite:///{house}/again.sqlite",
+    )  # fmt: skip
+
+    assert result.code == 2
+    assert "table/two version 1" in result.err
+    assert not (house / "again.sqlite").exists()
+
+
+def deposit(database: Path, amount: int) -> None:
+    """Add a deposit that hangs together, as somebody can who knows the tables."""
+    with closing(SqliteStore(database)) as store:
+        cause = cause_of("eve", f"k{amount}", bytes(32))
+        opened = AccountOpened(player="eve", currency="SGD", by="cashier")
+        paid = Deposited(player="eve", amount=amount, by="cashier")
+        records = [encode(opened), encode(paid)]
+        entries, _ = extend(EMPTY, "cage/eve", 2**50, cause, records)
+        append = Append("cage/eve", EMPTY, entries)
+        store.write([Proposal("eve", f"k{amount}", bytes(32), (append,))])
+
+
+def test_a_backup_holds_what_happened_before_it_was_made_and_signs_it(
+    house: Path, run: Run
+) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    deposit(house / "house.sqlite", 700)
+
+    assert run("backup", str(house / "copy"), *database).code == 0
+    outside = ("--against", str(house / "house.sqlite.state" / "checkpoints.jsonl"))
+    keys = ("--keys", str(house / "keys.json"))
+    restored = run("restore", str(house / "copy"), *keys, *outside, *elsewhere)
+
+    assert restored.code == 0
+    with closing(SqliteStore(house / "again.sqlite")) as store:
+        assert store.head("cage/eve").version == 2
+    assert run("log", "verify", *database).code == 0
+
+
+def test_a_backup_is_made_beside_a_house_in_service(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+
+    async def serve() -> None:
+        async with House(f"sqlite:///{house}/house.sqlite") as serving:
+            await People(serving.floor, "three").open()
+            made = await asyncio.to_thread(run, "backup", str(house / "copy"), *database)
+            assert made.code == 0
+            await People(serving.floor, "four").open()
+        assert serving.trouble == ""
+
+    asyncio.run(serve())
+
+    keys = ("--keys", str(house / "keys.json"))
+    assert run("restore", str(house / "copy"), *keys, *elsewhere).code == 0
+    with closing(SqliteStore(house / "again.sqlite")) as store:
+        assert store.streams() == ["table/one", "table/three", "table/two"]
+    assert run("log", "verify", *database).code == 0
+
+
+def test_a_deposit_invented_in_a_backup_is_not_put_back(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+    deposit(house / "copy", 7_000_000)
+
+    result = run(
+        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
+        "--database", f"sqlite:///{house}/again.sqlite",
+    )  # fmt: skip
+
+    assert result.code == 2
+    assert "no checkpoint signs its last 2 entries (cage/eve versions 1 to 2)" in result.err
+
+
+def test_where_the_key_is_not_at_hand_a_backup_ends_at_the_last_checkpoint(
+    house: Path, run: Run
+) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    deposit(house / "house.sqlite", 700)
+    (house / "house.sqlite.state/keys/signing.pem").unlink()
+
+    refused = run("backup", str(house / "copy"), *database)
+    assert refused.code == 2
+    assert "--no-checkpoint" in refused.err
+    assert not (house / "copy").exists()
+
+    assert run("backup", str(house / "copy"), "--no-checkpoint", *database).code == 0
+    keys = ("--keys", str(house / "keys.json"))
+    assert run("restore", str(house / "copy"), *keys, *elsewhere).code == 0
+    with closing(SqliteStore(house / "again.sqlite")) as store:
+        assert store.streams() == ["table/one", "table/two"]
+
+
+def test_a_backup_while_writing_is_halted_signs_nothing(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        store.suspend("the disk is full")
+        before = store.checkpoints()
+
+    assert "writing is halted" in run("backup", str(house / "copy"), *database).err
+    assert run("backup", str(house / "copy"), "--no-checkpoint", *database).code == 0
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        assert store.checkpoints() == before
 
 
 def test_keys_are_exported_and_replaced(house: Path, run: Run) -> None:
@@ -258,6 +484,41 @@ def test_checkpoints_beside_the_database_are_used_without_asking(house: Path, ru
 
     assert result.code == 1
     assert "checkpoint" in result.out
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_garbled_line_among_the_checkpoints_is_told_and_the_rest_is_proved(
+    named: bool, house: Path, run: Run
+) -> None:
+    file = house / "house.sqlite.state" / "checkpoints.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*lines, b"X" + lines[0], b"\xff\n"]))
+    change(house, "UPDATE entries SET at = 1 WHERE stream = 'table/one' AND version = 7")
+
+    words = ("--against", str(file)) if named else ()
+    result = run("log", "verify", *words, "--database", f"sqlite:///{house}/house.sqlite")
+
+    assert result.code == 1
+    assert f"checkpoints.jsonl line {len(lines) + 1}: is no checkpoint" in result.out
+    assert f"checkpoints.jsonl line {len(lines) + 2}: is no checkpoint" in result.out
+    assert "table/one version 7" in result.out
+
+
+def test_nothing_is_restored_against_checkpoints_with_a_garbled_line(house: Path, run: Run) -> None:
+    database = ("--database", f"sqlite:///{house}/house.sqlite")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    run("backup", str(house / "copy"), *database)
+    file = house / "house.sqlite.state" / "checkpoints.jsonl"
+    file.write_bytes(file.read_bytes() + b"nonsense\n")
+
+    result = run(
+        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
+        "--against", str(file), "--database", f"sqlite:///{house}/again.sqlite",
+    )  # fmt: skip
+
+    assert result.code == 2
+    assert "is no checkpoint" in result.err
+    assert not (house / "again.sqlite").exists()
 
 
 def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(house: Path, run: Run) -> None:

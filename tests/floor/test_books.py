@@ -166,7 +166,7 @@ async def test_the_books_are_the_same_when_they_are_made_again() -> None:
     before = store.lines(VIEW)
     heard: list[tuple[int, int]] = []
 
-    assert rebuild(store, lambda *each: heard.append(each)) == 1
+    assert rebuild(store, lambda *each: heard.append(each)) == (1, {})
 
     assert store.lines(VIEW) == before
     assert heard == [(1, 1)]

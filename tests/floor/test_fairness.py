@@ -7,13 +7,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
-from tests.floor.setting import QUICK, SUPERVISOR, HandClock, begun
+from tests.floor.setting import DEALER, QUICK, SUPERVISOR, HandClock, begun
 from threedice.errors import StoreAway
 from threedice.floor import events as floor
 from threedice.floor.dealing import closing_key
 from threedice.floor.deciding import HOUSE, HOUSE_DEALER
-from threedice.floor.encoding import encode, read_command
+from threedice.floor.encoding import decode, encode, read_command
 from threedice.floor.fairness import Checked, check_dice
 from threedice.floor.house import House
 from threedice.floor.sealing import commitment, drawn, new_seed
@@ -123,8 +124,60 @@ def test_a_house_that_chose_its_close_could_choose_its_dice(choice: dict[str, An
     assert checked.problem == "betting was not closed when and as it had to be"
 
 
+DEALT = (COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        table.ResultCalled(dice=(1, 1, 1), call="", by=HOUSE_DEALER),
+        table.ResultEntered(dice=(1, 1, 1), by=HOUSE_DEALER),
+        table.ResultEntered(dice=(1, 1, 1), by=DEALER),
+        table.ResultAmended(dice=(1, 1, 1), by=DEALER, approved_by=SUPERVISOR),
+        table.WinnersPaid(round=1, dice=(1, 1, 1), bets=[]),
+    ],
+)
+def test_other_dice_than_those_called_are_not_fair_either(other: object) -> None:
+    fair = decode(log(*DEALT)[-1])
+    assert isinstance(fair, table.ResultCalled)
+    for events in ((*DEALT, other), (*DEALT, other, table.RoundStarted(round=2, game_hash="00"))):
+        (checked,) = check_dice(log(*events))
+        assert checked.dice == fair.dice != (1, 1, 1)
+        assert "1 1 1 were taken instead" in checked.problem
+
+
+def test_dice_that_are_entered_and_paid_as_they_were_called_are_fair() -> None:
+    called = decode(log(*DEALT)[-1])
+    assert isinstance(called, table.ResultCalled)
+    entered = table.ResultEntered(dice=called.dice, by=HOUSE_DEALER)
+    paid = table.WinnersPaid(round=1, dice=called.dice, bets=[])
+    assert list(check_dice(log(*DEALT, entered, paid))) == [Checked(1, called.dice)]
+
+
+def test_dice_that_were_paid_and_never_called_are_checked() -> None:
+    paid = table.WinnersPaid(round=1, dice=(1, 1, 1), bets=[])
+    (checked,) = check_dice(log(COMMITTED, STARTED, OPENED, CLOSED, REVEALED, paid))
+    assert "do not follow" in checked.problem
+
+
+@pytest.mark.parametrize("dice", [WRONG, table.WinnersPaid(round=1, dice=(1, 1, 1), bets=[])])
+def test_dice_of_the_house_without_a_seed_are_not_fair(dice: object) -> None:
+    (checked,) = check_dice(log(STARTED, OPENED, CLOSED, dice))
+    assert checked == Checked(1, (1, 1, 1), "no seed was committed to")
+
+
 def test_rounds_that_people_dealt_are_not_spoken_of() -> None:
-    assert list(check_dice(log(STARTED, OPENED, CLOSED, WRONG))) == []
+    called = table.ResultCalled(dice=(1, 1, 1), call="", by=DEALER)
+    paid = table.WinnersPaid(round=1, dice=(1, 1, 1), bets=[])
+    assert list(check_dice(log(STARTED, OPENED, CLOSED, called, paid))) == []
+
+
+def test_tables_that_people_deal_are_not_spoken_of() -> None:
+    called = table.ResultCalled(dice=(1, 1, 1), call="", by=DEALER)
+    paid = table.WinnersPaid(round=1, dice=(1, 1, 1), bets=[])
+    theirs = structs.replace(ESTABLISHED, dealt_by_house=None)
+    assert list(check_dice(log(theirs, STARTED, OPENED, CLOSED, called, paid))) == []
+    assert list(check_dice(log(theirs, STARTED, OPENED, CLOSED, paid))) == []
 
 
 def test_faces_are_drawn_without_bias() -> None:

@@ -16,8 +16,8 @@ import pytest
 from tests.log.logs import bet, tampering, writing
 from threedice.errors import InvalidInput, StoreAway, StoreFailed, StoreUnfit, Tampered
 from threedice.log import schema
-from threedice.log.backup import KEPT, backup, restore
-from threedice.log.checkpoints import FILE, Notary, decode, read_checkpoints
+from threedice.log.backup import FOLDS, KEPT, backup, restore
+from threedice.log.checkpoints import FILE, Notary, decode, heads_after, read_checkpoints
 from threedice.log.keys import open_keys
 from threedice.log.memory import MemoryStore
 from threedice.log.opening import open_store
@@ -72,12 +72,23 @@ def play(store: Store) -> None:
     store.take_lease("driver of table/1", "server 1", 60)
 
 
+def sign(store: Store, state: Path) -> None:
+    """Make a checkpoint, as whoever makes a backup does first."""
+    Notary(store, open_keys(state), state).make(at=1)
+
+
 def content(store: Store | Path) -> dict[str, list[tuple[Any, ...]]]:
     with open_rows(store) as rows:
         return {
             table.name: list(chain.from_iterable(rows.chunks(table)))
             for table in (*KEPT, schema.people)
         }
+
+
+def folds(store: Store | Path) -> list[tuple[Any, ...]]:
+    """Return what is kept that follows from the log."""
+    with open_rows(store) as rows:
+        return [row for table in FOLDS for row in chain.from_iterable(rows.chunks(table))]
 
 
 def test_backup_holds_what_the_store_holds(house: Store, keys: Keys, tmp_path: Path) -> None:
@@ -91,8 +102,28 @@ def test_backup_holds_what_the_store_holds(house: Store, keys: Keys, tmp_path: P
     assert verify_log(tmp_path / "backup.sqlite", public_keys=keys.public).is_sound
 
 
+def test_what_follows_from_the_log_is_neither_copied_nor_brought_back(
+    house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    play(house)
+    sign(house, tmp_path)
+    backup(house, tmp_path / "backup.sqlite")
+    assert folds(house)
+    assert not folds(tmp_path / "backup.sqlite")
+
+    with closing(open_store(f"sqlite:///{tmp_path}/backup.sqlite")) as store:
+        store.save_snapshot(Snapshot("table/1", "table", "1", store.head("table/1"), b"forged"))
+        store.project("results", "table/1", 0, 3, [Line("results", "", "table/1", 3, 0, 7, b"6")])
+    assert folds(tmp_path / "backup.sqlite")
+    url = fresh("sqlite")
+    restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
+    with closing(open_store(url)) as store:
+        assert not folds(store)
+
+
 def test_backup_is_one_file_for_its_owner_alone(house: Store, tmp_path: Path) -> None:
     play(house)
+    sign(house, tmp_path)
     (tmp_path / "kept").mkdir()
     backup(house, tmp_path / "kept/backup.sqlite")
 
@@ -101,8 +132,8 @@ def test_backup_is_one_file_for_its_owner_alone(house: Store, tmp_path: Path) ->
 
 
 def test_backup_holds_neither_keys_nor_leases(house: Store, tmp_path: Path) -> None:
-    open_keys(tmp_path)
     play(house)
+    sign(house, tmp_path)
     house.suspend("the disk is full")
     backup(house, tmp_path / "backup.sqlite")
 
@@ -118,6 +149,7 @@ def test_backup_holds_neither_keys_nor_leases(house: Store, tmp_path: Path) -> N
 
 def test_people_can_be_left_out(house: Store, tmp_path: Path) -> None:
     play(house)
+    sign(house, tmp_path)
     counts = backup(house, tmp_path / "backup.sqlite", people=False)
 
     assert "people" not in counts
@@ -140,9 +172,11 @@ def test_backup_into_no_folder_is_refused(house: Store, tmp_path: Path) -> None:
 
 
 def test_store_in_memory_is_not_backed_up(tmp_path: Path) -> None:
+    store = MemoryStore()
+    sign(store, tmp_path)
     with pytest.raises(InvalidInput, match="memory"):
-        backup(MemoryStore(), tmp_path / "backup.sqlite")
-    assert list(tmp_path.iterdir()) == []
+        backup(store, tmp_path / "backup.sqlite")
+    assert list(tmp_path.glob("backup*")) == []
 
 
 def test_rows_that_no_log_has_are_not_backed_up(
@@ -150,6 +184,7 @@ def test_rows_that_no_log_has_are_not_backed_up(
 ) -> None:
     with closing(open_store(fresh("sqlite"))) as store:
         play(store)
+        sign(store, tmp_path)
         with tampering(tmp_path / "new-0.sqlite", lax=True) as run:
             run("UPDATE entries SET data = NULL WHERE version = 1 AND stream = 'table/1'")
         with pytest.raises(Tampered, match="table entries: holds what cannot be copied"):
@@ -162,6 +197,7 @@ def test_backup_while_the_log_is_written_is_whole(
     kind: str, house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     notary = Notary(house, keys, tmp_path)
+    notary.make(at=0)
     reports: dict[int, Report] = {}
     with writing(house, "table/1", "cage/ann", then=lambda: notary.make(at=1)) as writer:
         for file in (tmp_path / f"backup-{number}.sqlite" for number in count()):
@@ -185,23 +221,42 @@ def test_backup_while_the_log_is_written_is_whole(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_streams_may_have_gone_on_beyond_the_last_checkpoint(
+def test_backup_ends_at_the_last_checkpoint(
     kind: str, house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     play(house)
     made = Notary(house, keys, tmp_path).make(at=1)
-    bet(house, "table/1")
+    bet(house, "table/1", "cage/ann")
     bet(house, "table/3")
     backup(house, tmp_path / "backup.sqlite")
     url = fresh(kind)
-    restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
+    report = restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
 
     with closing(open_store(url)) as store:
-        assert store.heads() == house.heads()
-        assert store.head("table/1").version == decode(made).heads["table/1"][0] + 1
+        assert store.heads() == heads_after({}, decode(made))
+        assert "table/3" not in store.streams()
+        assert (report.entries, report.answers) == (7, 2)
         assert store.person("ann") == b"Ann, born in 1990"
-        assert content(store) == content(house)
         assert store.take_lease("driver of table/1", "server 2", 60)
+
+
+def test_log_without_a_checkpoint_is_not_backed_up(house: Store, tmp_path: Path) -> None:
+    play(house)
+    with pytest.raises(StoreUnfit, match="holds no checkpoint"):
+        backup(house, tmp_path / "backup.sqlite")
+    assert list(tmp_path.glob("backup*")) == []
+
+
+def test_log_behind_its_last_checkpoint_is_not_backed_up(
+    fresh: Callable[[str], str], tmp_path: Path
+) -> None:
+    with closing(open_store(fresh("sqlite"))) as store:
+        play(store)
+        sign(store, tmp_path)
+        with tampering(tmp_path / "new-0.sqlite") as run:
+            run("UPDATE streams SET version = 2 WHERE stream = 'table/1'")
+        with pytest.raises(Tampered, match="head of table/1: was signed at version 3"):
+            backup(store, tmp_path / "backup.sqlite")
 
 
 @pytest.fixture
@@ -284,6 +339,25 @@ def test_copy_that_came_out_another_is_not_kept(saved: Path, keys: Keys, postgre
     with pytest.raises(Tampered, match="the copy is not restored"):
         restore(saved, postgres_url, public_keys=keys.public)
     with closing(open_store(postgres_url)) as store:
+        assert not any(content(store).values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_backup_with_entries_that_nobody_signed_is_not_restored(
+    kind: str, saved: Path, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    with closing(open_store(f"sqlite:///{saved}")) as store:
+        bet(store, "cage/ann", "table/1")
+        bet(store, "cage/eve", entries=3)
+    outside = read_checkpoints(tmp_path / FILE)
+    url = fresh(kind)
+    with pytest.raises(
+        Tampered,
+        match=r"signs its last 5 entries \(cage/ann version 4, cage/eve versions 1 to 3, table/1"
+        r" version 5\).*Make the backup again",
+    ):
+        restore(saved, url, public_keys=keys.public, against=outside)
+    with closing(open_store(url)) as store:
         assert not any(content(store).values())
 
 
@@ -371,6 +445,7 @@ def test_postgres_that_goes_away_is_an_operating_failure(postgres_url: str) -> N
 
 def test_backup_for_which_there_is_no_room_leaves_nothing(house: Store, tmp_path: Path) -> None:
     play(house)
+    sign(house, tmp_path)
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
     try:

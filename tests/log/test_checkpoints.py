@@ -214,6 +214,46 @@ def test_stream_that_went_back_is_not_signed(tmp_path: Path, head: Head) -> None
     assert store.checkpoints() == [made]
 
 
+@pytest.mark.parametrize("head", [EMPTY, Head(1, bytes(32)), Head(2, bytes(32))])
+def test_stream_that_went_back_while_nobody_served_is_not_signed(
+    tmp_path: Path, head: Head
+) -> None:
+    store, keys = MemoryStore(), open_keys(tmp_path)
+    bet(store, "table/1", entries=2)
+    notary = Notary(store, keys, tmp_path)
+    notary.make(at=1)
+    bet(store, "table/2")
+    notary.make(at=2)
+    made = store.checkpoints()
+    store._heads["table/1"] = head
+
+    with pytest.raises(Tampered, match=r"head of table/1: .* was signed at version 2"):
+        Notary(store, keys, tmp_path).make(at=3)
+    assert store.checkpoints() == made
+
+
+def test_first_checkpoint_after_a_restart_holds_all_heads(tmp_path: Path) -> None:
+    store, keys = MemoryStore(), open_keys(tmp_path)
+    for number in range(5):
+        bet(store, f"table/{number}")
+    Notary(store, keys, tmp_path).make(at=1)
+    bet(store, "table/1")
+    body = decode(Notary(store, keys, tmp_path).make(at=2))
+
+    assert body.full
+    assert heads_after({}, body) == store.heads()
+
+
+def test_retired_key_signs_nothing_more(tmp_path: Path) -> None:
+    store, old = MemoryStore(), open_keys(tmp_path)
+    serving = Notary(store, old, tmp_path)
+    serving.make(at=1)
+    new = rotate(tmp_path)
+    started = Notary(store, old, tmp_path)  # its key was read just before the rotation
+    assert started.make(at=2).key_id == new.key_id
+    assert serving.make(at=3).key_id == new.key_id
+
+
 def test_file_changed_while_serving_is_noticed(tmp_path: Path) -> None:
     store = MemoryStore()
     notary = Notary(store, open_keys(tmp_path), tmp_path)

@@ -157,6 +157,46 @@ def test_keys_that_were_rotated_are_followed(tmp_path: Path) -> None:
     assert at(verify_log(store, public_keys=only_new)) == ["checkpoint 1"]
 
 
+def test_key_that_was_retired_is_not_believed_any_more(tmp_path: Path) -> None:
+    store, old = MemoryStore(), open_keys(tmp_path)
+    Notary(store, old, tmp_path).make(at=1)
+    rotate(tmp_path)
+    keys = rotate(tmp_path)
+    second = Notary(store, keys, tmp_path).make(at=2)
+    play(store)
+    heads = {name: (each.version, each.hash.hex()) for name, each in store.heads().items()}
+    late = sign(old, Body(3, 3, link_to(second), True, heads, old.key_id))
+    retired = f"checkpoint 3: is signed with the key {old.key_id}, retired by checkpoint 2"
+
+    outside = found(verify_log(store, public_keys=keys.public, against=[late]))
+    assert outside == ["checkpoint 3: was kept outside the store, and is missing in it", retired]
+    store.add_checkpoint(late)
+    assert found(verify_log(store, public_keys=keys.public)) == [retired]
+
+
+def test_keys_of_which_neither_vouches_for_the_other_may_take_turns(tmp_path: Path) -> None:
+    store, states = MemoryStore(), [tmp_path / "one", tmp_path / "two"]
+    servers = [Notary(store, open_keys(state), state) for state in states]
+    for number in range(4):
+        servers[number % 2].make(at=number)
+    keys = {**open_keys(states[0]).public, **open_keys(states[1]).public}
+    assert verify_log(store, public_keys=keys).is_sound
+
+
+def test_checkpoint_from_before_a_rotation_counts_where_only_the_file_has_it(
+    tmp_path: Path,
+) -> None:
+    store = MemoryStore()
+    first = Notary(store, open_keys(tmp_path), tmp_path).make(at=1)
+    Notary(store, keys := rotate(tmp_path), tmp_path).make(at=2)
+    del store._checkpoints[1]
+
+    assert found(verify_log(store, public_keys=keys.public, against=[first])) == [
+        "checkpoint 2: is the first",
+        "checkpoint 1: was kept outside the store, and is missing in it",
+    ]
+
+
 def test_signed_head_that_the_stream_does_not_hold_is_found(house: House) -> None:
     *before, third = house.made
     heads = decode(third).heads | {"table/1": (12, "0" * 64), "table/9": (2, "0" * 64)}

@@ -299,10 +299,13 @@ def explain_log(
 
 @log.command("rebuild")
 def rebuild_log(database: Database = "") -> None:
-    """Make snapshots and books again from the log."""
+    """Make snapshots and books again from the log.
+
+    A stream that is damaged is named and keeps what it has; the exit code is 1 then.
+    """
     from threedice.cli import log as command
 
-    command.rebuild_folds(database)
+    raise typer.Exit(command.rebuild_folds(database))
 
 
 @app.command("verify-dice")
@@ -325,12 +328,19 @@ def backup(
     without_people: Annotated[
         bool, typer.Option("--without-people", help="Leave names and birth dates out.")
     ] = False,
+    no_checkpoint: Annotated[
+        bool,
+        typer.Option(
+            "--no-checkpoint",
+            help="Sign nothing, as where the key is not at hand: copy up to the last checkpoint.",
+        ),
+    ] = False,
     database: Database = "",
 ) -> None:
-    """Copy a house into one file, while it goes on playing."""
+    """Sign a checkpoint and copy a house up to it into one file, while it goes on playing."""
     from threedice.cli import backup as command
 
-    command.make(database, file, without_people)
+    command.make(database, file, without_people, no_checkpoint)
 
 
 @app.command()
@@ -343,10 +353,10 @@ def restore(
     public_keys: PublicKeys = None,
     database: Database = "",
 ) -> None:
-    """Put a backup into an empty database, if it is whole and its heads match a checkpoint."""
+    """Put a backup into an empty database, if it is whole and ends at a trusted checkpoint."""
     from threedice.cli import backup as command
 
-    command.put_back(database, file, against, public_keys)
+    raise typer.Exit(command.put_back(database, file, against, public_keys))
 
 
 @keys.command("export")

@@ -2,42 +2,71 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from threedice.cli.log import checkpoints_of, keys_of, progress, reading
+from threedice.cli.log import checkpoints_of, keys_of, progress, reading, rebuild_folds
 from threedice.cli.output import print_line
-from threedice.errors import InvalidInput
+from threedice.errors import InvalidInput, Tampered
+from threedice.floor.auditing import audit
 from threedice.log import backup as kept
 from threedice.log import keys as signing
+from threedice.log.checkpoints import Notary
 from threedice.log.opening import default_url, exists, state_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from threedice.log.store import Store
 
-def make(url: str, file: Path, without_people: bool) -> None:
-    """Copy a house into a file."""
+
+def make(url: str, file: Path, without_people: bool, unsigned: bool) -> None:
+    """Copy a house into a file, up to a checkpoint signed for it, or up to its last one."""
+    state = state_directory(url or default_url())
     with reading(url) as store:
+        if not unsigned:
+            if file.exists():  # nothing is signed for a backup that cannot be
+                raise InvalidInput(f"{file} is there already; name a new file for the backup")
+            _sign(store, state)
         counts = kept.backup(store, file, people=not without_people)
     rows = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     print_line(f"{file}: {rows or 'an empty house'}")
 
 
-def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> None:
-    """Put a backup into an empty database."""
+def _sign(store: Store, state: Path) -> None:
+    """Make a checkpoint of this moment, so that the backup ends where the house has signed."""
+    without = "or, with --no-checkpoint, copy only what the house has signed already"
+    if not signing.can_sign(state):
+        raise InvalidInput(
+            f"the house's signing key is not in {state}, so the backup could not be signed; make"
+            f" it where the key is, {without}"
+        )
+    if cause := store.suspended():
+        raise InvalidInput(f"writing is halted ({cause}); release it first, {without}")
+    Notary(store, signing.open_keys(state), state).make(time.time_ns() // 1000)
+
+
+def put_back(url: str, file: Path, against: Path | None, keys: Path | None) -> int:
+    """Put a backup into an empty database and make its books again; return the exit code."""
     trusted = keys_of(url, keys)
     if not trusted:
         raise InvalidInput("there are no keys to check the backup by; name them with --keys")
+    known, garbled = checkpoints_of(url, against)
+    for each in garbled:
+        raise Tampered(each.where, f"{each.what}; nothing is restored")
     with progress("restored") as advance:
         report = kept.restore(
             file,
             url or default_url(),
             public_keys=trusted,
-            against=checkpoints_of(url, against),
+            against=known,
             progress=advance,
+            prove=audit,
         )
     signing.remember(state_directory(url or default_url()), trusted)
+    code = rebuild_folds(url)
     print_line(f"{report.entries} entries in {report.streams} streams restored and verified")
+    return code
 
 
 def export_keys(url: str, pem: bool) -> None:

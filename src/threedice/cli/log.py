@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import sys
+from base64 import b64encode
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from threedice.cli.output import print_json, print_line
+from threedice.cli.output import as_text, print_json, print_line
 from threedice.errors import InvalidInput, UnknownName
 from threedice.floor.auditing import audit
 from threedice.floor.bookkeeping import rebuild
@@ -21,7 +23,8 @@ from threedice.floor.folds import table_stream
 from threedice.floor.games import Games
 from threedice.floor.prose import tell_stream
 from threedice.log.checkpoints import FILE as CHECKPOINTS
-from threedice.log.checkpoints import read_checkpoints
+from threedice.log.checkpoints import read_lines
+from threedice.log.findings import Finding
 from threedice.log.keys import import_json, public_keys, trusted
 from threedice.log.opening import default_url, exists, open_store, state_directory
 
@@ -59,22 +62,26 @@ def keys_of(url: str, file: Path | None) -> dict[str, PublicKey]:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
 
 
-def checkpoints_of(url: str, file: Path | None) -> list[Checkpoint]:
-    """Return the checkpoints of a file, which must hold some, or those kept beside the database."""
+def checkpoints_of(url: str, file: Path | None) -> tuple[list[Checkpoint], list[Finding]]:
+    """Return the checkpoints of a file, or those kept beside the database, and lines that are none.
+
+    A file that was named must hold some.
+    """
     beside = state_directory(url or default_url()) / CHECKPOINTS
     if file is None and not beside.exists():
-        return []
-    known = read_checkpoints(file or beside)
+        return [], []
+    known, troubles = read_lines(file or beside)
     if file is not None and not known:
         raise InvalidInput(f"{file} holds no checkpoint; name the checkpoints.jsonl of a house")
-    return known
+    return known, [Finding(each.where, each.problem) for each in troubles]
 
 
 def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
     """Prove a house's log, and all that is kept beside it; return the exit code."""
-    known = checkpoints_of(url, against)
+    known, garbled = checkpoints_of(url, against)
     with reading(url) as store, progress("verified") as advance:
         report = audit(store, public_keys=keys_of(url, keys), against=known, progress=advance)
+    report = replace(report, findings=(*garbled, *report.findings))
     if as_json:
         print_json(
             {
@@ -84,12 +91,24 @@ def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> 
                 "answers": report.answers,
                 "games": report.games,
                 "checkpoints": report.checkpoints,
-                "findings": [{"where": each.where, "what": each.what} for each in report.findings],
+                "findings": [_as_json(each) for each in report.findings],
             }
         )
     else:
         _print_report(report)
     return 0 if report.is_sound else 1
+
+
+def _as_json(finding: Finding) -> dict[str, str]:
+    """Return a finding for programs; where it names what is no text, the bytes are said beside."""
+    said = {"where": finding.where, "what": finding.what}
+    plain = {name: as_text(text) for name, text in said.items()}
+    exact = {
+        f"{name}_base64": b64encode(text.encode("utf-8", "surrogateescape")).decode()
+        for name, text in said.items()
+        if plain[name] != text
+    }
+    return plain | exact
 
 
 def _print_report(report: Report) -> None:
@@ -122,27 +141,48 @@ def export(url: str, table: str, as_csv: bool) -> None:
         entries = _entries(store, table)
         if as_csv:
             writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(["version", "at", "kind", "schema", "data", "cause", "hash"])
+            writer.writerow(_COLUMNS)
             for entry in entries:
                 writer.writerow(_cells(entry))
             return
         for entry in entries:
-            names = ("version", "at", "kind", "schema", "data", "cause", "hash")
-            row = dict(zip(names, _cells(entry), strict=True))
-            row["data"] = msgspec.Raw(entry.data)
+            row: dict[str, object] = dict(zip(_COLUMNS, _cells(entry), strict=True))
+            del row["data"], row["data_base64"]
+            if _is_json_line(entry.data):
+                row["data"] = msgspec.Raw(entry.data)
+            else:
+                row["data_base64"] = b64encode(entry.data).decode()
             print_line(msgspec.json.encode(row).decode())
 
 
+_COLUMNS = ("version", "at", "kind", "schema", "data", "cause", "hash", "data_base64")
+"""What is written of an entry; the last instead of `data`, where that is not what it should be."""
+
+
 def _cells(entry: Entry) -> list[object]:
+    try:
+        data, exact = entry.data.decode(), ""
+    except UnicodeDecodeError:
+        data, exact = "", b64encode(entry.data).decode()
     return [
         entry.version,
         entry.at,
         entry.kind,
         entry.schema,
-        entry.data.decode(),
+        data,
         entry.cause.hex(),
         entry.hash.hex(),
+        exact,
     ]
+
+
+def _is_json_line(data: bytes) -> bool:
+    """Tell whether data can stand as it is within a line of JSON."""
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return b"\n" not in data and b"\r" not in data
 
 
 def explain_bets(url: str, table: str, number: int, player: str) -> None:
@@ -160,11 +200,14 @@ def explain_bets(url: str, table: str, number: int, player: str) -> None:
             print_line(f"  {line}")
 
 
-def rebuild_folds(url: str) -> None:
-    """Make everything that follows from the log again."""
+def rebuild_folds(url: str) -> int:
+    """Make everything that follows from the log again; return the exit code."""
     with reading(url) as store, progress("made again") as advance:
-        count = rebuild(store, advance)
-    print_line(f"{count} streams made again")
+        count, damaged = rebuild(store, advance)
+    for stream, why in damaged.items():
+        print_line(f"{stream}: left as it is: {why}")
+    print_line(f"{count} streams made again" + (f", {len(damaged)} damaged" if damaged else ""))
+    return 1 if damaged else 0
 
 
 def verify_dice(url: str, table: str, number: int | None) -> int:

@@ -20,8 +20,17 @@ def print_json(value: Mapping[str, Any], indent: int | None = 2) -> None:
 
 
 def print_line(text: str = "") -> None:
-    """Print a line as it is."""
-    sys.stdout.write(text + "\n")
+    """Print a line as it is; what is no text in it is escaped."""
+    sys.stdout.write(as_text(text) + "\n")
+
+
+def as_text(text: str) -> str:
+    """Return a text that can be written everywhere, with bytes that were none escaped.
+
+    >>> as_text("player/\\udcffA")
+    'player/\\\\udcffA'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def print_heading(text: str) -> None:

@@ -7,18 +7,21 @@ from there need remember nothing.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from threedice.errors import OperatingFailure
+from threedice.errors import OperatingFailure, Tampered, ThreediceError
 from threedice.floor.encoding import decode
+from threedice.floor.folds import fold_of
 from threedice.floor.games import Games
 from threedice.floor.projections import FORMER_VIEWS, VIEW, Projector
-from threedice.floor.running import load
+from threedice.floor.running import Running, load
+from threedice.log.entry import EMPTY
 from threedice.log.store import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from threedice.log.entry import Entry
     from threedice.log.store import Store
     from threedice.rulebook import Game
 
@@ -65,13 +68,51 @@ def forget_former(store: Store) -> None:
         store.forget_view(view)
 
 
-def rebuild(store: Store, progress: Callable[[int, int], None] | None = None) -> int:
-    """Forget all that follows from the log, and make it again; return of how many streams."""
+def rebuild(
+    store: Store, progress: Callable[[int, int], None] | None = None
+) -> tuple[int, dict[str, str]]:
+    """Make all that follows from the log again; return of how many streams, and what stopped it.
+
+    A stream that is damaged keeps what it has, and is named with the reason: what follows from a
+    stream is deleted only once all of it could be made.
+    """
     games, streams = Games(store), store.streams()
-    store.forget_folds()
-    for done, stream in enumerate(streams, 1):
+    damaged: dict[str, str] = {}
+    for stream in streams:
+        try:
+            _make(store, stream, games.pinned)
+        except OperatingFailure:
+            raise
+        except _CANNOT as error:
+            damaged[stream] = str(error) or type(error).__name__
+    sound = [stream for stream in streams if stream not in damaged]
+    if not damaged:
+        store.forget_folds()  # also what belongs to no stream
+    for done, stream in enumerate(sound, 1):
+        store.forget_folds(stream)
         project(store, stream, games.pinned)
         store.save_snapshot(load(store, stream).kept())
         if progress:
-            progress(done, len(streams))
-    return len(streams)
+            progress(done, len(sound))
+    return len(sound), damaged
+
+
+_CANNOT: Final = (ThreediceError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
+"""What folding raises over entries that nobody could have caused."""
+
+
+def _make(store: Store, stream: str, game_of: Callable[[str], Game]) -> None:
+    """Make everything of a stream from its first entry on, and keep none of it."""
+    fold, head, projector = fold_of(stream), store.head(stream), Projector(stream, game_of)
+    running = Running(stream, fold, fold.kind(), EMPTY, 0, 0)
+
+    def projected() -> Iterator[Entry]:
+        for entry in store.scan(stream):
+            list(projector.lines(entry, decode(entry)))
+            yield entry
+
+    running.catch_up(projected())
+    running.kept()
+    if running.durable_head.version < head.version:
+        here = running.durable_head.version
+        raise Tampered(f"head of {stream}", f"is version {head.version}, its entries end at {here}")

@@ -1,7 +1,8 @@
 """Whether the dice of automatic rounds are those that the house had committed itself to.
 
 From the entries of a table's stream alone: the seed hashes to what was committed before betting
-opened, and the dice follow from it and from the head of the chain at the close.
+opened, and the dice follow from it and from the head of the chain at the close: those that were
+called, and also those that were entered, amended and paid.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from threedice.table.commands import CloseBetting
 from threedice.table.events import (
     BettingClosed,
     BettingOpened,
+    ResultAmended,
     ResultCalled,
+    ResultEntered,
     RoundStarted,
     RoundVoided,
+    WinnersPaid,
 )
 
 if TYPE_CHECKING:
@@ -50,22 +54,25 @@ class _Round:
     head: bytes = b""
     punctual: bool = True
     seed: bytes | None = None
-    called: bool = False
+    dice: Roll | None = None
+    problem: str = ""
 
 
 def check_dice(entries: Iterable[Entry]) -> Iterator[Checked]:
     """Yield every round of a table that the house dealt, and whether its dice were fair."""
-    table, timing, committed, before = "", Timing(), "", 0
+    table, timing, by_house, committed, before = "", Timing(), False, "", 0
     current: _Round | None = None
     for entry in entries:
         match event := decode(entry):
             case happened.TableEstablished():
                 table, timing = event.table, event.dealt_by_house or timing
+                by_house = event.dealt_by_house is not None
             case happened.SeedCommitted():
                 committed = event.commitment
-                if current and not current.called:
+                if current and current.dice is None:
                     current.commitment, current.late = committed, current.opened_at is not None
             case RoundStarted():
+                yield from _told(current)
                 current = _Round(event.round, committed)
                 committed = ""
             case BettingOpened() if current:
@@ -75,15 +82,40 @@ def check_dice(entries: Iterable[Entry]) -> Iterator[Checked]:
                 current.punctual = _is_punctual(table, timing, current, entry, before)
             case happened.SeedRevealed() if current:
                 current.seed = _bytes(event.seed)
-            case RoundVoided() if current and current.commitment and not current.called:
+            case RoundVoided() if current and current.commitment and current.dice is None:
                 yield Checked(current.number, None, "void; its seed was never drawn from")
                 current = None
-            case ResultCalled() if current and (current.commitment or current.seed is not None):
-                current.called = True
-                yield Checked(current.number, event.dice, _problem(current, event.dice))
+            case ResultCalled() | ResultEntered() | ResultAmended() if current:
+                if _is_of_house(current, by_house and event.by.id == HOUSE):
+                    _hear(current, event.dice)
+                else:
+                    current = None  # people dealt it
+            case WinnersPaid() if current and _is_of_house(current, by_house):
+                _hear(current, event.dice)
             case _:
                 pass
         before = entry.at
+    yield from _told(current)
+
+
+def _is_of_house(current: _Round, dealt: bool) -> bool:
+    """Tell whether the dice of a round are the house's: it sealed them, called them, or deals."""
+    sealed = bool(current.commitment) or current.seed is not None
+    return sealed or current.dice is not None or dealt
+
+
+def _hear(current: _Round, dice: Roll) -> None:
+    """Take dice that were called, entered, amended or paid: the first, or the same again."""
+    if current.dice is None:
+        current.dice, current.problem = dice, _problem(current, dice)
+    elif dice != current.dice and not current.problem:
+        named = " ".join(map(str, dice))
+        current.problem = f"the dice follow from the seed, and {named} were taken instead"
+
+
+def _told(current: _Round | None) -> Iterator[Checked]:
+    if current is not None and current.dice is not None:
+        yield Checked(current.number, current.dice, current.problem)
 
 
 def _is_punctual(table: str, timing: Timing, current: _Round, entry: Entry, before: int) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from threedice.errors import InvariantBroken, ThreediceError
+from threedice.errors import InvariantBroken, Tampered, ThreediceError
 from threedice.rulebook import Game
 from threedice.rulebook import load as load_game
 from threedice.rulebook.game import from_canonical
@@ -38,6 +39,8 @@ class Games:
             canonical = self.store.game(game_hash)
             if canonical is None:
                 raise InvariantBroken(f"the store has no game {game_hash}")
+            if sha256(canonical).hexdigest() != game_hash:
+                raise Tampered(f"game {game_hash}", "its bytes do not have that hash")
             self._known[game_hash] = _with_labels(from_canonical(canonical))
         return self._known[game_hash]
 

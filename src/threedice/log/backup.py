@@ -1,8 +1,9 @@
-"""Backups: a log copied as it is at one moment while it is being written, and brought back.
+"""Backups: a log copied up to its last checkpoint while it is being written, and brought back.
 
 A backup of either database is one SQLite file with the tables of the log, so it can be verified as
-it lies there and restored into either. It holds no private keys, leases or notes of a halt, and
-people only if they are asked for.
+it lies there and restored into either. It ends where the house has signed: whatever came after the
+last checkpoint is not in it, for nothing could show that it is genuine. It holds no private keys,
+leases or notes of a halt, and people only if they are asked for.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ import sqlite3
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import psycopg
 
 from threedice.errors import InvalidInput, StoreAway, StoreFailed, StoreUnfit, Tampered
 from threedice.log import schema
+from threedice.log.causes import UNREADABLE, said_by
+from threedice.log.checkpoints import heads_signed
 from threedice.log.deadline import connect
+from threedice.log.entry import Head
+from threedice.log.findings import versions
 from threedice.log.keys import sync_directory
 from threedice.log.opening import open_store
 from threedice.log.postgres import PostgresStore
@@ -30,6 +35,7 @@ from threedice.log.rows import (
     open_sqlite,
 )
 from threedice.log.sqlite import SqliteStore
+from threedice.log.store import Checkpoint
 from threedice.log.verification import verify_log, verify_rows
 
 if TYPE_CHECKING:
@@ -42,31 +48,48 @@ if TYPE_CHECKING:
     from threedice.log.findings import Report
     from threedice.log.keys import PublicKey
     from threedice.log.rows import Row, Rows
-    from threedice.log.store import Checkpoint, Store
+    from threedice.log.store import Store
 
     Fill = Callable[[Table, Iterable[list[Row]]], None]
+
+    class Prove(Protocol):
+        """Verifies a file as `verify_log` does, or better."""
+
+        def __call__(
+            self,
+            store: Path,
+            /,
+            *,
+            public_keys: Mapping[str, PublicKey],
+            against: Sequence[Checkpoint],
+            progress: Callable[[int, int], None] | None,
+        ) -> Report:
+            """Return what is wrong with it."""
+
 
 KEPT = (
     schema.streams,
     schema.entries,
     schema.answers,
     schema.games,
-    schema.snapshots,
-    schema.lines,
-    schema.views,
     schema.checkpoints,
 )
+"""What nothing else could make again; what follows from the log is made from it after a restore."""
+
+FOLDS = (schema.snapshots, schema.lines, schema.views)
 
 
 def backup(store: Store, file: Path, *, people: bool = True) -> dict[str, int]:
-    """Copy a store as it is at this moment into a new file; return how many rows of each table.
+    """Copy a store up to its last checkpoint into a new file; return how many rows of each table.
 
-    Without people, the backup holds no personal data.
+    Whoever wants all of it signs first: `Notary.make`. Without people, the backup holds no personal
+    data.
     """
     part = _begin(file)
     try:
         with open_rows(store) as rows, _explained():
-            counts = _copy_into(part, rows, (*KEPT, schema.people) if people else KEPT)
+            signed = _Signed(rows)
+            counts = _copy_into(part, signed, (*KEPT, schema.people) if people else KEPT)
             _sync(part)
             part.rename(file)
             sync_directory(file.parent)
@@ -83,20 +106,26 @@ def restore(
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),
     progress: Callable[[int, int], None] | None = None,
+    prove: Prove = verify_log,
 ) -> Report:
     """Bring a backup back into an empty database, if all of it can be proved.
 
-    It must hold a checkpoint, and its streams must pass through every head that was signed. It is
-    verified before anything is copied, and what was copied is verified before it is kept.
+    Its streams must pass through every head that was signed, and end at those of its last
+    checkpoint. It is verified before anything is copied, by `prove` where somebody knows more than
+    the log does, and what was copied is verified before it is kept. No snapshot or line of the
+    books is brought back.
     """
     _refuse_other_schema(file)
-    proof = verify_log(file, public_keys=public_keys, against=against, progress=progress)
+    proof = prove(file, public_keys=public_keys, against=against, progress=progress)
     _refuse_unsound(proof, str(file))
+    with open_sqlite(file) as kept:
+        _refuse_unsigned(kept, str(file))
     with _explained(), _filling(url) as (rows, fill), open_sqlite(file) as kept:
         for table in (*KEPT, schema.people):
             fill(table, kept.chunks(table))
         copied = verify_rows(rows, public_keys=public_keys, against=against, progress=progress)
         _refuse_unsound(copied, "the copy")
+        _refuse_unsigned(rows, "the copy")
     return copied
 
 
@@ -107,6 +136,35 @@ def _refuse_unsound(report: Report, name: str) -> None:
         raise Tampered(first.where, f"{first.what}{others}; {name} is not restored")
     if not report.checkpoints:
         raise Tampered(name, "holds no checkpoint, so nothing shows that it is whole")
+
+
+def _refuse_unsigned(rows: Rows, name: str) -> None:
+    """Refuse streams that go on after the last checkpoint, where anybody could have added."""
+    signed, heads = heads_signed(_checkpoints(rows)), _heads(rows)
+    loose = {
+        stream: (signed[stream].version if stream in signed else 0, head.version)
+        for stream, head in sorted(heads.items())
+        if signed.get(stream) != head
+    }
+    if not loose:
+        return
+    count = sum(last - first for first, last in loose.values())
+    streams = ", ".join(versions(each, first + 1, last) for each, (first, last) in loose.items())
+    raise Tampered(
+        name,
+        f"no checkpoint signs its last {count} entries ({streams}), so anybody could have added"
+        " them; it is not restored. Make the backup again where the house's key is (threedice"
+        " backup signs what it copies), or take one that was made so",
+    )
+
+
+def _checkpoints(rows: Rows) -> list[Checkpoint]:
+    return [Checkpoint(*row) for row in chain.from_iterable(rows.chunks(schema.checkpoints))]
+
+
+def _heads(rows: Rows) -> dict[str, Head]:
+    found = chain.from_iterable(rows.chunks(schema.streams))
+    return {stream: Head(version, digest) for stream, version, digest in found}
 
 
 def _refuse_other_schema(file: Path) -> None:
@@ -135,7 +193,51 @@ def _begin(file: Path) -> Path:
     return part
 
 
-def _copy_into(part: Path, rows: Rows, tables: Sequence[Table]) -> dict[str, int]:
+class _Signed:
+    """The rows of a log up to its last checkpoint, whatever has been added to it since."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        checkpoints = _checkpoints(rows)
+        if not checkpoints:
+            raise StoreUnfit(
+                "the log holds no checkpoint, so a backup of it could never be restored; make it"
+                " where the house's key is, which signs one first"
+            )
+        self._heads, found = heads_signed(checkpoints), _heads(rows)
+        for stream, head in self._heads.items():
+            if stream not in found or found[stream].version < head.version:
+                raise Tampered(
+                    f"head of {stream}", f"was signed at version {head.version}; verify the log"
+                )
+
+    def chunks(self, table: Table) -> Iterator[list[Row]]:
+        """Yield the rows of a table that are not after the last checkpoint."""
+        match table.name:
+            case "streams":
+                yield [(name, each.version, each.hash) for name, each in self._heads.items()]
+            case "entries":
+                for chunk in self._rows.chunks(table):
+                    yield [row for row in chunk if not self._is_after(row[0], row[1])]
+            case "answers":
+                for chunk in self._rows.chunks(table):
+                    yield [row for row in chunk if not self._answers_later(row[3])]
+            case _:
+                yield from self._rows.chunks(table)
+
+    def _is_after(self, stream: str, version: object) -> bool:
+        """Tell whether an entry was added later; what is no version is for others to find."""
+        head = self._heads.get(stream)
+        return head is None or (isinstance(version, int) and version > head.version)
+
+    def _answers_later(self, spans: bytes) -> bool:
+        try:
+            return any(self._is_after(span.stream, span.last) for span in said_by(spans))
+        except UNREADABLE:
+            return False
+
+
+def _copy_into(part: Path, rows: _Signed, tables: Sequence[Table]) -> dict[str, int]:
     counts = dict.fromkeys((table.name for table in tables), 0)
     with closing(sqlite3.connect(part, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = OFF")  # the whole file is synced at the end
@@ -225,7 +327,7 @@ def _copy_to_postgres(connection: Connection, table: Table, chunks: Iterable[lis
 
 
 def _refuse_unless_empty(rows: Rows) -> None:
-    for table in (*KEPT, schema.people):
+    for table in (*KEPT, *FOLDS, schema.people):
         for _ in rows.chunks(table):
             raise StoreUnfit(
                 f"the database is not empty: there are {table.name}; restore into a new one"

@@ -17,7 +17,7 @@ import msgspec
 
 from threedice.errors import Conflicted, InvalidInput, StoreFailed, Tampered
 from threedice.log.entry import EMPTY, Head
-from threedice.log.keys import sync_directory
+from threedice.log.keys import open_keys, public_keys, sync_directory
 from threedice.log.store import Checkpoint
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ class Notary:
     """
 
     def __init__(self, store: Store, keys: Keys, state: Path) -> None:
-        self._store, self._keys, self._file = store, keys, state / FILE
+        self._store, self._keys, self._state, self._file = store, keys, state, state / FILE
         self._size, self._written = -1, 0  # of the file, as it was left
-        self._heads: dict[str, Head] | None = None
+        self._heads: dict[str, Head] = {}  # as they were signed last, by whomever
+        self._has_said_all = False
         self._since_full = 0
         self._last: Checkpoint | None = None
         self._read_on()
@@ -99,7 +100,7 @@ class Notary:
                 self._read_on()
                 continue
             self._follow(checkpoint, body)
-            self._heads = heads
+            self._has_said_all = True
             self._witness(checkpoint)
             return checkpoint
         raise Conflicted(f"{ATTEMPTS} times others made a checkpoint first; try again")
@@ -110,9 +111,8 @@ class Notary:
 
     def _next(self, heads: dict[str, Head], at: int) -> Body:
         """Return all heads the first time, and again when as many have moved as there are."""
-        known = self._heads
-        moved = heads if known is None else _moved(known, heads)
-        full = known is None or self._since_full + len(moved) >= len(heads)
+        moved = _moved(self._heads, heads)
+        full = not self._has_said_all or self._since_full + len(moved) >= len(heads)
         said = {name: (head.version, head.hash.hex()) for name, head in moved.items()}
         if full:
             said = {name: (head.version, head.hash.hex()) for name, head in heads.items()}
@@ -120,15 +120,21 @@ class Notary:
         return Body(number, at, link_to(self._last), full, said, self._keys.key_id)
 
     def _read_on(self) -> None:
-        """Take in what others have added to the store; what they say moves the known heads."""
+        """Take in what others have added to the store; what they say moves the known heads.
+
+        Whoever signs after them signs with a key read after them: where one of them has signed
+        with a new key, the one it retired signs nothing more.
+        """
         for checkpoint in self._store.checkpoints():
             if self._last is None or checkpoint.number > self._last.number:
-                body = decode(checkpoint)
-                if self._heads is not None:
-                    self._heads = heads_after(self._heads, body)
-                self._follow(checkpoint, body)
+                self._follow(checkpoint, decode(checkpoint))
+        if self._keys.key_id in public_keys(self._state):
+            self._keys = open_keys(self._state)
 
     def _follow(self, checkpoint: Checkpoint, body: Body) -> None:
+        if body.full:
+            self._heads.clear()
+        self._heads.update(_said(body))
         self._since_full = 0 if body.full else self._since_full + len(body.heads)
         self._last = checkpoint
 
@@ -190,10 +196,24 @@ def decode(checkpoint: Checkpoint) -> Body:
 
 def heads_after(heads: Mapping[str, Head], body: Body) -> dict[str, Head]:
     """Return the heads at a checkpoint, from those at the one before."""
-    said = {
+    return _said(body) if body.full else {**heads, **_said(body)}
+
+
+def heads_signed(checkpoints: Iterable[Checkpoint]) -> dict[str, Head]:
+    """Return the heads at the last of some checkpoints, which are all there are from the first."""
+    heads: dict[str, Head] = {}
+    for checkpoint in checkpoints:
+        body = decode(checkpoint)
+        if body.full:
+            heads.clear()
+        heads.update(_said(body))
+    return heads
+
+
+def _said(body: Body) -> dict[str, Head]:
+    return {
         name: Head(version, bytes.fromhex(digest)) for name, (version, digest) in body.heads.items()
     }
-    return said if body.full else {**heads, **said}
 
 
 def link_to(previous: Checkpoint | None) -> str:
@@ -223,24 +243,37 @@ def line(checkpoint: Checkpoint) -> bytes:
 
 def read_checkpoints(file: Path) -> list[Checkpoint]:
     """Return the checkpoints in a file kept outside the store, without an unfinished last line."""
+    return _all(*read_lines(file))
+
+
+def read_lines(file: Path) -> tuple[list[Checkpoint], list[Tampered]]:
+    """Return the checkpoints in a file, and which of its lines are none."""
     try:
         text = file.read_bytes()
     except OSError as error:
         raise InvalidInput(f"no checkpoints can be read from {file}: {error.strerror}") from error
-    return parse_checkpoints(text[: text.rfind(b"\n") + 1], str(file))
+    return _parsed(text[: text.rfind(b"\n") + 1], str(file))
 
 
 def parse_checkpoints(text: bytes, name: str) -> list[Checkpoint]:
     """Read lines written by `line`."""
-    return list(_parsed(text.splitlines(), name))
+    return _all(*_parsed(text, name))
 
 
-def _parsed(lines: Iterable[bytes], name: str) -> Iterator[Checkpoint]:
-    for number, text in enumerate(lines, start=1):
+def _all(checkpoints: list[Checkpoint], troubles: list[Tampered]) -> list[Checkpoint]:
+    if troubles:
+        raise troubles[0]
+    return checkpoints
+
+
+def _parsed(text: bytes, name: str) -> tuple[list[Checkpoint], list[Tampered]]:
+    checkpoints, troubles = list[Checkpoint](), list[Tampered]()
+    for number, each in enumerate(text.splitlines(), start=1):
         try:
-            yield msgspec.json.decode(text, type=Checkpoint)
+            checkpoints.append(msgspec.json.decode(each, type=Checkpoint))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Tampered(f"{name} line {number}", f"is no checkpoint: {error}") from error
+            troubles.append(Tampered(f"{name} line {number}", f"is no checkpoint: {error}"))
+    return checkpoints, troubles
 
 
 @contextmanager

@@ -75,6 +75,11 @@ def open_keys(state: Path) -> Keys:
     return Keys(key_id, private, _read_records(folder))
 
 
+def can_sign(state: Path) -> bool:
+    """Tell whether there is a private key in a state directory, making none."""
+    return os.path.lexists(state / FOLDER / PRIVATE)
+
+
 def public_keys(state: Path) -> dict[str, PublicKey]:
     """Return the public keys in a state directory, making none: its own, and those remembered."""
     folder, known = state / FOLDER, state / KNOWN
@@ -158,6 +163,19 @@ def trusted(
         known.update(new)
         waiting = {key_id: key for key_id, key in waiting.items() if key_id not in new}
     return known
+
+
+def retired_by(keys: Mapping[str, PublicKey]) -> dict[str, frozenset[str]]:
+    """Return which keys each key has retired: the one that vouches for it, and all before that."""
+    return {key_id: frozenset(_before(key, keys)) for key_id, key in keys.items()}
+
+
+def _before(key: PublicKey, keys: Mapping[str, PublicKey]) -> set[str]:
+    found = set[str]()
+    while _is_endorsed(key, keys) and key.endorsed_by not in found:
+        found.add(key.endorsed_by)
+        key = keys[key.endorsed_by]
+    return found
 
 
 def _is_endorsed(key: PublicKey, known: Mapping[str, PublicKey]) -> bool:

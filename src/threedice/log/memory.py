@@ -175,12 +175,19 @@ class MemoryStore:
             self._lines.pop(view, None)
             self._views = {key: upto for key, upto in self._views.items() if key[0] != view}
 
-    def forget_folds(self) -> None:
-        """Delete all snapshots, lines and how far views have come, to be made again."""
+    def forget_folds(self, stream: str | None = None) -> None:
+        """Delete snapshots, lines and how far views have come, of all streams or of one."""
+
+        def stays(other: str) -> bool:
+            return stream is not None and other != stream
+
         with self._lock:
-            self._snapshots.clear()
-            self._lines.clear()
-            self._views.clear()
+            self._snapshots = {
+                key: each for key, each in self._snapshots.items() if stays(each.stream)
+            }
+            for view, lines in self._lines.items():
+                self._lines[view] = [line for line in lines if stays(line.stream)]
+            self._views = {key: upto for key, upto in self._views.items() if stays(key[1])}
 
     # what proves it
 

@@ -207,12 +207,13 @@ class SqlStore(ABC):
 
         self._change(work, lasting=False)
 
-    def forget_folds(self) -> None:
-        """Delete all snapshots, lines and how far views have come, to be made again."""
+    def forget_folds(self, stream: str | None = None) -> None:
+        """Delete snapshots, lines and how far views have come, of all streams or of one."""
+        which, given = ("", ()) if stream is None else (" WHERE stream = ?", (stream,))
 
         def work(run: Run) -> None:
             for table in ("snapshots", "lines", "views"):
-                run(f"DELETE FROM {table}", ())
+                run(f"DELETE FROM {table}{which}", given)
 
         self._change(work)
 

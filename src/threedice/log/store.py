@@ -190,8 +190,8 @@ class Store(Protocol):
     def forget_view(self, view: str) -> None:
         """Delete the lines of a view, and how far it has come."""
 
-    def forget_folds(self) -> None:
-        """Delete all snapshots, lines and how far views have come, to be made again."""
+    def forget_folds(self, stream: str | None = None) -> None:
+        """Delete snapshots, lines and how far views have come, of all streams or of one."""
 
     # what proves it
     def add_checkpoint(self, checkpoint: Checkpoint) -> None:

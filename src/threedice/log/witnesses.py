@@ -1,7 +1,8 @@
 """Checkpoints as witnesses: whether they can be believed, and what they say the streams held.
 
-Those in the store must follow one another without a gap, each signed by a trusted key and holding
-the hash of the one before; those kept outside must be in the store just as they are.
+Those in the store must follow one another without a gap, each signed by a trusted key that was not
+retired by then and holding the hash of the one before; those kept outside must be in the store just
+as they are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from threedice.errors import Tampered
 from threedice.log.checkpoints import decode, link_to
 from threedice.log.findings import Finding
-from threedice.log.keys import is_signed
+from threedice.log.keys import is_signed, retired_by
 from threedice.log.store import Checkpoint
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Witnesses:
     def __init__(self, public_keys: Mapping[str, PublicKey], findings: list[Finding]) -> None:
         self.claims, self.heard = Claims(), 0
         self._keys, self._findings = public_keys, findings
+        self._retires = retired_by(public_keys)
+        self._retired: dict[str, int] = {}  # and by which checkpoint
         self._last: Checkpoint | None = None
         self._last_is_believed = True
         self._said: dict[str, tuple[int, str]] = {}
@@ -139,7 +142,11 @@ class Witnesses:
             self._note(number, f"is signed with the key {key_id}, which is not trusted")
         elif not is_signed(key, checkpoint.body, checkpoint.signature):
             self._note(number, f"its signature is not that of the key {key_id}")
+        elif (since := self._retired.get(key_id, number)) < number:
+            self._note(number, f"is signed with the key {key_id}, retired by checkpoint {since}")
         else:
+            for old in self._retires[key_id]:
+                self._retired[old] = min(number, self._retired.get(old, number))
             return body
         return None
 

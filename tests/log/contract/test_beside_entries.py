@@ -116,6 +116,22 @@ def test_folds_are_forgotten_and_the_log_is_not(store: Store) -> None:
     assert store.project("results", "table/1", 0, 1, [line(1)])
 
 
+def test_folds_of_one_stream_are_forgotten_and_of_others_not(store: Store) -> None:
+    other = Line("results", "ann", "table/2", 1, 0, 10, b"{}")
+    for stream in ("table/1", "table/2"):
+        store.write([one(stream)])
+        store.save_snapshot(Snapshot(stream, "state", "f", Head(1, b"h" * 32), b"x"))
+    store.project("results", "table/1", 0, 1, [line(1)])
+    store.project("results", "table/2", 0, 1, [other])
+
+    store.forget_folds("table/1")
+
+    assert [each.stream for each in store.snapshots()] == ["table/2"]
+    assert store.lines("results") == [other]
+    assert store.projected("results", "table/1") == 0
+    assert store.projected("results", "table/2") == 1
+
+
 def test_one_view_is_forgotten_and_the_others_are_not(store: Store) -> None:
     store.write([one("table/1")])
     other = Line("others", "ann", "table/1", 1, 0, 10, b"{}")
