@@ -160,3 +160,31 @@ async def test_a_house_starts_beside_a_snapshot_that_cannot_be_read(tmp_path: Pa
     async with House(url) as house:
         assert not house.damaged
         assert (await house.floor.account("cat")).balance == 500
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM entries WHERE stream = 'table/1' AND version = (SELECT max(version)"
+        " FROM entries WHERE stream = 'table/1')",
+        "UPDATE entries SET data = x'00' WHERE stream = 'table/1' AND version = 2",
+        "UPDATE games SET canonical = x'00'",
+    ],
+    ids=["end", "entry", "game"],
+)
+async def test_a_table_that_is_damaged_stands_still_and_the_house_opens(
+    statement: str, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/house.sqlite"
+    async with House(url) as house:
+        people = People(house.floor)
+        await people.open()
+        await people.play("open betting", "ann bets 50 on big")
+        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
+    with tampering(tmp_path / "house.sqlite") as run:
+        run(statement)
+        run("DELETE FROM snapshots")
+
+    async with House(url) as house:
+        assert list(house.damaged) == ["table/1"]
+        assert (await house.floor.account("cat")).balance == 0

@@ -7,9 +7,9 @@ from there need remember nothing.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from threedice.errors import OperatingFailure, Tampered, ThreediceError
+from threedice.errors import OperatingFailure, Tampered
 from threedice.floor.encoding import decode
 from threedice.floor.folds import fold_of
 from threedice.floor.games import Games
@@ -79,12 +79,8 @@ def rebuild(
     games, streams = Games(store), store.streams()
     damaged: dict[str, str] = {}
     for stream in streams:
-        try:
+        with apart(stream, damaged):
             _make(store, stream, games.pinned)
-        except OperatingFailure:
-            raise
-        except _CANNOT as error:
-            damaged[stream] = str(error) or type(error).__name__
     sound = [stream for stream in streams if stream not in damaged]
     if not damaged:
         store.forget_folds()  # also what belongs to no stream
@@ -95,10 +91,6 @@ def rebuild(
         if progress:
             progress(done, len(sound))
     return len(sound), damaged
-
-
-_CANNOT: Final = (ThreediceError, AssertionError, AttributeError, KeyError, TypeError, ValueError)
-"""What folding raises over entries that nobody could have caused."""
 
 
 def _make(store: Store, stream: str, game_of: Callable[[str], Game]) -> None:

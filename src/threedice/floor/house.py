@@ -12,7 +12,7 @@ import secrets
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from threedice.errors import InvariantBroken, StoreFailed, Tampered, ThreediceError
+from threedice.errors import StoreFailed, ThreediceError
 from threedice.floor.bookkeeping import apart, forget_former, project
 from threedice.floor.dealer import Clock, Dealer, SystemClock
 from threedice.floor.events import TableEstablished
@@ -115,10 +115,8 @@ class House:
         await self._come_back()
         self._heads = await asyncio.to_thread(store.heads)
         for stream in await asyncio.to_thread(store.streams):
-            try:
+            with apart(stream, self.damaged):  # this one stands still, the others play
                 await self._see_to(stream)
-            except (Tampered, InvariantBroken) as damage:
-                self.damaged[stream] = str(damage)  # this one stands still, the others play
             self._changed.add(stream)
         self._news.set()
         self._tasks.append(asyncio.create_task(self._keep_books()))

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from threedice.errors import InvariantBroken, Refusal, Tampered
+from threedice.errors import Conflicted, Refusal
+from threedice.floor.bookkeeping import apart
 from threedice.floor.commands import InterruptTable
 from threedice.floor.folds import table_stream
 
@@ -22,9 +23,10 @@ async def interrupt_tables(floor: Floor) -> list[str]:
     """Mark every table of people's that was in the middle of a round; return which."""
     interrupted = []
     for table in await tables_of(floor):
-        try:
+        damage: dict[str, str] = {}
+        with apart(table, damage):
             tended = await floor.tended(table)
-        except (Tampered, InvariantBroken):
+        if damage:
             continue  # it cannot be played at all; whoever starts it is told
         unfinished = tended.table.round is not None and not tended.interrupted
         if unfinished and tended.dealt_by_house is None:
@@ -34,6 +36,8 @@ async def interrupt_tables(floor: Floor) -> list[str]:
                 await floor.handle_for_house(InterruptTable(), table=table, key=key)
             except Refusal:
                 continue  # it has been seen to meanwhile
+            except Conflicted:
+                continue  # its end is missing, so that nothing can be added to it
             interrupted.append(table)
     return interrupted
 

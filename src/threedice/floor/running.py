@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic
 
-from threedice.errors import InvariantBroken
+from threedice.errors import InvariantBroken, Tampered
 from threedice.floor.encoding import decode, encode
 from threedice.floor.folds import Fold, State, fold_of
 from threedice.log.entry import EMPTY, Entry, Head, chained, extend
@@ -148,13 +148,15 @@ def follow(head: Head, entry: Entry) -> None:
 
 def load(store: Store, name: str) -> Running[Any]:
     """Return a stream as the store has it: from its snapshot on, where there is a good one."""
-    fold = fold_of(name)
+    fold, noted = fold_of(name), store.head(name).version
     state, head, at = _kept(store, name, fold) or (fold.kind(), EMPTY, 0)
     kept_version = head.version
     for entry in store.scan(name, head.version):
         follow(head, entry)
         fold.evolve(state, decode(entry), entry.at, entry.version)
         head, at = Head(entry.version, entry.hash), entry.at
+    if head.version < noted:
+        raise Tampered(f"head of {name}", f"is version {noted}, its entries end at {head.version}")
     return Running(name, fold, state, head, at, kept_version)
 
 
