@@ -220,6 +220,25 @@ def test_backup_while_the_log_is_written_is_whole(
         assert verify_log(store, public_keys=keys.public).is_sound
 
 
+def test_backup_signed_beside_a_server_holds_all_that_was_there_before(
+    house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+) -> None:
+    server = Notary(house, keys, tmp_path)
+    with writing(house, "table/1", "cage/ann", then=lambda: server.make(at=1)):
+        for file in (tmp_path / f"backup-{number}.sqlite" for number in range(3)):
+            bet(house, "table/2")
+            before = house.heads()
+            sign(house, tmp_path)
+            backup(house, file)
+            url = fresh("sqlite")
+            restore(file, url, public_keys=keys.public)
+            with closing(open_store(url)) as store:
+                heads = store.heads()
+            assert all(heads[name].version >= each.version for name, each in before.items())
+    assert read_checkpoints(tmp_path / FILE) == house.checkpoints()
+    assert verify_log(house, public_keys=keys.public).is_sound
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_backup_ends_at_the_last_checkpoint(
     kind: str, house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]

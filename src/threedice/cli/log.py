@@ -147,11 +147,12 @@ def export(url: str, table: str, as_csv: bool) -> None:
             return
         for entry in entries:
             row: dict[str, object] = dict(zip(_COLUMNS, _cells(entry), strict=True))
-            del row["data"], row["data_base64"]
             if _is_json_line(entry.data):
                 row["data"] = msgspec.Raw(entry.data)
+                del row["data_base64"]
             else:
                 row["data_base64"] = b64encode(entry.data).decode()
+                del row["data"]
             print_line(msgspec.json.encode(row).decode())
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from threedice.errors import Conflicted, InvalidInput, StoreFailed, Tampered
 from threedice.log.entry import EMPTY, Head
-from threedice.log.keys import open_keys, public_keys, sync_directory
+from threedice.log.keys import can_sign, open_keys, public_keys, sync_directory
 from threedice.log.store import Checkpoint
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Notary:
         for checkpoint in self._store.checkpoints():
             if self._last is None or checkpoint.number > self._last.number:
                 self._follow(checkpoint, decode(checkpoint))
-        if self._keys.key_id in public_keys(self._state):
+        if can_sign(self._state) and self._keys.key_id in public_keys(self._state):
             self._keys = open_keys(self._state)
 
     def _follow(self, checkpoint: Checkpoint, body: Body) -> None:
