@@ -152,8 +152,9 @@ def test_codes_are_set_up_by_picture_or_secret_and_asked_for_at_the_door(
     code = pyotp.TOTP(secret)
     page.get_by_label("The first code").fill(code.at(int(time.time())))
     page.get_by_role("button", name="Put into use").click()
-    kept = page.get_by_test_id("recovery-codes").locator("li").all_inner_texts()
-    assert len(kept) == 10
+    codes = page.get_by_test_id("recovery-codes").locator("li")
+    expect(codes).to_have_count(10)
+    kept = codes.all_inner_texts()
     page.get_by_role("button", name="I have kept them").click()
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("Name").fill("pit-manager")

@@ -289,7 +289,7 @@ class SqliteStore(SqlStore):
                 dialect="sqlite",
                 where=str(self.path),
             )
-            if self._serving is not None:
+            if self._serving is not None and run("SELECT 1 FROM leases LIMIT 1", ()):
                 # Whoever held them is gone; by a clock set back they would last and last.
                 run("DELETE FROM leases", ())
 
