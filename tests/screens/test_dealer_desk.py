@@ -163,6 +163,7 @@ def test_a_malfunction_locks_the_table_until_a_supervisor_releases_it(
 
     expect(here.dealer.get_by_test_id("locked")).to_contain_text("Malfunction")
     expect(dialog).to_have_count(0)
+    expect(here.dealer.get_by_role("button", name="Tumble the dice")).to_be_enabled()
     here.dealer.keyboard.press("n")
     expect(here.dealer.get_by_role("alert").filter(has_text="7.4")).to_be_visible()
     here.supervisor.get_by_test_id("locked").get_by_role("button").click()
