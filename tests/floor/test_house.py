@@ -21,19 +21,18 @@ from threedice.floor.house import House
 from threedice.floor.interpreter import COLLECT_AFTER, TURN_SECONDS
 from threedice.floor.reports import results
 from threedice.floor.running import load
-from threedice.log.checkpoints import decode, heads_after
+from threedice.log.checkpoints import heads_signed
 from threedice.log.keys import public_keys
 from threedice.log.memory import MemoryStore
 from threedice.log.opening import open_store
 from threedice.log.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.entry import Entry, Head
-    from threedice.log.store import Checkpoint
+    from threedice.log.entry import Entry
 
 pytestmark = pytest.mark.anyio
 
@@ -277,7 +276,7 @@ async def test_a_house_that_closes_beside_a_damaged_table_closes_the_books_of_th
                 await People(house.floor, table).play("ann bets 100 on big", "dice 6 5 4")
         assert [each.said.round for each in results(beside, "2")] == [1]
         assert results(beside, "1") == []
-        assert heads_at(beside.checkpoints()) == beside.heads()
+        assert heads_signed(beside.checkpoints()) == beside.heads()
 
 
 @pytest.mark.usefixtures("brisk")
@@ -315,14 +314,6 @@ async def test_a_round_settled_before_a_halt_is_in_the_books_once_the_house_is_r
         await house.release("sue", "there is room again")
 
     assert [each.said.round for each in results(store, "1")] == [1]
-
-
-def heads_at(checkpoints: Sequence[Checkpoint]) -> dict[str, Head]:
-    """Return what the heads were at the last of some checkpoints."""
-    heads: dict[str, Head] = {}
-    for checkpoint in checkpoints:
-        heads = heads_after(heads, decode(checkpoint))
-    return heads
 
 
 async def test_a_house_in_service_collects_garbage_seldom_and_tidies_up(tmp_path: Path) -> None:

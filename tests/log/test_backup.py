@@ -17,7 +17,7 @@ from tests.log.logs import bet, tampering, writing
 from threedice.errors import InvalidInput, StoreAway, StoreFailed, StoreUnfit, Tampered
 from threedice.log import schema
 from threedice.log.backup import FOLDS, KEPT, backup, restore
-from threedice.log.checkpoints import FILE, Notary, decode, heads_after, read_checkpoints
+from threedice.log.checkpoints import FILE, Notary, heads_signed, read_checkpoints
 from threedice.log.keys import open_keys
 from threedice.log.memory import MemoryStore
 from threedice.log.opening import open_store
@@ -252,7 +252,7 @@ def test_backup_ends_at_the_last_checkpoint(
     report = restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
 
     with closing(open_store(url)) as store:
-        assert store.heads() == heads_after({}, decode(made))
+        assert store.heads() == heads_signed([made])
         assert "table/3" not in store.streams()
         assert (report.entries, report.answers) == (7, 2)
         assert store.person("ann") == b"Ann, born in 1990"

@@ -15,7 +15,7 @@ from threedice.log.checkpoints import (
     Policy,
     decode,
     due,
-    heads_after,
+    heads_signed,
     line,
     link_to,
     read_checkpoints,
@@ -57,7 +57,7 @@ def test_checkpoint_says_which_heads_there_are(tmp_path: Path) -> None:
 
     body = decode(made)
     assert (body.number, body.at, body.previous, body.full) == (1, 7, "0" * 64, True)
-    assert heads_after({}, body) == store.heads()
+    assert heads_signed([made]) == store.heads()
     assert is_signed(keys.public[made.key_id], made.body, made.signature)
     assert store.checkpoints() == [made] == read_checkpoints(tmp_path / FILE)
 
@@ -82,10 +82,8 @@ def test_only_moved_heads_are_said_between_full_ones(tmp_path: Path) -> None:
         bodies.append(decode(notary.make(at=number)))
         seen.append(store.heads())
 
-    heads: dict[str, Head] = {}
-    for body, expected in zip(bodies, seen, strict=True):
-        heads = heads_after(heads, body)
-        assert heads == expected
+    made = store.checkpoints()
+    assert [heads_signed(made[: number + 1]) for number in range(len(made))] == seen
     assert [number for number, body in enumerate(bodies) if body.full] == [0, 10, 20]
     assert all(len(body.heads) == 1 for body in bodies if not body.full)
 
@@ -159,11 +157,9 @@ def test_servers_on_one_database_do_not_collide(tmp_path: Path) -> None:
 
     stored = store.checkpoints()
     assert [checkpoint.number for checkpoint in stored] == list(range(1, 61))
-    heads: dict[str, Head] = {}
     for before, checkpoint in zip([None, *stored], stored, strict=False):
         assert decode(checkpoint).previous == link_to(before)
-        heads = heads_after(heads, decode(checkpoint))
-    assert heads == store.heads()
+    assert heads_signed(stored) == store.heads()
     for notary, state in zip(notaries, states, strict=True):
         notary.make(at=99)
         assert read_checkpoints(state / FILE) == store.checkpoints()
@@ -238,10 +234,10 @@ def test_first_checkpoint_after_a_restart_holds_all_heads(tmp_path: Path) -> Non
         bet(store, f"table/{number}")
     Notary(store, keys, tmp_path).make(at=1)
     bet(store, "table/1")
-    body = decode(Notary(store, keys, tmp_path).make(at=2))
+    made = Notary(store, keys, tmp_path).make(at=2)
 
-    assert body.full
-    assert heads_after({}, body) == store.heads()
+    assert decode(made).full
+    assert heads_signed([made]) == store.heads()
 
 
 def test_retired_key_signs_nothing_more(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def _hear(current: _Round, dice: Roll) -> None:
     """Take dice that were called, entered, amended or paid: the first, or the same again."""
     if current.dice is None:
         current.dice, current.problem = dice, _problem(current, dice)
-    elif dice != current.dice and not current.problem:
+    elif sorted(dice) != sorted(current.dice) and not current.problem:
         named = " ".join(map(str, dice))
         current.problem = f"the dice follow from the seed, and {named} were taken instead"
 

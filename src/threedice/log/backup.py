@@ -22,9 +22,9 @@ from threedice.log import schema
 from threedice.log.causes import UNREADABLE, said_by
 from threedice.log.checkpoints import heads_signed
 from threedice.log.deadline import connect
+from threedice.log.disk import sync_directory
 from threedice.log.entry import Head
 from threedice.log.findings import versions
-from threedice.log.keys import sync_directory
 from threedice.log.opening import open_store
 from threedice.log.postgres import PostgresStore
 from threedice.log.rows import (

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import msgspec
 
 from threedice.errors import Conflicted, InvalidInput, StoreFailed, Tampered
+from threedice.log.disk import sync_directory
 from threedice.log.entry import EMPTY, Head
-from threedice.log.keys import can_sign, open_keys, public_keys, sync_directory
+from threedice.log.keys import can_sign, open_keys, public_keys
 from threedice.log.store import Checkpoint
 
 if TYPE_CHECKING:
@@ -132,9 +133,7 @@ class Notary:
             self._keys = open_keys(self._state)
 
     def _follow(self, checkpoint: Checkpoint, body: Body) -> None:
-        if body.full:
-            self._heads.clear()
-        self._heads.update(_said(body))
+        _advance(self._heads, body)
         self._since_full = 0 if body.full else self._since_full + len(body.heads)
         self._last = checkpoint
 
@@ -194,26 +193,22 @@ def decode(checkpoint: Checkpoint) -> Body:
         raise Tampered(f"checkpoint {checkpoint.number}", f"cannot be read: {error}") from error
 
 
-def heads_after(heads: Mapping[str, Head], body: Body) -> dict[str, Head]:
-    """Return the heads at a checkpoint, from those at the one before."""
-    return _said(body) if body.full else {**heads, **_said(body)}
-
-
 def heads_signed(checkpoints: Iterable[Checkpoint]) -> dict[str, Head]:
     """Return the heads at the last of some checkpoints, which are all there are from the first."""
     heads: dict[str, Head] = {}
     for checkpoint in checkpoints:
-        body = decode(checkpoint)
-        if body.full:
-            heads.clear()
-        heads.update(_said(body))
+        _advance(heads, decode(checkpoint))
     return heads
 
 
-def _said(body: Body) -> dict[str, Head]:
-    return {
+def _advance(heads: dict[str, Head], body: Body) -> None:
+    """Take heads on to a checkpoint from the one before."""
+    if body.full:
+        heads.clear()
+    said = {
         name: Head(version, bytes.fromhex(digest)) for name, (version, digest) in body.heads.items()
     }
+    heads.update(said)
 
 
 def link_to(previous: Checkpoint | None) -> str:

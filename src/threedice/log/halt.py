@@ -8,9 +8,10 @@ killed process unlinks nothing and comes back writing.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from threedice.log.disk import sync_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ def note(state: Path) -> None:
     """Note a halt, as far as the disk still lets us."""
     with suppress(OSError):
         (state / HEALTHY).unlink(missing_ok=True)
-        _sync(state)
+        sync_directory(state)
 
 
 def clear(state: Path) -> None:
@@ -37,14 +38,4 @@ def clear(state: Path) -> None:
     for name in (HEALTHY, SERVED):  # in this order, or a crash between them would read as a halt
         if not (state / name).exists():
             (state / name).touch()
-            _sync(state)
-
-
-def _sync(directory: Path) -> None:
-    if os.name == "nt":
-        return  # a directory cannot be opened there
-    opened = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+            sync_directory(state)

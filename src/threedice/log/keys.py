@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from threedice.errors import InvalidInput, StoreUnfit
+from threedice.log.disk import sync_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -242,15 +243,6 @@ def _write(descriptor: int, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def sync_directory(directory: Path) -> None:
-    """Make durable which files a directory has."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _read_private(file: Path) -> Ed25519PrivateKey:

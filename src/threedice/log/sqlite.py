@@ -25,6 +25,7 @@ from threedice.errors import (
 )
 from threedice.log import serving as served
 from threedice.log.batch import ANSWER, ENTRY, accepted, decode_spans
+from threedice.log.disk import forget_cached, sync_directory
 from threedice.log.entry import Entry, Head
 from threedice.log.judging import ACCEPTED, check_proposal, judge
 from threedice.log.schema import prepare
@@ -74,7 +75,7 @@ def connect_file(path: str) -> Connection:
     """Open a database file with the standard driver; a new one is for its owner's eyes only."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        _sync(Path(path).parent)
+        sync_directory(Path(path).parent)
     except FileExistsError:
         pass
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -421,33 +422,6 @@ def _set_up(connection: Connection, synchronous: int) -> None:
     ask(f"PRAGMA synchronous = {synchronous}")
     if (level := ask("PRAGMA synchronous")) != synchronous:
         raise StoreUnfit(f"synchronous is {level}, not {synchronous}; use an SQLite that obeys it")
-
-
-def forget_cached(file: Path) -> None:
-    """Have a file that nobody has open read from the disk itself, not from memory.
-
-    After a sync that failed, the operating system takes for written what never reached the disk. A
-    process that starts on the same machine would go by such a log and move it into the database: a
-    power cut meanwhile would leave that half moved, and no log to move it by. What the disk itself
-    has of a log ends with a whole commit, and all that was acknowledged is before it.
-    """
-    if not hasattr(os, "posix_fadvise"):
-        return  # then only a restart of the machine does it
-    with suppress(FileNotFoundError):
-        opened = os.open(file, os.O_RDONLY)
-        try:
-            os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(opened)
-
-
-def _sync(folder: Path) -> None:
-    """Have the disk know of a new file: without its name, what is in it would be lost."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _code(error: Exception) -> int:
