@@ -1,16 +1,23 @@
-"""A way to run the command line in this process."""
+"""A way to run the command line in this process, and a house that has played."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from shutil import copytree
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.floor.setting import QUICK, HandClock, People, Watch
 from threedice.cli import main
+from threedice.floor.house import House
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -41,3 +48,36 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Result(int(stopped.value.code or 0), out, err)
 
     return _run
+
+
+ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A house with a table of people's and one dealt by itself."""
+    folder = tmp_path_factory.mktemp("house")
+
+    async def play() -> None:
+        clock = HandClock()
+        async with House(f"sqlite:///{folder}/house.sqlite", clock=clock) as house:
+            people, watch = People(house.floor, "one"), Watch(house)
+            await people.open()
+            await people.play(*ROUND, *ROUND)
+            await People(house.floor, "two").open("macau-sic-bo/main", timing=QUICK)
+            clock.move(QUICK.closing_seconds)
+            await watch.until("two", lambda t: t.betting_since > 0)
+            clock.move(QUICK.betting_seconds)
+            await watch.until("two", lambda t: "close-betting" in t.table.current.done)
+            clock.move(QUICK.closing_seconds)
+            await watch.until("two", lambda t: t.table.current.result is not None)
+
+    asyncio.run(play())
+    return folder
+
+
+@pytest.fixture
+def house(played: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    copytree(played, tmp_path / "house")
+    return tmp_path / "house"

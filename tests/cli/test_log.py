@@ -1,4 +1,4 @@
-"""`threedice log`, `verify-dice`, `backup`, `restore` and `keys`, on a house that has played."""
+"""`threedice log`, `verify-dice` and `keys`, on a house that has played."""
 
 from __future__ import annotations
 
@@ -9,56 +9,19 @@ import json
 import sqlite3
 from base64 import b64decode
 from contextlib import closing
-from shutil import copytree
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.floor.setting import QUICK, HandClock, People, Watch
-from threedice.cage.events import AccountOpened, Deposited
-from threedice.floor.encoding import encode
+from tests.floor.setting import People
 from threedice.floor.house import House
 from threedice.floor.projections import VIEW
-from threedice.log.entry import EMPTY, cause_of, extend
 from threedice.log.sqlite import SqliteStore
-from threedice.log.store import Append, Proposal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cli.conftest import Run
-
-ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A house with a table of people's and one dealt by itself."""
-    folder = tmp_path_factory.mktemp("house")
-
-    async def play() -> None:
-        clock = HandClock()
-        async with House(f"sqlite:///{folder}/house.sqlite", clock=clock) as house:
-            people, watch = People(house.floor, "one"), Watch(house)
-            await people.open()
-            await people.play(*ROUND, *ROUND)
-            await People(house.floor, "two").open("macau-sic-bo/main", timing=QUICK)
-            clock.move(QUICK.closing_seconds)
-            await watch.until("two", lambda t: t.betting_since > 0)
-            clock.move(QUICK.betting_seconds)
-            await watch.until("two", lambda t: "close-betting" in t.table.current.done)
-            clock.move(QUICK.closing_seconds)
-            await watch.until("two", lambda t: t.table.current.result is not None)
-
-    asyncio.run(play())
-    return folder
-
-
-@pytest.fixture
-def house(played: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be changed."""
-    copytree(played, tmp_path / "house")
-    return tmp_path / "house"
 
 
 def change(house: Path, sql: str) -> None:
@@ -250,176 +213,6 @@ def test_a_damaged_stream_keeps_its_books_and_the_others_are_made_again(
         assert list(store.snapshots()) == states
 
 
-def test_a_backup_is_put_back_elsewhere_and_proved(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    keys = ("--keys", str(house / "keys.json"))
-
-    assert "entries" in run("backup", str(house / "copy"), *database).out
-    restored = run("restore", str(house / "copy"), *keys, *elsewhere)
-
-    assert restored.out.endswith("restored and verified\n")
-    assert run("log", "verify", *keys, *elsewhere).code == 0
-    again = run("restore", str(house / "copy"), *keys, *elsewhere)
-    assert again.code == 2
-    assert run("backup", str(house / "copy"), *database).code == 2
-
-
-def test_a_backup_that_was_changed_is_not_put_back(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    run("backup", str(house / "copy"), *database)
-    with closing(sqlite3.connect(house / "copy")) as connection:
-        connection.execute("UPDATE entries SET at = at + 1 WHERE version = 3")
-        connection.commit()
-
-    result = run(
-        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
-        "--database", f"sqlite:///{house}/again.sqlite",
-    )  # fmt: skip
-
-    assert result.code == 2
-    assert "not restored" in result.err
-
-
-def test_a_restored_house_has_its_books_again(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    run("backup", str(house / "copy"), *database)
-
-    restored = run("restore", str(house / "copy"), "--keys", str(house / "keys.json"), *elsewhere)
-
-    assert restored.code == 0
-    with (
-        closing(SqliteStore(house / "house.sqlite")) as before,
-        closing(SqliteStore(house / "again.sqlite")) as after,
-    ):
-        assert after.lines(VIEW) == before.lines(VIEW) != []
-        assert [each.stream for each in after.snapshots()] == ["table/one", "table/two"]
-    assert run("log", "verify", *elsewhere).code == 0
-
-
-def test_a_backup_without_a_game_that_a_round_pins_is_not_put_back(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    run("backup", str(house / "copy"), *database)
-    with closing(sqlite3.connect(house / "copy")) as connection:
-        connection.execute("DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%macau%'")
-        connection.commit()
-
-    result = run(
-        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
-        "--database", f"sqlite:///{house}/again.sqlite",
-    )  # fmt: skip
-
-    assert result.code == 2
-    assert "table/two version 1" in result.err
-    assert not (house / "again.sqlite").exists()
-
-
-def deposit(database: Path, amount: int) -> None:
-    """Add a deposit that hangs together, as somebody can who knows the tables."""
-    with closing(SqliteStore(database)) as store:
-        cause = cause_of("eve", f"k{amount}", bytes(32))
-        opened = AccountOpened(player="eve", currency="SGD", by="cashier")
-        paid = Deposited(player="eve", amount=amount, by="cashier")
-        records = [encode(opened), encode(paid)]
-        entries, _ = extend(EMPTY, "cage/eve", 2**50, cause, records)
-        append = Append("cage/eve", EMPTY, entries)
-        store.write([Proposal("eve", f"k{amount}", bytes(32), (append,))])
-
-
-def test_a_backup_holds_what_happened_before_it_was_made_and_signs_it(
-    house: Path, run: Run
-) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    deposit(house / "house.sqlite", 700)
-
-    assert run("backup", str(house / "copy"), *database).code == 0
-    outside = ("--against", str(house / "house.sqlite.state" / "checkpoints.jsonl"))
-    keys = ("--keys", str(house / "keys.json"))
-    restored = run("restore", str(house / "copy"), *keys, *outside, *elsewhere)
-
-    assert restored.code == 0
-    with closing(SqliteStore(house / "again.sqlite")) as store:
-        assert store.head("cage/eve").version == 2
-    assert run("log", "verify", *database).code == 0
-
-
-def test_a_backup_is_made_beside_a_house_in_service(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-
-    async def serve() -> None:
-        async with House(f"sqlite:///{house}/house.sqlite") as serving:
-            await People(serving.floor, "three").open()
-            made = await asyncio.to_thread(run, "backup", str(house / "copy"), *database)
-            assert made.code == 0
-            await People(serving.floor, "four").open()
-        assert serving.trouble == ""
-
-    asyncio.run(serve())
-
-    keys = ("--keys", str(house / "keys.json"))
-    assert run("restore", str(house / "copy"), *keys, *elsewhere).code == 0
-    with closing(SqliteStore(house / "again.sqlite")) as store:
-        assert store.streams() == ["table/one", "table/three", "table/two"]
-    assert run("log", "verify", *database).code == 0
-
-
-def test_a_deposit_invented_in_a_backup_is_not_put_back(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    run("backup", str(house / "copy"), *database)
-    deposit(house / "copy", 7_000_000)
-
-    result = run(
-        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
-        "--database", f"sqlite:///{house}/again.sqlite",
-    )  # fmt: skip
-
-    assert result.code == 2
-    assert "no checkpoint signs its last 2 entries (cage/eve versions 1 to 2)" in result.err
-
-
-def test_where_the_key_is_not_at_hand_a_backup_ends_at_the_last_checkpoint(
-    house: Path, run: Run
-) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    deposit(house / "house.sqlite", 700)
-    (house / "house.sqlite.state/keys/signing.pem").unlink()
-
-    refused = run("backup", str(house / "copy"), *database)
-    assert refused.code == 2
-    assert "--no-checkpoint" in refused.err
-    assert not (house / "copy").exists()
-
-    assert run("backup", str(house / "copy"), "--no-checkpoint", *database).code == 0
-    keys = ("--keys", str(house / "keys.json"))
-    assert run("restore", str(house / "copy"), *keys, *elsewhere).code == 0
-    with closing(SqliteStore(house / "again.sqlite")) as store:
-        assert store.streams() == ["table/one", "table/two"]
-
-
-def test_a_backup_while_writing_is_halted_signs_nothing(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    with closing(SqliteStore(house / "house.sqlite")) as store:
-        store.suspend("the disk is full")
-        before = store.checkpoints()
-
-    assert "writing is halted" in run("backup", str(house / "copy"), *database).err
-    assert run("backup", str(house / "copy"), "--no-checkpoint", *database).code == 0
-    with closing(SqliteStore(house / "house.sqlite")) as store:
-        assert store.checkpoints() == before
-
-
 def test_keys_are_exported_and_replaced(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     before = run("keys", "export", *database).json
@@ -504,23 +297,6 @@ def test_a_garbled_line_among_the_checkpoints_is_told_and_the_rest_is_proved(
     assert "table/one version 7" in result.out
 
 
-def test_nothing_is_restored_against_checkpoints_with_a_garbled_line(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    run("backup", str(house / "copy"), *database)
-    file = house / "house.sqlite.state" / "checkpoints.jsonl"
-    file.write_bytes(file.read_bytes() + b"nonsense\n")
-
-    result = run(
-        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
-        "--against", str(file), "--database", f"sqlite:///{house}/again.sqlite",
-    )  # fmt: skip
-
-    assert result.code == 2
-    assert "is no checkpoint" in result.err
-    assert not (house / "again.sqlite").exists()
-
-
 def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(house: Path, run: Run) -> None:
     (house / "house.sqlite").write_bytes(b"")
 
@@ -544,28 +320,6 @@ def test_whoever_trusts_the_first_key_trusts_those_it_vouches_for(house: Path, r
     assert run("log", "verify", "--keys", str(house / "first.json"), *database).code == 0
     (house / "foreign.json").write_text("[]")
     assert run("log", "verify", "--keys", str(house / "foreign.json"), *database).code == 1
-
-
-def test_a_restored_house_goes_on_and_stays_proved(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    run("backup", str(house / "copy"), *database)
-    run("restore", str(house / "copy"), "--keys", str(house / "keys.json"), *elsewhere)
-
-    async def play_on() -> None:
-        async with House(f"sqlite:///{house}/again.sqlite") as again:
-            await People(again.floor, "three").open()
-
-    asyncio.run(play_on())
-
-    assert run("log", "verify", *elsewhere).code == 0
-    (house / "both.json").write_text(run("keys", "export", *elsewhere).out)
-    run("backup", str(house / "second"), *elsewhere)
-    third = ("--database", f"sqlite:///{house}/third.sqlite")
-    assert (
-        run("restore", str(house / "second"), "--keys", str(house / "both.json"), *third).code == 0
-    )
 
 
 @pytest.mark.parametrize("words", [["keys", "export"], ["keys", "rotate"]])
