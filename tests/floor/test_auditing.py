@@ -27,20 +27,12 @@ from threedice.table import commands as asked
 from threedice.table.events import BetPlaced, FloatFilled, WinnersPaid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from threedice.floor.events import AnyStreamEvent
     from threedice.log.findings import Report
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "house.sqlite")
-    yield store
-    store.close()
 
 
 async def play(store: SqliteStore, tmp_path: Path) -> None:

@@ -14,21 +14,14 @@ from threedice.cage.commands import Deposit, OpenAccount
 from threedice.cage.events import Withdrawn
 from threedice.floor.house import House
 from threedice.floor.projections import VIEW
-from threedice.log.sqlite import SqliteStore
 from threedice.table.events import BetWithdrawn, LosersCollected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from threedice.log.sqlite import SqliteStore
+
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "house.sqlite")
-    yield store
-    store.close()
 
 
 async def test_one_damaged_entry_hides_nothing_else(store: SqliteStore, tmp_path: Path) -> None:

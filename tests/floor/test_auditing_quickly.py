@@ -26,7 +26,6 @@ from threedice.ledger import Balances, postings
 from threedice.log.entry import EMPTY, Entry, Record, cause_of, extend
 from threedice.log.memory import MemoryStore
 from threedice.log.rows import MemoryRows
-from threedice.log.sqlite import SqliteStore
 from threedice.log.store import Append, Proposal
 from threedice.table.commands import Actor
 from threedice.table.events import BetPlaced, FloatFilled
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from tests.properties.driver import Driven
     from threedice.log.rows import Row
+    from threedice.log.sqlite import SqliteStore
     from threedice.rulebook import Game
 
 STREAM = "table/1"
@@ -105,13 +105,6 @@ def test_lines_made_in_one_go_are_those_of_the_books() -> None:
 
 BY_CAT = Actor(id="cat", role="player")
 BET = BetPlaced(player="cat", spot="big", area="", amount=5, number=99, manner="self", by=BY_CAT)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "house.sqlite")
-    yield store
-    store.close()
 
 
 @pytest.mark.anyio
