@@ -16,7 +16,7 @@ from threedice.log import schema
 from threedice.log.batch import decode_spans
 from threedice.log.checkpoints import Notary
 from threedice.log.keys import open_keys
-from threedice.log.rows import SqliteRows, open_sqlite
+from threedice.log.sqlite_rows import SqliteRows, open_sqlite
 from threedice.log.verification import verify_log, verify_rows
 
 if TYPE_CHECKING:

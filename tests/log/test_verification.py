@@ -12,7 +12,7 @@ import pytest
 from tests.log.conftest import open_kind
 from tests.log.logs import Seen, as_row, at, found, play, tampering, writing
 from threedice.errors import InvalidInput, StoreAway, StoreUnfit, Tampered
-from threedice.log import rows
+from threedice.log import sqlite_rows
 from threedice.log.checkpoints import Notary
 from threedice.log.keys import Keys, open_keys
 from threedice.log.postgres import PostgresStore
@@ -157,7 +157,7 @@ def test_the_same_is_found_however_many_rows_are_read_at_a_time(
     assert whole.findings
 
     for size in (1, 2, 3, 5):
-        monkeypatch.setattr(rows, "CHUNK", size)
+        monkeypatch.setattr(sqlite_rows, "CHUNK", size)
         assert seen_of(store.path, keys) == (whole, shown)
 
 
@@ -204,7 +204,7 @@ def test_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_file_that_another_holds_is_away(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "BUSY_SECONDS", 0)
+    monkeypatch.setattr(sqlite_rows, "BUSY_SECONDS", 0)
     with closing(sqlite3.connect(file, isolation_level=None)) as holder:
         holder.execute("PRAGMA journal_mode = DELETE")
         holder.execute("BEGIN EXCLUSIVE")

@@ -26,7 +26,8 @@ from threedice.log.checkpoints import FILE as CHECKPOINTS
 from threedice.log.checkpoints import read_lines
 from threedice.log.findings import Finding
 from threedice.log.keys import import_json, public_keys, trusted
-from threedice.log.opening import default_url, exists, open_store, state_directory
+from threedice.log.opening import default_url, exists, file_of, open_store, state_directory
+from threedice.log.sqlite_rows import open_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,17 +36,34 @@ if TYPE_CHECKING:
     from threedice.log.entry import Entry
     from threedice.log.findings import Report
     from threedice.log.keys import PublicKey
+    from threedice.log.rows import Rows
     from threedice.log.store import Checkpoint, Store
 
 
 @contextmanager
 def reading(url: str) -> Iterator[Store]:
     """Open a database that is there."""
+    with closing(open_store(_that_is_there(url))) as store:
+        yield store
+
+
+@contextmanager
+def proving(url: str) -> Iterator[Store | Rows]:
+    """Give what is to be proved; a file is only read, and may lie where nothing can be written."""
+    file = file_of(_that_is_there(url))
+    if file is None:
+        with reading(url) as store:
+            yield store
+    else:
+        with open_alone(file) as rows:
+            yield rows
+
+
+def _that_is_there(url: str) -> str:
     url = url or default_url()
     if not exists(url):
         raise InvalidInput(f"there is no database at {url}; name one with --database")
-    with closing(open_store(url)) as store:
-        yield store
+    return url
 
 
 def keys_of(url: str, file: Path | None) -> dict[str, PublicKey]:
@@ -79,8 +97,8 @@ def checkpoints_of(url: str, file: Path | None) -> tuple[list[Checkpoint], list[
 def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
     """Prove a house's log, and all that is kept beside it; return the exit code."""
     known, garbled = checkpoints_of(url, against)
-    with reading(url) as store, progress("verified") as advance:
-        report = audit(store, public_keys=keys_of(url, keys), against=known, progress=advance)
+    with proving(url) as house, progress("verified") as advance:
+        report = audit(house, public_keys=keys_of(url, keys), against=known, progress=advance)
     report = replace(report, findings=(*garbled, *report.findings))
     if as_json:
         print_json(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def audit(
-    store: Store | Path,
+    store: Store | Path | Rows,
     *,
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),

@@ -1,14 +1,13 @@
 """The books made again for the audit, and compared with those that are kept.
 
-A digest of each stream's lines is compared first, so that nothing need be held; where two differ,
-that stream's lines are made once more and compared one by one.
+The lines of a stream are read as they are made again, so that nothing need be held; where any
+differ, that stream's lines are made once more to say which.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from hashlib import sha256
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -19,7 +18,6 @@ from threedice.floor.projections import FORMER_VIEWS, VIEW, Projector, Said
 from threedice.log import schema
 from threedice.log.entry import Entry
 from threedice.log.findings import Finding
-from threedice.log.packing import packed
 from threedice.table import events as happened
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from threedice.log.rows import Row, Rows
     from threedice.rulebook import Game
 
-_NO_LINE: Final = b"what no line is"
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -59,18 +56,8 @@ class Books:
         views = self._kept.pop(stream, set())
         for view in sorted(views - {VIEW}, key=repr):
             self._findings.append(Finding(where, f"there is no view {view!r}"))
-        kept = self._digest(stream, views)
+        kept = self._rows.lines_of(VIEW, stream) if VIEW in views else ()
         return StreamBooks(stream, reached, kept, self._rows, self._game_of)
-
-    def _digest(self, stream: str, views: set[Any]) -> bytes:
-        digest = sha256()
-        if VIEW in views:
-            for chunk in self._rows.lines_of(VIEW, stream):
-                try:
-                    digest.update(packed(chunk))
-                except UnicodeEncodeError:
-                    digest.update(_NO_LINE)
-        return digest.digest()
 
     def finish(self, seen: Iterable[str]) -> list[Finding]:
         """Return what is kept of streams that have no entries."""
@@ -85,29 +72,42 @@ class StreamBooks:
         self,
         stream: str,
         reached: int,
-        kept: bytes,
+        kept: Iterable[Sequence[Row]],
         rows: Rows,
         game_of: Callable[[str], Game],
     ) -> None:
-        self._stream, self._reached, self._kept = stream, reached, kept
+        self._stream, self._reached = stream, reached
         self._rows, self._game_of = rows, game_of
-        self._projector, self._made = SettlingProjector(stream, game_of), sha256()
+        self._projector = SettlingProjector(stream, game_of)
+        self._kept, self._agree = chain.from_iterable(kept), True
+        self._unreadable: list[Finding] = []
 
     def take(self, entry: Entry, event: AnyStreamEvent) -> None:
-        """Make the lines that follow from an entry, as far as the books go."""
+        """Make the lines that follow from an entry, as far as the books go, and compare them."""
         if entry.version <= self._reached:
-            self._made.update(packed(self._projector.rows(entry, event)))
+            made = self._projector.rows(entry, event)
+            if made and self._agree:
+                self._agree = self._next_kept(len(made)) == made
+
+    def _next_kept(self, count: int) -> list[Row]:
+        """Return the next lines that are kept; what cannot be read ends them, and is a finding."""
+        try:
+            return list(islice(self._kept, count))
+        except Tampered as tampered:
+            self._unreadable.append(Finding(tampered.where, tampered.problem))
+            return []
 
     def finish(self, last: int) -> list[Finding]:
         """Return how the books differ from what the entries lead to."""
         where = f"books of {self._stream}"
-        findings = []
+        agree = self._agree and not self._next_kept(1)
+        findings = [*self._unreadable]
         if self._reached > last:
             findings.append(Finding(where, "go further than the stream"))
         elif not self._projector.between_rounds:  # from where they could not be gone on with
             what = f"end at version {self._reached}, in the middle of a round"
             findings.append(Finding(where, what))
-        if self._made.digest() != self._kept:
+        if not agree and not self._unreadable:
             differences = list(self._differences(where))
             findings += differences or [Finding(where, "are not what the entries lead to")]
         return findings

@@ -27,14 +27,10 @@ from threedice.log.entry import Head
 from threedice.log.findings import versions
 from threedice.log.opening import open_store
 from threedice.log.postgres import PostgresStore
-from threedice.log.rows import (
-    PATIENCE_SECONDS,
-    PostgresRows,
-    SqliteRows,
-    open_rows,
-    open_sqlite,
-)
+from threedice.log.postgres_rows import PATIENCE_SECONDS, PostgresRows
+from threedice.log.rows import open_rows
 from threedice.log.sqlite import SqliteStore
+from threedice.log.sqlite_rows import SqliteRows, open_sqlite
 from threedice.log.store import Checkpoint
 from threedice.log.verification import verify_log, verify_rows
 

@@ -51,6 +51,15 @@ def exists(url: str) -> bool:
     return path.exists() and (path.is_dir() or path.stat().st_size > 0)
 
 
+def file_of(url: str) -> Path | None:
+    """Return the SQLite file that a URL means, if it means one.
+
+    >>> file_of("sqlite:///floor/house.sqlite").as_posix(), file_of("postgresql://localhost/house")
+    ('floor/house.sqlite', None)
+    """
+    return None if url == MEMORY or _is_postgres(url) else _path(url)
+
+
 def default_url() -> str:
     """Return the URL of the database that is used when none is named."""
     return f"{_SQLITE}{user_data_path('threedice') / 'house.sqlite'}"

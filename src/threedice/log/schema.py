@@ -158,7 +158,7 @@ def prepare(
         execute(f"INSERT INTO meta (name, value) VALUES ('program', '{PROGRAM}')")
         execute(f"INSERT INTO meta (name, value) VALUES ('schema', '{version}')")
         return
-    for step in range(_stored(execute, tables, where, version), version):
+    for step in range(stored_version(execute, tables, where, version), version):
         migrations[step](execute)
         execute(f"UPDATE meta SET value = '{step + 1}' WHERE name = 'schema'")
 
@@ -179,7 +179,8 @@ def creation(dialect: str) -> list[str]:
     return made
 
 
-def _stored(execute: Execute, tables: set[str], where: str, version: int) -> int:
+def stored_version(execute: Execute, tables: set[str], where: str, version: int = VERSION) -> int:
+    """Return the version of the tables there are; refuse what is newer or somebody else's."""
     own = "give it a new file or an empty database of its own"
     if not {"meta", "streams", "entries"} <= tables:
         raise StoreUnfit(f"{where} holds tables of something else; {own}")

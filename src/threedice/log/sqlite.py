@@ -248,7 +248,7 @@ class SqliteStore(SqlStore):
             raise Tampered(f"{stream} after version {before}", damage.problem) from damage
 
     def _failure(self, done: str, error: Exception) -> StoreAway | StoreFailed:
-        if _code(error) in (BUSY, LOCKED):
+        if code_of(error) in (BUSY, LOCKED):
             return StoreAway(f"{self.path} is held by another process; try again: {error}")
         self._note_failure(
             f"{self.path} could not be {done} ({error}); look at the disk, then start again"
@@ -276,7 +276,7 @@ class SqliteStore(SqlStore):
             connection.close()
             if isinstance(error, StoreUnfit):
                 raise StoreUnfit(f"{self.path}: {error}") from None
-            if _code(error) == NOT_A_DATABASE:
+            if code_of(error) == NOT_A_DATABASE:
                 raise StoreUnfit(f"{self.path} is no SQLite database; use another file") from error
             raise self._failure("opened", error) from error
         return connection
@@ -367,7 +367,7 @@ def _write_new(run: Run, many: Many, proposals: Sequence[Proposal]) -> list[Outc
     try:
         outcomes = _write(run, many, proposals, {})
     except Exception as error:
-        if _code(error) == CONSTRAINT:
+        if code_of(error) == CONSTRAINT:
             raise _KeyKnown from error
         raise
     if any(outcome is not ACCEPTED for outcome in outcomes):
@@ -424,7 +424,7 @@ def _set_up(connection: Connection, synchronous: int) -> None:
         raise StoreUnfit(f"synchronous is {level}, not {synchronous}; use an SQLite that obeys it")
 
 
-def _code(error: Exception) -> int:
+def code_of(error: Exception) -> int:
     """Return SQLite's result code, by whatever name the driver has for it."""
     code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
     return int(code) & 0xFF
@@ -432,4 +432,4 @@ def _code(error: Exception) -> int:
 
 def _damaged(error: Exception) -> bool:
     undecodable = isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)
-    return undecodable or _code(error) in (CORRUPT, NOT_A_DATABASE)
+    return undecodable or code_of(error) in (CORRUPT, NOT_A_DATABASE)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def verify_log(
-    store: Store | Path,
+    store: Store | Path | Rows,
     *,
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),
@@ -41,7 +41,7 @@ def verify_log(
     visitor: Visitor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Verify a store, or an SQLite file such as a backup, as it is at this moment.
+    """Verify a store, an SQLite file such as a backup, or rows, as they are at this moment.
 
     The visitor is shown all rows that are sound. `progress` hears how many entries of how many are
     done.
