@@ -88,7 +88,16 @@ def test_a_file_that_lies_where_nothing_can_be_written_is_proved(
 def test_what_was_not_moved_into_the_file_yet_is_read_too(file: Path) -> None:
     with closing(SqliteStore(file)) as store:
         bet(store, "table/1")
-        asked = [sys.executable, "-m", "threedice", "log", "verify", "--json", "--database", file]
+        asked = [
+            sys.executable,
+            "-m",
+            "threedice",
+            "log",
+            "verify",
+            "--json",
+            "--database",
+            str(file),
+        ]
         answer = subprocess.run(asked, capture_output=True, check=False)
     assert json.loads(answer.stdout)["entries"] == 10
 
