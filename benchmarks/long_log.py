@@ -3,16 +3,18 @@
 Run it with `python benchmarks/long_log.py [ENTRIES]`. The entries are those of ordinary rounds,
 written to an SQLite file: of one table with a hundred players, and of a hundred tables with twenty
 each. The one table is loaded from its snapshot and without it, and each house is audited on one
-core, several times. Beside each figure stands how long a plain loop took in the same minutes: on a
-machine that others use as well, the two go up and down together.
+core, several times: as `threedice log verify` does it, and by that command, start and all. Beside
+each figure stands how long a plain loop took in the same minutes: on a machine that others use as
+well, the two go up and down together.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import tempfile
 from contextlib import closing
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -32,7 +34,9 @@ from threedice.floor.running import load as load_stream
 from threedice.log.checkpoints import Notary
 from threedice.log.entry import EMPTY, cause_of, extend
 from threedice.log.keys import open_keys
+from threedice.log.opening import state_directory
 from threedice.log.sqlite import SqliteStore
+from threedice.log.sqlite_rows import open_alone
 from threedice.log.store import Append, Proposal
 from threedice.log.verification import verify_log
 from threedice.table import TableState, decide, evolve
@@ -40,10 +44,11 @@ from threedice.table.commands import Actor, BuyIn, OpenTable, PlaceBet
 from threedice.table.terms import plain_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from threedice.floor.events import AnyStreamEvent
     from threedice.log.findings import Report
+    from threedice.log.keys import PublicKey
     from threedice.rulebook import Game
 
 PLAYERS = [f"player-{i:04}" for i in range(100)]
@@ -137,27 +142,54 @@ def measure(what: str, verify: Callable[[], Report]) -> None:
           f" (a loop of a million: {min(loops):.0f} ms at best, {median(loops):.0f})")  # fmt: skip
 
 
+def prove(
+    file: Path, proof: Callable[..., Report], public_keys: Mapping[str, PublicKey]
+) -> Callable[[], Report]:
+    """Return what proves a file as the command does."""
+
+    def run() -> Report:
+        with open_alone(file) as rows:
+            return proof(rows, public_keys=public_keys)
+
+    return run
+
+
+def command(file: Path) -> None:
+    """Print how many entries a second `threedice log verify` proves, from its start to its end."""
+    asked = [sys.executable, "-m", "threedice", "log", "verify", "--json", "--database", str(file)]
+    rates = []
+    for _ in range(RUNS):
+        started = perf_counter()
+        answer = subprocess.run(asked, capture_output=True, check=True)
+        rates.append(json.loads(answer.stdout)["entries"] / (perf_counter() - started))
+    print(f"the command, from start to end: {max(rates):.0f} entries/s at best,"
+          f" {median(rates):.0f} in the middle of {RUNS}")  # fmt: skip
+
+
 def night(entries: int, tables: int, players: int) -> None:
     """Write a house, load its first table, and prove it all."""
     print(f"{tables} tables with {players} players each:")
     with tempfile.TemporaryDirectory() as folder:
-        state = Path(folder) / "state"
-        with closing(SqliteStore(Path(folder) / "house.sqlite")) as store:
+        file = Path(folder) / "house.sqlite"
+        state = state_directory(str(file))
+        with closing(SqliteStore(file)) as store:
             started = perf_counter()
             streams = write(store, entries, tables, players)
-            size = (Path(folder) / "house.sqlite").stat().st_size / 1e6
+            size = file.stat().st_size / 1e6
             seconds = perf_counter() - started
             print(f"{entries} entries written in {seconds:.1f} s, {size:.0f} MB")
             for stream in streams:
                 store.save_snapshot(load_stream(store, stream).kept())
                 project(store, stream, Games(store).pinned)
             Notary(store, open_keys(state), state).make(10**15)
-            keys = open_keys(state).public
             started = perf_counter()
             running = load_stream(store, streams[0])
             print(f"{streams[0]} starts from its snapshot in {perf_counter() - started:.3f} s")
-            measure("chains, answers, checkpoints", partial(verify_log, store, public_keys=keys))
-            measure("with states, books and balances", partial(audit, store, public_keys=keys))
+        keys = open_keys(state).public
+        measure("chains, answers, checkpoints", prove(file, verify_log, keys))
+        measure("with states, books and balances", prove(file, audit, keys))
+        command(file)
+        with closing(SqliteStore(file)) as store:
             store.forget_folds()
             started = perf_counter()
             again = load_stream(store, streams[0])
