@@ -6,14 +6,14 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test test-rules test-house test-screens test-rest check format screens bench soak faults mutants citations pictures playthroughs clean
+.PHONY: run test test-rules test-house test-screens test-sim test-rest check format screens bench soak faults mutants citations pictures playthroughs clean
 
 run: .venv/installed
 	$(BIN)/threedice serve --demo
 
 # Two cores, two groups of tests at a time; each prints what it has to say when it is done.
 test: check
-	$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target test-house test-screens test-rules test-rest
+	$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target test-house test-screens test-rules test-sim test-rest
 
 RULES := tests/cases tests/ledger tests/maths tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
 HOUSE := tests/faults tests/floor tests/log tests/people tests/web
@@ -29,8 +29,11 @@ test-house: .venv/ready
 test-screens: .venv/ready
 	$(BIN)/pytest tests/screens
 
+test-sim: .venv/ready
+	$(BIN)/pytest tests/sim
+
 test-rest: .venv/ready
-	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE) tests/screens)
+	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE) tests/screens tests/sim)
 
 check: .venv/ready
 	$(BIN)/ruff check .

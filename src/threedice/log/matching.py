@@ -111,8 +111,7 @@ class Matching:
 
     def _differing(self) -> Iterator[bytes]:
         """Yield the records that are only on one side, or more often on one than on the other."""
-        for number in range(PARTS):
-            said, found = self._said.part(number), self._found.part(number)
+        for said, found in zip(self._said.parts(), self._found.parts(), strict=True):
             for begin in sorted(said.keys() | found.keys()):
                 these, those = said.get(begin, _Records()), found.get(begin, _Records())
                 if these != those:  # unless only in another order, as of two servers
@@ -158,24 +157,18 @@ class _Gathered:
         if self._size > IN_MEMORY:
             self._put_away()
 
-    def part(self, number: int) -> dict[bytes, _Records]:
-        """Return all records of a part, by how their spans begin."""
+    def parts(self) -> Iterator[dict[bytes, _Records]]:
+        """Yield all records part by part, by how their spans begin."""
         self._pack()
         if not self._files:
-            return self._held[number]
+            yield from self._held
+            return
         self._put_away()
-        file, whole = self._files[number], defaultdict[bytes, _Records](_Records)
-        file.seek(0)
-        while header := file.read(_HEADER.size):
-            length, size, count = _HEADER.unpack(header)
-            records = whole[file.read(length)]
-            records.data += file.read(size)
-            records.count += count
-        return whole
+        yield from map(_read, self._files)
 
     def records(self) -> Iterator[bytes]:
-        for number in range(PARTS):
-            for records in self.part(number).values():
+        for part in self.parts():
+            for records in part.values():
                 yield from records.all()
 
     def close(self) -> None:
@@ -193,3 +186,15 @@ class _Gathered:
                 file.write(records.data)
             held.clear()
         self._size = 0
+
+
+def _read(file: IO[bytes]) -> dict[bytes, _Records]:
+    """Return all records of a file."""
+    whole = defaultdict[bytes, _Records](_Records)
+    file.seek(0)
+    while header := file.read(_HEADER.size):
+        length, size, count = _HEADER.unpack(header)
+        records = whole[file.read(length)]
+        records.data += file.read(size)
+        records.count += count
+    return whole
