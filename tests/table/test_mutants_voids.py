@@ -79,9 +79,20 @@ def test_who_owes_and_has_chips_pays_a_reversal_from_both() -> None:
             "the lights went out",
             "irregularity/not-now",
         ),
+        (
+            [
+                "open betting",
+                "close betting",
+                "tumbles 3 times",
+                "uncover the dice",
+                "dealer reports interruption knowing 6 5 4",
+            ],
+            "the dice are bad for us",
+            "irregularity/not-now",
+        ),
     ],
 )
-def test_a_round_is_abandoned_for_a_reason_and_before_anybody_calls_the_dice(
+def test_a_round_is_abandoned_for_a_reason_and_while_its_dice_are_not_all_known(
     lines: list[str], reason: str, code: str
 ) -> None:
     table = Table()
@@ -91,6 +102,17 @@ def test_a_round_is_abandoned_for_a_reason_and_before_anybody_calls_the_dice(
         table.ask(asked.AbandonRound(by=DEALER, reason=reason))
 
     assert refused.value.code == code
+
+
+def test_dice_of_which_one_cannot_be_known_any_more_are_lost() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+               "uncover the dice", "dealer reports interruption knowing 6 5")  # fmt: skip
+    assert table.state.round is not None
+
+    table.ask(asked.AbandonRound(by=DEALER, reason="the third die was knocked off the table"))
+
+    assert table.stack("ann") == 2000
 
 
 def test_an_abandoned_round_locks_the_table_where_an_interruption_does() -> None:

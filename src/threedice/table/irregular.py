@@ -162,12 +162,15 @@ def _exposed(
 
 
 def abandon_round(game: Game, state: TableState, command: asked.AbandonRound) -> list[AnyEvent]:
-    """Void a round whose dice are lost before anybody called them, as an interruption does."""
+    """Void a round whose dice are lost before anybody called them, as an interruption does.
+
+    Dice that are all known after an interruption are not lost: they are called.
+    """
     need_open(state)
     rule = game.facts.irregularities.get("interruption")
     clause = rule.clause if rule else game.facts.procedure.void.clause
     need_role(command.by, STAFF, clause)
-    if state.round is None or state.round.called:
+    if state.round is None or state.round.called or len(state.round.known) == 3:
         raise refuse("irregularity/not-now", clause, irregularity="interruption")
     if not command.reason.strip():
         raise refuse("reason/missing", clause)
