@@ -11,9 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -34,18 +32,19 @@ from threedice.floor import deciding
 from threedice.floor.answers import Answer, Remembered, Waiting, answer_of, need_same
 from threedice.floor.commands import AnyFloorCommand, EstablishTable
 from threedice.floor.encoding import decode, read_command
-from threedice.floor.events import AnyStreamEvent, WritingReleased
-from threedice.floor.folds import HOUSE_STREAM, Tended, cage_stream, table_stream
+from threedice.floor.events import AnyStreamEvent
+from threedice.floor.folds import Tended, cage_stream, table_stream
+from threedice.floor.releasing import Releasing
 from threedice.floor.streams import Streams
 from threedice.log.store import Accepted, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator
     from pathlib import Path
     from types import TracebackType
 
     from threedice.cage import Account
     from threedice.floor.deciding import Decided
+    from threedice.floor.releasing import Recovery
     from threedice.floor.running import Running
     from threedice.floor.streams import Asked
     from threedice.log.entry import Entry
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
     from threedice.log.store import Store
     from threedice.log.writer import Result
     from threedice.rulebook import Game
-
-    Recovery = Callable[[], Awaitable[None]]
 
 TRIES = 200
 """How often a command is decided again because others were quicker."""
@@ -94,7 +91,7 @@ class Floor:
         open_again: Callable[[], Store] | None = None,
     ) -> None:
         self.streams = Streams(store, state=state, now=now, most_waiting=most_waiting)
-        self._open_again, self._held = open_again, ""
+        self._releasing = Releasing(self.streams, open_again)
         self._loop = asyncio.get_running_loop()
         self._asked: dict[tuple[str, str], Waiting] = {}
         self._answered = Remembered(REMEMBERED)
@@ -116,8 +113,8 @@ class Floor:
         """
         if account == deciding.HOUSE:
             raise InvalidInput("nobody asks in the name of the house but the house itself")
-        if self._held:
-            raise StoreFailed(self._held)
+        if self._releasing.held:
+            raise StoreFailed(self._releasing.held)
         return await self._ask(command, table, account, key)
 
     async def handle_for_house(
@@ -159,78 +156,18 @@ class Floor:
     @property
     def suspended(self) -> str:
         """Why nothing can be written, so that every table is suspended; or nothing."""
-        return self.streams.writer.halted or self._held
+        return self._releasing.cause
 
     async def release(self, by: str, reason: str, *, then: Recovery | None = None) -> None:
         """Let the house write again, now that a person has looked at what failed.
 
-        The halt is over when `then` is done, what the house owes its tables; if anything fails
-        before that, or the process dies, it stays noted, and a person has to release it again.
+        The halt is over when `then` is done, what the house owes its tables; see `releasing`.
         """
-        cause = self.suspended
-        if not cause:
-            raise OperatingFailure("the house is not suspended; there is nothing to release")
-        if not reason.strip():
-            raise InvalidInput("give the reason for which the house may write again")
-        with self._standing_still(cause):
-            if self._open_again:
-                self.store.close()
-                self.streams.start_over(await asyncio.to_thread(self._open_again))
-            else:
-                self.streams.start_over(self.store)
-            await self._record_release(cause, by, reason)
-            if then:
-                await then()
-            self._need_no_other_halt()
-            await asyncio.to_thread(self.streams.writer.release)
+        await self._releasing.release(by, reason, then)
 
     async def go_on(self, then: Recovery) -> None:
         """Write again, now that a person has released the database at another server."""
-        with self._standing_still(self.suspended):
-            former = self.store
-            if self._open_again:
-                self.streams.start_over(await asyncio.to_thread(self._open_again))
-                await asyncio.to_thread(former.close)
-            else:
-                self.streams.start_over(former)
-            await then()
-            self._need_no_other_halt()
-            self.streams.writer.forget()
-
-    @contextmanager
-    def _standing_still(self, cause: str) -> Iterator[None]:
-        """Let nobody play while the house comes back, nor if it could not."""
-        self._held = cause
-        try:
-            yield
-        except BaseException:
-            self.streams.writer.hold(cause)
-            raise
-        finally:
-            self._held = ""
-
-    def _need_no_other_halt(self) -> None:
-        if halted := self.streams.writer.halted:
-            raise StoreFailed(halted)
-
-    async def _record_release(self, cause: str, by: str, reason: str) -> None:
-        """Write down who has let the house write again, after whoever does so at the same time."""
-        event = WritingReleased(cause=cause, reason=reason, by=by)
-        for _ in range(TRIES):
-            (running,) = streams = await self.streams.ready([HOUSE_STREAM])
-            key = f"release {running.head.version}"
-            command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
-            written: asyncio.Future[Result] = self._loop.create_future()
-            then = partial(_resolve, written)
-            self.streams.propose([(event,)], streams, by, key, command_hash, then=then)
-            result = await written
-            if isinstance(result, ThreediceError):
-                raise result
-            if isinstance(result, Accepted):
-                return
-        raise Conflicted(
-            "others release the house again and again; look whether it still is halted"
-        )
+        await self._releasing.go_on(then)
 
     async def close(self) -> None:
         """Write what is waiting, and stop; the store stays open."""
@@ -351,7 +288,7 @@ class Floor:
             streams = await self.streams.ready(names)
             written: asyncio.Future[tuple[Asked, Result]] = self._loop.create_future()
             try:
-                self._propose(order, streams, partial(_resolve_both, written))
+                self._propose(order, streams, partial(_resolve, written))
             except (Refusal, Conflicted):
                 if found := await self._reconsidered(order, streams):
                     return found
@@ -422,13 +359,6 @@ class Floor:
 _OF_ACCOUNTS = (OpenAccount, Deposit, Withdraw)
 
 
-def _resolve(written: asyncio.Future[Result], _asked: Asked, result: Result) -> None:
-    if not written.done():
-        written.set_result(result)
-
-
-def _resolve_both(
-    written: asyncio.Future[tuple[Asked, Result]], asked: Asked, result: Result
-) -> None:
+def _resolve(written: asyncio.Future[tuple[Asked, Result]], asked: Asked, result: Result) -> None:
     if not written.done():
         written.set_result((asked, result))
