@@ -1,4 +1,4 @@
-"""What an outside reviewer broke: each of these went through once."""
+"""Abuse from outside: floods, heads without end, names that no books can hold."""
 
 from __future__ import annotations
 
