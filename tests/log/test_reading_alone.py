@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.log.logs import bet, found, tampering
-from threedice.errors import StoreUnfit, Tampered
+from threedice.errors import StoreAway, StoreUnfit, Tampered
 from threedice.log import schema, sqlite_rows
 from threedice.log.sqlite import SqliteStore
 from threedice.log.sqlite_rows import open_alone, open_sqlite
@@ -72,17 +71,28 @@ def test_text_that_is_none_keeps_its_bytes_and_hides_nothing_after_it(
     assert "b" not in kinds[0] + kinds[2]
 
 
-def test_a_file_that_lies_where_nothing_can_be_written_is_proved(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "access", lambda _path, _mode: False)  # as root, everything can be
-    beside = sorted(file.parent.iterdir())
+def test_a_file_that_nobody_has_open_is_proved_without_a_trace(file: Path) -> None:
+    beside, before = sorted(file.parent.iterdir()), file.read_bytes()
     with open_alone(file) as rows:
         report = verify_log(rows, public_keys={})
         assert sorted(file.parent.iterdir()) == beside
 
-    assert found(report) == []
-    assert report.entries == 9
+    assert (found(report), report.entries) == ([], 9)
+    assert (sorted(file.parent.iterdir()), file.read_bytes()) == (beside, before)
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_house_that_comes_up_during_a_proof_has_it_asked_again(file: Path, stays: bool) -> None:
+    with pytest.raises(StoreAway, match="try again"):
+        read_while_a_house_comes_up(file, stays=stays)
+
+
+def read_while_a_house_comes_up(file: Path, *, stays: bool) -> None:
+    with ExitStack() as house, open_alone(file):
+        store = house.enter_context(closing(SqliteStore(file)))
+        bet(store, "table/1")
+        if not stays:
+            store.close()
 
 
 def test_what_was_not_moved_into_the_file_yet_is_read_too(file: Path) -> None:
@@ -115,6 +125,11 @@ def test_a_file_of_another_version_is_refused(file: Path, version: int, what: st
     with tampering(file) as run:
         run(f"UPDATE meta SET value = '{version}' WHERE name = 'schema'")
     with pytest.raises(StoreUnfit, match=what), open_alone(file):
+        pass
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnfit, match="is a folder"), open_alone(tmp_path):
         pass
 
 

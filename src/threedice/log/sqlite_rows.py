@@ -7,7 +7,6 @@ knows nothing: it is for a process that has the file open in no other way.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing, contextmanager
 from itertools import chain, islice
@@ -45,7 +44,8 @@ _FAILURES: Final = (sqlite3.Error, apsw.Error)
 @contextmanager
 def open_sqlite(path: Path) -> Iterator[SqliteRows]:
     """Read the rows of a file that this process may have open, with the standard driver."""
-    with _opened(path, lambda uri: sqlite3.connect(uri, uri=True, isolation_level=None)) as rows:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with _opened(path, lambda: sqlite3.connect(uri, uri=True, isolation_level=None)) as rows:
         yield rows
 
 
@@ -53,18 +53,34 @@ def open_sqlite(path: Path) -> Iterator[SqliteRows]:
 def open_alone(path: Path) -> Iterator[SqliteRows]:
     """Read the rows of a house's file that this process has open in no other way, with APSW.
 
-    Else the locks of the other SQLite would be gone with the first file that this one closes.
+    Else the locks of the other SQLite would be gone with the first file that this one closes. A
+    file that nobody has open is read as one that does not change, which leaves no trace beside it:
+    SQLite would make files there that the house, if it is another user, could not open any more.
     """
+    resting = _resting(path)
+    uri = f"{path.absolute().as_uri()}?{'immutable=1' if resting else 'mode=ro'}"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    with _opened(path, lambda uri: apsw.Connection(uri, flags=flags)) as rows:
+    with _opened(path, lambda: apsw.Connection(uri, flags=flags)) as rows:
         rows.refuse_foreign(str(path))
         yield rows
+    if resting and _resting(path) != resting:
+        raise StoreAway(f"a house began to use {path} while it was being read; try again")
+
+
+def _resting(path: Path) -> tuple[int, int, int] | None:
+    """Return what would be other of a file that was changed, or nothing if somebody has it open."""
+    if path.with_name(f"{path.name}-wal").exists() or not path.exists():
+        return None
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @contextmanager
-def _opened(path: Path, connect: Callable[[str], Connection]) -> Iterator[SqliteRows]:
+def _opened(path: Path, connect: Callable[[], Connection]) -> Iterator[SqliteRows]:
+    if path.is_dir():
+        raise StoreUnfit(f"{path} is a folder; name the SQLite file in it")
     try:
-        connection = connect(f"{path.absolute().as_uri()}?{_manner(path)}")
+        connection = connect()
     except _FAILURES as error:
         raise StoreUnfit(f"{path} cannot be opened: {error}; is it there?") from error
     with closing(connection):
@@ -80,13 +96,6 @@ def _opened(path: Path, connect: Callable[[str], Connection]) -> Iterator[Sqlite
         except _FAILURES as error:
             raise _unreadable(str(path), error) from error
         yield SqliteRows(connection)
-
-
-def _manner(path: Path) -> str:
-    """Say that a file is only read; one that lies where nobody can write does not change either."""
-    resting = not path.with_name(f"{path.name}-wal").exists()
-    fixed = resting and path.exists() and not os.access(path.absolute().parent, os.W_OK)
-    return "mode=ro&immutable=1" if fixed else "mode=ro"
 
 
 class _Query(NamedTuple):
