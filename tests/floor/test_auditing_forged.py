@@ -181,3 +181,32 @@ async def test_a_table_that_is_damaged_stands_still_and_the_house_opens(
     async with House(url) as house:
         assert list(house.damaged) == ["table/1"]
         assert (await house.floor.account("cat")).balance == 0
+
+
+@pytest.mark.parametrize("column", ["version", "place", "at"])
+async def test_numbers_of_the_books_that_are_not_whole_are_found(
+    store: SqliteStore, tmp_path: Path, column: str
+) -> None:
+    await play(store, tmp_path)
+    with tampering(store.path) as run:
+        run("PRAGMA writable_schema = ON")
+        run("CREATE TEMP TABLE kept AS SELECT sql FROM sqlite_master WHERE name = 'lines'")
+        run(
+            "UPDATE sqlite_master SET sql = replace(replace(sql, ' STRICT', ''), ' INTEGER',"
+            " ' BLOB') WHERE name = 'lines'"
+        )
+        run("PRAGMA writable_schema = RESET")
+        run(f"UPDATE lines SET {column} = CAST({column} AS REAL) WHERE subject = 'player/ann'")
+        run("PRAGMA writable_schema = ON")
+        run("UPDATE sqlite_master SET sql = (SELECT sql FROM kept) WHERE name = 'lines'")
+
+    (finding,) = findings(store, tmp_path)
+    assert "lines with a number that is not stored as a whole one" in finding
+
+
+async def test_a_view_that_there_is_not_is_found(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+    with tampering(store.path) as run:
+        run("INSERT INTO views VALUES ('mine', 'table/1', 3)")
+
+    assert findings(store, tmp_path) == ["books of table/1: there is no view 'mine'"]

@@ -31,11 +31,11 @@ TRIGGER = "CREATE TRIGGER skim AFTER INSERT ON answers BEGIN DELETE FROM games; 
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
-        (TRIGGER, "skim is defined, and is none of this program's"),
-        ("CREATE TABLE aside (what TEXT)", "aside is defined, and is none of this program's"),
-        ("CREATE VIEW others AS SELECT 1", "others is defined, and is none of this program's"),
-        ("DROP INDEX lines_by_time", "lines_by_time is not defined"),
-        ("DROP TABLE leases", "leases is not defined"),
+        (TRIGGER, "trigger skim is defined, and is none of this program's"),
+        ("CREATE TABLE aside (what TEXT)", "table aside is defined, and is none of this program's"),
+        ("CREATE VIEW others AS SELECT 1", "view others is defined, and is none of this program's"),
+        ("DROP INDEX lines_by_time", "index lines_by_time is not defined"),
+        ("DROP TABLE leases", "table leases is not defined"),
     ],
 )
 def test_what_is_defined_otherwise_is_found(file: Path, statement: str, what: str) -> None:
@@ -56,15 +56,70 @@ def test_a_column_that_compares_otherwise_is_found(file: Path) -> None:
         run("REINDEX")
 
     assert found(verify_log(file, public_keys={})) == [
-        "the database: entries is defined otherwise than by this program"
+        "the database: table entries is defined otherwise than by this program"
     ]
 
 
 def test_tables_of_peoples_accounts_are_no_strangers(file: Path) -> None:
     with tampering(file) as run:
         run("CREATE TABLE people_accounts (name TEXT PRIMARY KEY)")
+        run(
+            "CREATE TRIGGER people_stay BEFORE DELETE ON people_accounts"
+            " BEGIN SELECT RAISE(ABORT, 'they stay'); END"
+        )
 
     assert found(verify_log(file, public_keys={})) == []
+
+
+def test_a_trigger_of_a_table_of_accounts_is_found(file: Path) -> None:
+    with tampering(file) as run:
+        run("CREATE TABLE people_accounts (name TEXT PRIMARY KEY)")
+        run("CREATE TRIGGER skim AFTER INSERT ON people_accounts BEGIN DELETE FROM lines; END")
+
+    assert found(verify_log(file, public_keys={})) == [
+        "the database: trigger skim is defined, and is none of this program's"
+    ]
+
+
+def test_a_trigger_that_is_called_like_a_table_is_found(file: Path) -> None:
+    with tampering(file) as run:
+        run("PRAGMA writable_schema = ON")
+        run("UPDATE sqlite_master SET rowid = 1000 + rowid WHERE tbl_name = 'views'")
+        run(
+            "INSERT INTO sqlite_master VALUES ('trigger', 'views', 'entries', 0,"
+            " 'CREATE TRIGGER views AFTER INSERT ON entries BEGIN DELETE FROM people; END')"
+        )
+
+    assert "the database: trigger views is defined, and is none of this program's" in found(
+        verify_log(file, public_keys={})
+    )
+
+
+def test_a_line_that_the_proof_itself_would_not_be_led_to_is_found(file: Path) -> None:
+    key = ', \n\tPRIMARY KEY ("view", stream, version, place)'
+    with tampering(file) as run:
+        run("INSERT INTO lines VALUES ('house', 'ann', 'table/1', 1, 0, 5, x'00')")
+        run("CREATE TABLE kept AS SELECT rowid AS row, * FROM sqlite_master")
+        run("PRAGMA writable_schema = ON")
+        run("DELETE FROM sqlite_master WHERE name = 'sqlite_autoindex_lines_1'")
+        run("UPDATE sqlite_master SET sql = replace(sql, ?, '') WHERE name = 'lines'", key)
+        run("PRAGMA writable_schema = RESET")
+    with tampering(file) as run:
+        run("INSERT INTO lines VALUES ('house', 'ann', 'table/1', 1, 7, 5, x'00')")
+        run("PRAGMA writable_schema = ON")
+        run("DELETE FROM sqlite_master WHERE name = 'lines'")
+        run(
+            "INSERT INTO sqlite_master (rowid, type, name, tbl_name, rootpage, sql) SELECT row,"
+            " type, name, tbl_name, rootpage, sql FROM kept"
+            " WHERE name IN ('lines', 'sqlite_autoindex_lines_1')"
+        )
+        run("PRAGMA writable_schema = RESET")
+    with tampering(file) as run:
+        run("DROP TABLE kept")
+
+    assert found(verify_log(file, public_keys={})) == [
+        "the database: there are 2 lines, and 1 in their index sqlite_autoindex_lines_1"
+    ]
 
 
 def test_a_line_that_an_index_lacks_is_found(file: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from contextlib import ExitStack, closing
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Opened = Callable[[Path], AbstractContextManager[SqliteRows]]
 
 NO_TEXT = "CAST(x'62ff64' AS TEXT)"
-STRANGE = ("NULL", "1.5", "-7", "'text'", "x'00ff'", NO_TEXT, "CAST(x'6100' AS TEXT)")
+STRANGE = ("NULL", "0.1 + 0.2", "-7", "'text'", "x'00ff'", NO_TEXT, "CAST(x'6100' AS TEXT)")
 
 
 def every_row(file: Path, opened: Opened) -> list[tuple[Any, ...]]:
@@ -98,18 +99,17 @@ def read_while_a_house_comes_up(file: Path, *, stays: bool) -> None:
 def test_what_was_not_moved_into_the_file_yet_is_read_too(file: Path) -> None:
     with closing(SqliteStore(file)) as store:
         bet(store, "table/1")
-        asked = [
-            sys.executable,
-            "-m",
-            "threedice",
-            "log",
-            "verify",
-            "--json",
-            "--database",
-            str(file),
-        ]
-        answer = subprocess.run(asked, capture_output=True, check=False)
-    assert json.loads(answer.stdout)["entries"] == 10
+        assert entries_told(file) == 10
+
+
+def entries_told(file: Path) -> int:
+    """Return how many entries the command says there are."""
+    asked = ["log", "verify", "--json", "--database", str(file)]
+    answer = subprocess.run(
+        [sys.executable, "-m", "threedice", *asked], capture_output=True, check=False
+    )
+    entries: int = json.loads(answer.stdout)["entries"]
+    return entries
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -125,6 +125,73 @@ def test_a_file_of_another_version_is_refused(file: Path, version: int, what: st
     with tampering(file) as run:
         run(f"UPDATE meta SET value = '{version}' WHERE name = 'schema'")
     with pytest.raises(StoreUnfit, match=what), open_alone(file):
+        pass
+
+
+@pytest.mark.parametrize("value", ["NULL", "7", "x'31'", NO_TEXT, f"'{'1' * 5000}'"])
+def test_a_version_that_is_none_is_refused(file: Path, value: str) -> None:
+    with tampering(file, lax=True) as run:
+        run(f"UPDATE meta SET value = {value} WHERE name = 'schema'")
+    with pytest.raises((StoreUnfit, Tampered)), open_alone(file):
+        pass
+
+
+@pytest.mark.parametrize("opened", [open_sqlite, open_alone])
+@pytest.mark.parametrize(
+    "change",
+    ["sql = replace(sql, 'NOT NULL', '/*' || CAST(x'ff' AS TEXT) || '*/ NOT NULL')",
+     "sql = replace(sql, 'CREATE', CAST(x'c3' AS TEXT))"],
+)  # fmt: skip
+def test_definitions_that_are_no_text_are_told(file: Path, opened: Opened, change: str) -> None:
+    with tampering(file) as run:
+        run("PRAGMA writable_schema = ON")
+        run(f"UPDATE sqlite_master SET {change} WHERE name = 'games'")
+
+    assert {"the database", str(file)} & {*told_by(file, opened)}
+
+
+def told_by(file: Path, opened: Opened) -> list[str]:
+    try:
+        with opened(file) as rows:
+            return [each.where for each in verify_log(rows, public_keys={}).findings]
+    except Tampered as tampered:
+        return [tampered.where]
+
+
+def test_what_a_link_leads_to_is_read_with_all_that_is_beside_it(file: Path) -> None:
+    link = file.parent / "elsewhere" / "linked.sqlite"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    with closing(SqliteStore(file)) as store:
+        bet(store, "table/1")
+        assert entries_told(link) == 10
+
+
+def test_an_empty_log_that_was_left_behind_is_nobodys(file: Path) -> None:
+    file.with_name(f"{file.name}-wal").touch()
+    beside = sorted(file.parent.iterdir())
+    with open_alone(file) as rows:
+        assert verify_log(rows, public_keys={}).entries == 9
+
+    assert sorted(file.parent.iterdir()) == beside
+
+
+def test_a_transaction_that_was_broken_off_is_not_read_half_done(file: Path) -> None:
+    copy = file.with_name("copy.sqlite")
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        for statement in (
+            "PRAGMA journal_mode = DELETE",
+            "PRAGMA cache_size = 1",
+            "BEGIN",
+            "UPDATE entries SET data = zeroblob(20000)",
+        ):
+            connection.execute(statement)
+        for name, its in ((file.name, copy.name), (f"{file.name}-journal", f"{copy.name}-journal")):
+            file.with_name(its).write_bytes(file.with_name(name).read_bytes())
+        connection.execute("ROLLBACK")
+    assert copy.read_bytes() != file.read_bytes()
+
+    with pytest.raises(Tampered, match="cannot be read"), open_alone(copy):
         pass
 
 

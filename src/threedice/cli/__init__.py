@@ -31,8 +31,10 @@ def main() -> None:
         _forget_stdout()
         sys.exit(1)
     except OSError as error:
-        _forget_stdout()
-        _fail(f"cannot write: {error.strerror}")
+        if error.filename is None:  # it is what is being written to
+            _forget_stdout()
+            _fail(f"cannot write: {error.strerror}")
+        _fail(f"cannot read or write {error.filename}: {error.strerror}")
     except typer.Abort:
         sys.exit(130)
 

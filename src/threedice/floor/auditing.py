@@ -41,9 +41,10 @@ def audit(
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Verify a house as it is at this moment: its log, and every fold of it that is kept."""
+    noted: list[Finding] = []
     try:
         with collecting_seldom(), open_rows(store) as rows:
-            auditor = Auditor(rows)
+            auditor = Auditor(rows, noted)
             report = verify_rows(
                 rows,
                 public_keys=public_keys,
@@ -53,16 +54,15 @@ def audit(
             )
             findings = (*report.findings, *auditor.finish())
     except Tampered as tampered:
-        return Report((Finding(tampered.where, tampered.problem),), 0, 0, 0, 0, 0)
+        return Report((*noted, Finding(tampered.where, tampered.problem)), 0, 0, 0, 0, 0)
     return replace(report, findings=tuple(dict.fromkeys(findings)))
 
 
 class Auditor:
-    """Folds the entries of a house again, stream by stream, and compares."""
+    """Folds the entries of a house again, stream by stream, and compares; notes what it finds."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._findings: list[Finding] = []
+    def __init__(self, rows: Rows, findings: list[Finding]) -> None:
+        self._rows, self._findings = rows, findings
         self._canonical: dict[str, bytes] = dict(self._all(schema.games))
         self._games: dict[str, Game] = {}
         self._books = Books(rows, self._game, self._findings)

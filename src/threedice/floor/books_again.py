@@ -41,6 +41,8 @@ class Books:
             for view, stream, version in chain.from_iterable(rows.chunks(schema.views)):
                 if view == VIEW:
                     self._reached[stream] = version
+                elif view not in FORMER_VIEWS:
+                    findings.append(Finding(f"books of {stream}", f"there is no view {view!r}"))
             for view, stream in rows.lines_kept():
                 if view not in FORMER_VIEWS:  # another version's; not used, and made again
                     self._kept[stream].add(view)

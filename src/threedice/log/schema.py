@@ -6,6 +6,7 @@ brings older ones to the present version, and refuses what is newer or somebody 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,7 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {}
 """By the version they start from; each runs in the one transaction that opens the database."""
 
 PROGRAM: Final = "threedice"
+_VERSION: Final = re.compile(r"[0-9]{1,9}")
 
 # Names compare as their bytes do in both databases, so that both sort them as Python does.
 NAME = Text(collation="C").with_variant(Text(), "sqlite")
@@ -182,14 +184,17 @@ def creation(dialect: str) -> list[str]:
 def stored_version(execute: Execute, tables: set[str], where: str, version: int = VERSION) -> int:
     """Return the version of the tables there are; refuse what is newer or somebody else's."""
     own = "give it a new file or an empty database of its own"
+    if not tables:
+        raise StoreUnfit(f"{where} holds no tables; is it the file of a house?")
     if not {"meta", "streams", "entries"} <= tables:
         raise StoreUnfit(f"{where} holds tables of something else; {own}")
-    marks: dict[str, str] = dict(
+    marks: dict[str, Any] = dict(
         execute("SELECT name, value FROM meta WHERE name IN ('program', 'schema')")
     )
-    if marks.get("program") != PROGRAM or not marks.get("schema", "").isdecimal():
+    mark = marks.get("schema")
+    if marks.get("program") != PROGRAM or not isinstance(mark, str) or not _VERSION.fullmatch(mark):
         raise StoreUnfit(f"{where} is not a database of this program; {own}")
-    if (stored := int(marks["schema"])) > version:
+    if (stored := int(mark)) > version:
         raise StoreUnfit(
             f"{where} has tables of version {stored}, this program knows version {version}; "
             "use the newer program that made them, or restore a backup made before it"

@@ -7,6 +7,7 @@ knows nothing: it is for a process that has the file open in no other way.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing, contextmanager
 from itertools import chain, islice
@@ -38,7 +39,12 @@ PROVED: Final = ("streams", "entries", "answers", "games", "checkpoints", "peopl
 """The tables that nothing else could make again."""
 
 _INDEX: Final = "sqlite_autoindex_entries_1"
-_FAILURES: Final = (sqlite3.Error, apsw.Error)
+_LINES_INDEX: Final = "sqlite_autoindex_lines_1"
+_FAILURES: Final = (sqlite3.Error, apsw.Error, UnicodeDecodeError)
+"""What either driver raises; where SQLite gives no text for some, APSW raises what Python does."""
+
+_REFUSING: Final = re.compile(r"[^;]* BEGIN SELECT RAISE\(ABORT, '[^']*'\); END")
+"""A trigger that only refuses."""
 
 
 @contextmanager
@@ -57,6 +63,7 @@ def open_alone(path: Path) -> Iterator[SqliteRows]:
     file that nobody has open is read as one that does not change, which leaves no trace beside it:
     SQLite would make files there that the house, if it is another user, could not open any more.
     """
+    path = path.resolve()  # the files beside it are beside what a link leads to
     resting = _resting(path)
     uri = f"{path.absolute().as_uri()}?{'immutable=1' if resting else 'mode=ro'}"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -68,8 +75,12 @@ def open_alone(path: Path) -> Iterator[SqliteRows]:
 
 
 def _resting(path: Path) -> tuple[int, int, int] | None:
-    """Return what would be other of a file that was changed, or nothing if somebody has it open."""
-    if path.with_name(f"{path.name}-wal").exists() or not path.exists():
+    """Return what would be other of a file that was changed, or nothing if not all is in it."""
+    log, shared, journal = (
+        path.with_name(f"{path.name}-{each}") for each in ("wal", "shm", "journal")
+    )
+    empty = log.exists() and not log.stat().st_size and not shared.exists()
+    if not path.exists() or journal.exists() or (log.exists() and not empty):
         return None
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns
@@ -110,11 +121,19 @@ class _Query(NamedTuple):
 
     @property
     def careful(self) -> str:
-        """The same by the bytes that each value has, and what it says it is."""
-        told = (f"typeof({column}), CAST({column} AS BLOB)" for column in self.columns)
+        """The same, with what each value says it is, and text by its bytes."""
+        told = (
+            f"typeof({column}), iif(typeof({column}) = 'text', CAST({column} AS BLOB), {column})"
+            for column in self.columns
+        )
         return f"SELECT {', '.join(told)} {self.rest}"
 
 
+_DEFINED: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+_FRACTIONS: Final = (
+    "SELECT count(*) FROM lines NOT INDEXED"
+    " WHERE typeof(version) = 'real' OR typeof(place) = 'real' OR typeof(at) = 'real'"
+)
 _LINES_KEPT: Final = _Query(("view", "stream"), "FROM lines GROUP BY view, stream")
 _LINES_OF: Final = _Query(
     ("subject", "version", "place", "at", "data"),
@@ -146,8 +165,9 @@ class SqliteRows:
         """Yield what SQLite finds wrong with pages, indexes and types of all that is proved.
 
         What can be made again is compared line by line elsewhere, which finds more, but for the
-        indexes of lines: those must at least have all of them. Entries are read by their index,
-        each only if it is the one that the index says: `unread` is what is left to find.
+        indexes of lines: those must at least have all of them; and for numbers that are equal and
+        not of the same kind. Entries are read by their index, each only if it is the one that the
+        index says: `unread` is what is left to find.
         """
         try:
             yield from self._defined()
@@ -156,31 +176,33 @@ class SqliteRows:
                 for (message,) in self._connection.execute(f"PRAGMA {check}({table})"):
                     if message != "ok":
                         yield message
-            for index in sorted(str(each.name) for each in schema.lines.indexes):
+            indexes = sorted(str(each.name) for each in schema.lines.indexes)
+            for index in (*indexes, _LINES_INDEX):
                 yield from self._counted("lines", index, "view")
+            ((fractions,),) = self._connection.execute(_FRACTIONS)
+            if fractions:
+                yield f"there are {fractions} lines with a number that is not stored as a whole one"
         except _FAILURES as error:
             yield str(error)
 
     def _defined(self) -> Iterator[str]:
         """Yield what was defined in this database that this program does not define."""
-        found: dict[str, str] = dict(
-            self._connection.execute("SELECT name, sql FROM sqlite_master")
-        )
-        whose: dict[str, str] = dict(
-            self._connection.execute("SELECT name, tbl_name FROM sqlite_master")
-        )
-        ours = {name: sql for name, sql in found.items() if not whose[name].startswith(OTHERS)}
+        ours = {
+            (name, kind): sql
+            for kind, name, whose, sql in self._connection.execute(_DEFINED)
+            if not (whose.startswith(OTHERS) and _is_harmless(kind, sql))
+        }
         with closing(sqlite3.connect(":memory:")) as made:
             for statement in schema.creation("sqlite"):
                 made.execute(statement)
-            expected = dict(made.execute("SELECT name, sql FROM sqlite_master"))
-        for name in sorted(ours.keys() | expected.keys()):
-            if name not in expected:
-                yield f"{name} is defined, and is none of this program's"
-            elif name not in ours:
-                yield f"{name} is not defined"
-            elif ours[name] != expected[name]:
-                yield f"{name} is defined otherwise than by this program"
+            expected = {(name, kind): sql for kind, name, _, sql in made.execute(_DEFINED)}
+        for name, kind in sorted(ours.keys() | expected.keys()):
+            if (name, kind) not in expected:
+                yield f"{kind} {name} is defined, and is none of this program's"
+            elif (name, kind) not in ours:
+                yield f"{kind} {name} is not defined"
+            elif ours[name, kind] != expected[name, kind]:
+                yield f"{kind} {name} is defined otherwise than by this program"
 
     def unread(self, read: int) -> Iterator[str]:
         """Yield whether entries lie in the file that their index does not lead to."""
@@ -231,7 +253,7 @@ class SqliteRows:
             for chunk in self._read(query.plain, params):
                 yield chunk
                 given += len(chunk)
-        except (*_FAILURES, UnicodeDecodeError) as error:
+        except _FAILURES as error:
             if not _undecodable(error):
                 raise _unreadable(f"table {name}", error) from error
         else:
@@ -248,20 +270,22 @@ class SqliteRows:
             yield chunk
 
 
+def _is_harmless(kind: str, sql: str) -> bool:
+    """Tell whether what is defined of a table that is not the log's can change nothing in it."""
+    return kind in ("table", "index") or (
+        kind == "trigger" and _REFUSING.fullmatch(sql) is not None
+    )
+
+
 def _undecodable(error: Exception) -> bool:
     return isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)
 
 
-def _value(kind: str, raw: bytes | None) -> Any:
+def _value(kind: str, value: Any) -> Any:
     """Return a value by what it says it is; text that is none keeps its bytes."""
-    match kind, raw:
-        case "text", bytes():
-            return str(raw, encoding="utf-8", errors="surrogateescape")
-        case "integer", bytes():
-            return int(raw)
-        case "real", bytes():
-            return float(raw)
-    return raw
+    if kind == "text":
+        return str(value, encoding="utf-8", errors="surrogateescape")
+    return value
 
 
 def _unreadable(where: str, error: Exception) -> Tampered | StoreAway:
