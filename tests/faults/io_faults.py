@@ -51,6 +51,7 @@ class Tally:
 
     injected: Counter[str] = field(default_factory=Counter)
     unopened: int = 0
+    unmade: int = 0
     halts: int = 0
     refused: int = 0
     hidden: Counter[str] = field(default_factory=Counter)
@@ -77,6 +78,9 @@ class Tally:
         """Open the store on a disk again, and count what is found."""
         found = look(disk, written)
         self.looks += 1
+        if found.unfit and not written.acknowledged and not written.checkpoints:
+            self.unmade += 1  # a person has to name another file; nobody was ever told anything
+            return
         self.acknowledged += len(written.acknowledged)
         self.present += found.present
         self.absent += found.absent
@@ -93,7 +97,7 @@ class Tally:
             f" kept to itself by SQLite: {hidden or 'none'}\n"
             f"{self.looks} disks looked at, {self.acknowledged} acknowledged proposals looked for:"
             f" {self.lost} lost; in flight: {self.present} present, {self.absent} absent;"
-            f" {self.damaged} databases damaged"
+            f" {self.damaged} databases damaged; {self.unmade} never became one"
         )
 
 

@@ -9,15 +9,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from tests.faults.disk_store import LOG, MEMORY, opened
+from tests.faults.disk_store import DATABASE, LOG, MEMORY, opened
 from threedice.errors import StoreFailed, StoreUnfit
+from threedice.log.sqlite import JUST_MADE
 from threedice.log.store import Accepted, Known
 from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
     from random import Random
 
-    from tests.faults.disk import Cut, Disk
+    from tests.faults.disk import Cut, Disk, Operation
     from tests.faults.power_round import Batch
     from threedice.log.store import Outcome, Proposal, Store
 
@@ -127,11 +128,14 @@ def _write_in_vain(made: Attempt, write: Write, batch: Batch) -> None:
 
 def cut_while_opened(made: Attempt, random: Random) -> Cut:
     """Start the process again on the same machine, and cut the power before it is ready."""
-    whole = made.left.copy()
-    with opened(whole, fold_every=FOLD_EVERY):
-        done = whole.trace[len(made.left.trace) :]
     disk = made.left.copy()
     disk.forget(LOG)
+    if len(disk.image().get(DATABASE, b"")) <= JUST_MADE:
+        disk.forget(DATABASE)
+    whole = disk.copy()
+    done: list[Operation] = []
+    with suppress(StoreUnfit), opened(whole, fold_every=FOLD_EVERY):  # unless it never was one
+        done = whole.trace[len(disk.trace) :]
     for operation in done[: random.randrange(len(done) + 1)]:
         disk.again(operation)
     return disk.cut(random)

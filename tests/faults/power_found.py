@@ -31,6 +31,7 @@ class Found(NamedTuple):
     absent: int = 0
     lost: int = 0
     damaged: bool = False
+    unfit: bool = False
     problems: Sequence[str] = ()
 
 

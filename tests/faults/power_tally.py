@@ -9,7 +9,7 @@ import apsw
 
 from tests.faults.disk_store import damage, opened
 from tests.faults.power_found import Found, compare
-from threedice.errors import ThreediceError
+from threedice.errors import StoreUnfit, ThreediceError
 
 if TYPE_CHECKING:
     from tests.faults.disk import Cut, Disk
@@ -70,5 +70,9 @@ def look(disk: Disk, written: Written) -> Found:
             found = compare(store, written)
         wrong = damage(disk)
     except UNREADABLE as error:
-        return Found(damaged=True, problems=[f"{type(error).__name__}: {error}"])
+        return Found(
+            damaged=True,
+            unfit=isinstance(error, StoreUnfit),
+            problems=[f"{type(error).__name__}: {error}"],
+        )
     return found._replace(damaged=bool(wrong), problems=[*found.problems, *wrong])

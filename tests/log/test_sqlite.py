@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -394,10 +394,10 @@ def is_cached(file: Path) -> bool:
     return True
 
 
-def written(file: Path) -> None:
+def written(file: Path, size: int = 100_000) -> None:
     """Leave a file on the disk, and in memory."""
     with file.open("wb") as opened:
-        opened.write(bytes(100_000))
+        opened.write(bytes(size))
         opened.flush()
         os.fsync(opened.fileno())
 
@@ -419,17 +419,24 @@ def is_forgotten_when_asked(file: Path) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="nobody tells what is cached here")
-def test_a_log_is_read_from_the_disk_when_a_store_is_opened(tmp_path: Path) -> None:
-    path, log, cached = tmp_path / "house.sqlite", tmp_path / "house.sqlite-wal", list[bool]()
-    if not is_forgotten_when_asked(log):
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("house.sqlite-wal", 100_000), ("house.sqlite", 4096)],
+    ids=["log", "new file"],
+)
+def test_what_a_store_goes_by_is_read_from_the_disk_when_it_is_opened(
+    tmp_path: Path, name: str, size: int
+) -> None:
+    path, file, cached = tmp_path / "house.sqlite", tmp_path / name, list[bool]()
+    if not is_forgotten_when_asked(file):
         pytest.skip("this file system keeps everything in memory")
 
     def connect(path: str) -> Connection:
-        cached.append(is_cached(log))
+        cached.append(is_cached(file))
         return connect_file(path)
 
     for _ in range(100):  # it is advice: pages that were just written are now and then kept
-        written(log)
-        with closing(SqliteStore(path, connect=connect, shared=True)):
+        written(file, size)
+        with suppress(StoreUnfit), closing(SqliteStore(path, connect=connect, shared=True)):
             pass
     assert False in cached

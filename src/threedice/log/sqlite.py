@@ -45,6 +45,9 @@ FOLD_EVERY, TRANSACTION = 2_000, 4
 """How much is written before it is moved into the file itself: proposals, and so many for each
 transaction."""
 
+JUST_MADE: Final = 64 * 1024
+"""How many bytes a file may have into which nothing was moved yet."""
+
 CACHE_KIBIBYTES: Final = 32 * 1024
 """How much of the file a connection may keep: the ends of all streams, and where keys go."""
 
@@ -108,7 +111,7 @@ class SqliteStore(SqlStore):
         self._serving = served.hold(self.path) if serving else None
         try:
             if self.alone():
-                forget_cached(Path(f"{self.path.resolve()}-wal"))
+                self._forget_cached()
             self._writers.append(self._open(FULL))
             if not shared:
                 self._writers.append(self._open(NORMAL))
@@ -262,6 +265,16 @@ class SqliteStore(SqlStore):
         return self._failed
 
     # how the file is opened
+
+    def _forget_cached(self) -> None:
+        """Go by what the disk has: by its log, and by the header of a file that was just made.
+
+        All else that is in the file was synced before the log was given up.
+        """
+        file = self.path.resolve()
+        forget_cached(file.with_name(f"{file.name}-wal"))
+        if file.exists() and file.stat().st_size <= JUST_MADE:
+            forget_cached(file)
 
     def _open(self, synchronous: int) -> Connection:
         try:
