@@ -7,12 +7,15 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.floor.setting import People
 from threedice.cage.events import AccountOpened, Deposited
 from threedice.floor.encoding import encode
 from threedice.floor.house import House
 from threedice.floor.projections import VIEW
 from threedice.log.entry import EMPTY, cause_of, extend
+from threedice.log.halt import clear, note
 from threedice.log.sqlite import SqliteStore
 from threedice.log.store import Append, Proposal
 
@@ -180,11 +183,16 @@ def test_where_the_key_is_not_at_hand_a_backup_ends_at_the_last_checkpoint(
         assert store.streams() == ["table/one", "table/two"]
 
 
-def test_a_backup_while_writing_is_halted_signs_nothing(house: Path, run: Run) -> None:
+@pytest.mark.parametrize("where", ["in the store", "beside it"])
+def test_a_backup_while_writing_is_halted_signs_nothing(house: Path, run: Run, where: str) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     with closing(SqliteStore(house / "house.sqlite")) as store:
-        store.suspend("the disk is full")
+        if where == "in the store":
+            store.suspend("the disk is full")
         before = store.checkpoints()
+    if where == "beside it":
+        clear(house / "house.sqlite.state")
+        note(house / "house.sqlite.state")
 
     assert "writing is halted" in run("backup", str(house / "copy"), *database).err
     assert run("backup", str(house / "copy"), "--no-checkpoint", *database).code == 0

@@ -59,6 +59,15 @@ async def test_a_refused_command_leaves_no_trace_and_is_decided_anew() -> None:
         assert (await people.bet("ann", 50, "big", key="mine")).events
 
 
+@pytest.mark.parametrize(("account", "key"), [("ann", "\ud800"), ("\udfff", "mine")])
+async def test_a_key_that_is_no_text_is_refused_every_time(account: str, key: str) -> None:
+    async with Floor(MemoryStore()) as floor:
+        deposit = OpenAccount(by="cage", player="ann", currency="SGD")
+        for _ in range(2):
+            with pytest.raises(InvalidInput, match="text that can be kept"):
+                await floor.handle(deposit, account=account, key=key)
+
+
 async def test_the_same_key_and_command_get_the_same_answer_again() -> None:
     async with Floor(MemoryStore()) as floor:
         people = People(floor)

@@ -19,6 +19,7 @@ from threedice.log.checkpoints import (
     line,
     link_to,
     read_checkpoints,
+    read_lines,
 )
 from threedice.log.entry import EMPTY, Head
 from threedice.log.keys import is_signed, open_keys, rotate
@@ -228,6 +229,26 @@ def test_stream_that_went_back_while_nobody_served_is_not_signed(
     assert store.checkpoints() == made
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_stream_that_went_back_and_on_another_way_is_not_signed(
+    tmp_path: Path, restarted: bool
+) -> None:
+    store, keys = MemoryStore(), open_keys(tmp_path)
+    bet(store, "table/1", entries=2)
+    notary = Notary(store, keys, tmp_path)
+    notary.make(at=1)
+    made = store.checkpoints()
+    other = MemoryStore()
+    for _ in range(3):
+        bet(other, "table/1")
+    store._entries["table/1"] = list(other.scan("table/1"))
+    store._heads["table/1"] = other.head("table/1")
+
+    with pytest.raises(Tampered, match="table/1 version 2: is not what was signed"):
+        (Notary(store, keys, tmp_path) if restarted else notary).make(at=2)
+    assert store.checkpoints() == made
+
+
 def test_first_checkpoint_after_a_restart_holds_all_heads(tmp_path: Path) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
     for number in range(5):
@@ -277,6 +298,22 @@ def test_line_that_is_no_checkpoint_is_located(tmp_path: Path) -> None:
 
     with pytest.raises(Tampered, match=r"checkpoints\.jsonl line 2"):
         read_checkpoints(file)
+
+
+@pytest.mark.parametrize("growing", [True, False])
+def test_last_line_counts_though_nothing_ends_it(tmp_path: Path, growing: bool) -> None:
+    store, file = MemoryStore(), tmp_path / FILE
+    notary = Notary(store, open_keys(tmp_path), tmp_path)
+    for at in (1, 2):
+        notary.make(at=at)
+    whole = file.read_bytes()
+    file.write_bytes(whole.rstrip(b"\n"))
+    assert read_lines(file, growing=growing) == (store.checkpoints(), [])
+
+    file.write_bytes(whole[:-100])
+    known, troubles = read_lines(file, growing=growing)
+    assert known == store.checkpoints()[:1]
+    assert [each.where for each in troubles] == ([] if growing else [f"{file} line 2"])
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"{}", b'{"format": 2}'])

@@ -89,3 +89,12 @@ def test_what_belongs_to_a_database_lies_beside_it_or_with_the_user(
         assert state_directory(url) == folder
     with pytest.raises(InvalidInput, match="memory"):
         state_directory("memory:")
+
+
+def test_a_house_has_one_folder_by_whatever_name_it_is_opened(tmp_path: Path) -> None:
+    house, link = tmp_path / "house.sqlite", tmp_path / "elsewhere" / "linked.sqlite"
+    open_store(str(house)).close()
+    link.parent.mkdir()
+    link.symlink_to(house)
+
+    assert state_directory(str(link)) == state_directory(str(house))

@@ -104,6 +104,33 @@ def test_a_round_is_abandoned_for_a_reason_and_while_its_dice_are_not_all_known(
     assert refused.value.code == code
 
 
+CONFIRMED = ("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+             "uncover the dice", "dealer reports interruption knowing 6 5 4")  # fmt: skip
+
+
+def test_confirmed_dice_cannot_be_escaped_by_closing_the_table() -> None:
+    table = Table()
+    table.play(*CONFIRMED)
+
+    assert table.refuses("close the table").code == "table/round-open"
+
+
+def test_confirmed_dice_are_void_only_if_two_agree() -> None:
+    table = Table()
+    table.play(*CONFIRMED)
+
+    assert table.refuses("dealer reports dice-not-flat").code == "role/second-person"
+
+
+def test_confirmed_dice_are_not_thrown_again() -> None:
+    table = Table("triple-dice")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+               "ann bets 5 on shooter", "close betting", "ann throws",
+               "dealer reports interruption knowing crown club heart")  # fmt: skip
+
+    assert table.refuses("dealer reports dice-not-flat").code == "irregularity/not-now"
+
+
 def test_dice_of_which_one_cannot_be_known_any_more_are_lost() -> None:
     table = Table()
     table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",

@@ -9,7 +9,9 @@ import msgspec
 from threedice.money import Asked
 
 Name = Annotated[str, msgspec.Meta(max_length=100)]
-Player = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^/\s]+$")]
+Player = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")
+]
 """A player's id: opaque, in one word."""
 
 Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]

@@ -12,6 +12,7 @@ from threedice.floor.auditing import audit
 from threedice.log import backup as kept
 from threedice.log import keys as signing
 from threedice.log.checkpoints import Notary
+from threedice.log.halt import noted
 from threedice.log.opening import default_url, exists, state_directory
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _sign(store: Store, state: Path) -> None:
             f"the house's signing key is not in {state}, so the backup could not be signed; make"
             f" it where the key is, {without}"
         )
-    if cause := store.suspended():
+    if cause := store.suspended() or (noted(state) and f"as {state} says"):
         raise InvalidInput(f"writing is halted ({cause}); release it first, {without}")
     Notary(store, signing.open_keys(state), state).make(time.time_ns() // 1000)
 

@@ -88,7 +88,7 @@ def checkpoints_of(url: str, file: Path | None) -> tuple[list[Checkpoint], list[
     beside = state_directory(url or default_url()) / CHECKPOINTS
     if file is None and not beside.exists():
         return [], []
-    known, troubles = read_lines(file or beside)
+    known, troubles = read_lines(file or beside, growing=file is None)
     if file is not None and not known:
         raise InvalidInput(f"{file} holds no checkpoint; name the checkpoints.jsonl of a house")
     return known, [Finding(each.where, each.problem) for each in troubles]
@@ -140,7 +140,10 @@ def _print_report(report: Report) -> None:
     verdict = "all as it was written" if not count else f"{count} findings"
     print_line(f"{seen}: {verdict}")
     if not report.checkpoints:
-        print_line("there is no checkpoint, so a tail that was cut off cannot be seen")
+        print_line(
+            "there is no checkpoint, so a tail that was cut off cannot be seen, nor a past that was"
+            " written anew with all its hashes"
+        )
 
 
 def replay(url: str, table: str, to: int | None) -> None:

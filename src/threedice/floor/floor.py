@@ -9,6 +9,7 @@ on what has changed.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 TRIES = 200
 """How often a command is decided again because others were quicker."""
+
+_HALVES = re.compile("[\ud800-\udfff]")
 
 REMEMBERED = 2_000
 """How many of the last commands are answered again without asking the store."""
@@ -201,6 +204,8 @@ class Floor:
         """Have a command decided, unless it is already; returns the answer to come."""
         if not account or not key:
             raise InvalidInput("a command needs the account that asks and a key of its own")
+        if not _is_text(account) or not _is_text(key):
+            raise InvalidInput("the account that asks and the key must be text that can be kept")
         command, command_hash = read_command(table, command)
         whose = (account, key)
         if waiting := self._asked.get(whose):
@@ -228,7 +233,7 @@ class Floor:
             self._propose(order, streams, partial(self._written, order, waiting))
         except (Refusal, Conflicted):
             self._go_on(order, waiting)
-        except ThreediceError as failure:
+        except Exception as failure:  # whoever waits must hear of it
             self._finish(order, waiting, failure)
 
     def _propose(
@@ -357,6 +362,11 @@ class Floor:
 
 
 _OF_ACCOUNTS = (OpenAccount, Deposit, Withdraw)
+
+
+def _is_text(words: str) -> bool:
+    """Tell whether text can be written: half a character cannot."""
+    return words.isascii() or not _HALVES.search(words)
 
 
 def _resolve(written: asyncio.Future[tuple[Asked, Result]], asked: Asked, result: Result) -> None:

@@ -113,12 +113,23 @@ class Notary:
     def _next(self, heads: dict[str, Head], at: int) -> Body:
         """Return all heads the first time, and again when as many have moved as there are."""
         moved = _moved(self._heads, heads)
+        self._need_same_past(moved)
         full = not self._has_said_all or self._since_full + len(moved) >= len(heads)
         said = {name: (head.version, head.hash.hex()) for name, head in moved.items()}
         if full:
             said = {name: (head.version, head.hash.hex()) for name, head in heads.items()}
         number = 1 if self._last is None else self._last.number + 1
         return Body(number, at, link_to(self._last), full, said, self._keys.key_id)
+
+    def _need_same_past(self, moved: Iterable[str]) -> None:
+        """Refuse to sign a stream that does not go on from what was signed of it before."""
+        for name in moved:
+            signed = self._heads.get(name, EMPTY)
+            if signed.version:
+                found = self._store.read(name, signed.version - 1, 1)
+                if not found or found[0].hash != signed.hash:
+                    where = f"{name} version {signed.version}"
+                    raise Tampered(where, "is not what was signed; verify the log")
 
     def _read_on(self) -> None:
         """Take in what others have added to the store; what they say moves the known heads.
@@ -241,13 +252,19 @@ def read_checkpoints(file: Path) -> list[Checkpoint]:
     return _all(*read_lines(file))
 
 
-def read_lines(file: Path) -> tuple[list[Checkpoint], list[Tampered]]:
-    """Return the checkpoints in a file, and which of its lines are none."""
+def read_lines(file: Path, *, growing: bool = True) -> tuple[list[Checkpoint], list[Tampered]]:
+    """Return the checkpoints in a file, and which of its lines are none.
+
+    The last line of one that is growing may not be all there yet.
+    """
     try:
         text = file.read_bytes()
     except OSError as error:
         raise InvalidInput(f"no checkpoints can be read from {file}: {error.strerror}") from error
-    return _parsed(text[: text.rfind(b"\n") + 1], str(file))
+    begun = text.rfind(b"\n") + 1
+    if growing and not _parsed(text[begun:], "")[0]:
+        text = text[:begun]
+    return _parsed(text, str(file))
 
 
 def parse_checkpoints(text: bytes, name: str) -> list[Checkpoint]:

@@ -78,6 +78,8 @@ def state_directory(url: str) -> Path:
         named = (parts.get("host") or "localhost", parts.get("port") or "5432", parts["dbname"])
         return user_data_path("threedice") / ",".join(quote(str(part), safe="") for part in named)
     path = _path(url)
+    if path.is_symlink():
+        path = path.resolve()  # a house has one key, by whatever name it is opened
     return path.with_name(path.name + ".state")
 
 

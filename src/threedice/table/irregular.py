@@ -71,10 +71,10 @@ def _need_round(state: TableState, command: asked.Report, rule: Irregularity) ->
 def _void(
     game: Game, state: TableState, command: asked.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Void the round being played; once there is a result, a second person has to agree."""
+    """Void the round being played; once its dice are settled, a second person has to agree."""
     _need_round(state, command, rule)
     second = None
-    if state.current.called is not None:
+    if state.current.established:
         second = need_second(command.by, command.approved_by, SUPERVISORS, rule.clause)
     fate = fate_of_bets(game, rule)
     return void_round(game, state, command.irregularity, fate, command.by, second)
@@ -103,7 +103,8 @@ def _void_affected(
 def _throw_again(state: TableState, command: asked.Report, rule: Irregularity) -> list[AnyEvent]:
     """Have the dice thrown again; bets are locked as they are."""
     _need_round(state, command, rule)
-    if "throw" not in state.current.done or state.current.result is not None:
+    confirmed = len(state.current.known) == 3
+    if "throw" not in state.current.done or state.current.result is not None or confirmed:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
     return [happened.ThrowRepeated(cause=command.irregularity)]
 
@@ -170,7 +171,7 @@ def abandon_round(game: Game, state: TableState, command: asked.AbandonRound) ->
     rule = game.facts.irregularities.get("interruption")
     clause = rule.clause if rule else game.facts.procedure.void.clause
     need_role(command.by, STAFF, clause)
-    if state.round is None or state.round.called or len(state.round.known) == 3:
+    if state.round is None or state.round.established:
         raise refuse("irregularity/not-now", clause, irregularity="interruption")
     if not command.reason.strip():
         raise refuse("reason/missing", clause)

@@ -92,11 +92,11 @@ def credit_float(_game: Game, state: TableState, command: asked.CreditFloat) -> 
 
 
 def close_table(game: Game, state: TableState, command: asked.CloseTable) -> list[AnyEvent]:
-    """Close the table: a round without a result is void, and everyone takes his chips."""
+    """Close the table: a round without an outcome is void, and everyone takes his chips."""
     need_open(state)
     need_role(command.by, SUPERVISORS)
     current = state.round
-    if current and current.called:
+    if current and current.established:
         unit = game.facts.procedure.unit
         raise refuse("table/round-open", game.facts.procedure.clause, unit=unit)
     events: list[AnyEvent] = []

@@ -67,6 +67,11 @@ class Round:
     moved: dict[tuple[PlayerId, Spot, Spot], int] = field(default_factory=dict)
 
     @property
+    def established(self) -> bool:
+        """Whether its dice are settled: called, or all confirmed after an interruption."""
+        return self.called is not None or len(self.known) == 3
+
+    @property
     def decided(self) -> tuple[int, int, int]:
         """The result by which the round is settled."""
         if self.result is None:

@@ -14,10 +14,11 @@ export function mayReport(game: GameView, rule: Irregularity, mine: Roles): bool
   return mine.some((role) => STAFF.includes(role) && allowed.includes(role));
 }
 
-/** Who has to agree, where a second person has to: nobody else reverses what was called or paid. */
+/** Who has to agree, where a second person has to: nobody else reverses what was called, confirmed or paid. */
 export function seconds(rule: Irregularity, view: TableView): Roles {
   if (rule.consequence === "void-affected-rounds") return SUPERVISORS;
-  if (rule.consequence === "void-round" && view.round?.called) return SUPERVISORS;
+  const settled = view.round?.called || view.round?.known.length === 3;
+  if (rule.consequence === "void-round" && settled) return SUPERVISORS;
   return [];
 }
 
