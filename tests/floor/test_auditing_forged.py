@@ -128,7 +128,7 @@ async def test_books_that_end_in_the_middle_of_a_round_are_found(
         run("UPDATE views SET version = ? WHERE stream = 'table/1'", collected.version)
 
     assert findings(store, tmp_path) == [
-        f"books of table/1: end at version {collected.version}, in the middle of a round"
+        f"books of table/1: end at version {collected.version}, in the middle of a settlement"
     ]
 
 

@@ -96,6 +96,7 @@ def test_lines_made_in_one_go_are_those_of_the_books() -> None:
                     (line.subject, line.version, line.place, line.at, line.data) for line in lines
                 ]
                 assert quickly.between_rounds == books.between_rounds
+                assert quickly.at_rest == books.at_rest
             seen[entry.kind] += len(lines) or entry.kind in WITHOUT_LINES
     assert min(seen[kind] for kind in WITHOUT_LINES) > 0
     assert min(seen[kind] for kind in ("LosersCollected", "WinnersPaid", "RoundVoided")) > 30

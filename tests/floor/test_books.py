@@ -16,7 +16,8 @@ from threedice.errors import InvalidInput
 from threedice.floor import Floor
 from threedice.floor.bookkeeping import project, rebuild
 from threedice.floor.encoding import decode
-from threedice.floor.projections import VIEW
+from threedice.floor.games import Games
+from threedice.floor.projections import VIEW, Projector
 from threedice.floor.reports import exposure, results, shift, statement
 from threedice.ledger import account
 from threedice.log.memory import MemoryStore
@@ -172,20 +173,46 @@ async def test_the_books_are_the_same_when_they_are_made_again() -> None:
     assert heard == [(1, 1)]
 
 
-async def test_the_books_go_on_from_where_a_round_ended_and_never_in_the_middle() -> None:
-    store = MemoryStore()
-    async with Floor(store) as floor:
-        people = People(floor)
-        await people.open()
-        for line in (*ROUND, *ROUND):
-            await people.play(line)
-            keep(store, floor)
-    piecemeal = store.lines(VIEW)
+SHOOTING = (
+    "offer the dice to ann", "ann chooses dice 1 2 3", "open betting", "ann bets 50 on shooter",
+    "dice crown crown heart", "open betting", "bob bets 20 on single:heart",
+    "dice heart heart spade",
+)  # fmt: skip
+VOID = (
+    "open betting",
+    "ann bets 100 on big",
+    "bob buys 500",
+    "dealer reports dice-not-flat",
+)
 
-    rebuild(store)
 
-    assert store.lines(VIEW) == piecemeal
-    assert len(results(store, "1")) == 2
+@pytest.mark.parametrize(
+    ("game", "lines"),
+    [
+        ("sg-rws-tai-sai-v6/a", (*ROUND, *VOID, *ROUND[:2], "bob buys 70", *ROUND[2:])),
+        ("triple-dice/mat", SHOOTING),
+    ],
+)
+async def test_the_books_are_the_same_however_often_they_are_kept(
+    game: str, lines: tuple[str, ...]
+) -> None:
+    whole = await played(*lines, game=game)
+    entries, store = list(whole.scan("table/1")), MemoryStore()
+    for count in range(1, len(entries) + 1):
+        store._entries["table/1"] = entries[:count]
+        reached = project(store, "table/1", Games(whole).pinned)
+        projector = Projector("table/1", Games(whole).pinned)
+        for entry in entries[:reached]:
+            list(projector.lines(entry, decode(entry)))
+        assert projector.at_rest
+
+    assert store.lines(VIEW) == whole.lines(VIEW) != []
+
+
+async def test_what_happens_beside_the_bets_is_told_while_the_round_is_played() -> None:
+    store = await played("open betting", "ann bets 100 on big", "bob buys 500")
+
+    assert [each.said.amount for each in statement(store, "bob")] == [1000, 500]
 
 
 async def test_exposure_is_what_each_of_the_216_rolls_would_bring() -> None:

@@ -1,22 +1,25 @@
 """Keeping the projections up with the log, and making them again.
 
-Lines are added up to the last moment at which a stream was between rounds, so that whoever goes on
-from there need remember nothing.
+Lines are added up to the last moment at which nothing of a round had been settled, so that whoever
+goes on from there need know only which round it is: what happens beside the bets, such as a notice
+or chips that are bought, is told at once, and not when the round ends.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, cast
 
 from threedice.errors import OperatingFailure, Tampered
 from threedice.floor.encoding import decode
-from threedice.floor.folds import fold_of
+from threedice.floor.events import TableEstablished
+from threedice.floor.folds import Tended, fold_of
 from threedice.floor.games import Games
 from threedice.floor.projections import FORMER_VIEWS, VIEW, Projector
 from threedice.floor.running import Running, load
 from threedice.log.entry import EMPTY
 from threedice.log.store import Line
+from threedice.table import events as happened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,14 +31,31 @@ if TYPE_CHECKING:
 MOST = 2_000
 """How many lines are added at a time, at most but for one round's."""
 
+LOOKED_BACK = 100
+"""How many entries are read at a time to find the round being played."""
+
+_NO_ROUND: Final = frozenset(
+    kind.__name__
+    for kind in (
+        TableEstablished,
+        happened.TableOpened,
+        happened.WinnersPaid,
+        happened.RoundVoided,
+        happened.TableClosed,
+    )
+)
+"""Kinds of entries after which no round is being played."""
+
 
 def project(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
     """Add the lines of a stream that are missing; return up to which version they go."""
     projector, reached = Projector(stream, game_of), store.projected(VIEW, stream)
+    if started := _round_at(store, stream, reached):
+        projector.recall(started)
     after, waiting, lines = reached, reached, list[Line]()
     for entry in store.scan(stream, reached):
         lines += projector.lines(entry, decode(entry))
-        if projector.between_rounds:
+        if projector.between_rounds or (lines and projector.at_rest):
             waiting = entry.version
             if len(lines) >= MOST:
                 if not store.project(VIEW, stream, after, waiting, lines):
@@ -45,6 +65,19 @@ def project(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
     if waiting > after and store.project(VIEW, stream, after, waiting, ready):
         after = waiting
     return after
+
+
+def _round_at(store: Store, stream: str, version: int) -> happened.RoundStarted | None:
+    """Return how the round began that was being played at a version, if one was."""
+    while version > 0 and fold_of(stream).kind is Tended:
+        before = max(version - LOOKED_BACK, 0)
+        for entry in reversed(store.read(stream, before, version - before)):
+            if entry.kind == happened.RoundStarted.__name__:
+                return cast("happened.RoundStarted", decode(entry))
+            if entry.kind in _NO_ROUND:
+                return None
+        version = before
+    return None
 
 
 @contextmanager

@@ -106,8 +106,8 @@ class StreamBooks:
         findings = [*self._unreadable]
         if self._reached > last:
             findings.append(Finding(where, "go further than the stream"))
-        elif not self._projector.between_rounds:  # from where they could not be gone on with
-            what = f"end at version {self._reached}, in the middle of a round"
+        elif not self._projector.at_rest:  # from where they could not be gone on with
+            what = f"end at version {self._reached}, in the middle of a settlement"
             findings.append(Finding(where, what))
         if not agree and not self._unreadable:
             differences = list(self._differences(where))

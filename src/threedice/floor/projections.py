@@ -66,8 +66,17 @@ class Projector:
 
     @property
     def between_rounds(self) -> bool:
-        """Whether nothing is remembered, so that another projector can go on from here."""
+        """Whether no round is being played."""
         return not self._round
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether another projector can go on from here, given the round being played."""
+        return not self._staked and not self._win
+
+    def recall(self, started: happened.RoundStarted) -> None:
+        """Go on within a round, of which nothing has been settled yet."""
+        self._start_round(started)
 
     def _forget_round(self) -> None:
         self._round, self._win = 0, 0
