@@ -158,6 +158,15 @@ async def test_what_nobody_asks_in_his_own_name_is_refused() -> None:
             )
 
 
+async def test_a_table_without_a_name_is_not_set_up() -> None:
+    store = MemoryStore()
+    async with Floor(store) as floor:
+        command = EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a")
+        with pytest.raises(InvalidInput, match="name the table"):
+            await floor.handle(command, account="staff", key="set up")
+    assert store.streams() == []
+
+
 async def test_two_floors_on_one_store_lose_nothing_and_double_nothing() -> None:
     store = MemoryStore()
     async with Floor(store) as one, Floor(store) as other:

@@ -11,6 +11,7 @@ from tests.table.setting import DEALER, Table
 from tests.table.test_facts_that_decide import stating, table_on
 from threedice.table import Refusal
 from threedice.table import commands as asked
+from threedice.table import events as happened
 from threedice.table.voiding import undone
 
 if TYPE_CHECKING:
@@ -150,3 +151,14 @@ def test_an_abandoned_round_locks_the_table_where_an_interruption_does() -> None
 
     assert table.state.locked == "interruption"
     assert table.stack("ann") == 2000
+
+
+def test_a_throw_to_come_that_is_void_at_the_close_keeps_its_number() -> None:
+    table = Table("triple-dice")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+               "ann bets 50 on shooter", "dice crown crown heart")  # fmt: skip
+    void, _ = table.play("close the table")
+    assert isinstance(void, happened.RoundVoided)
+    assert void.round == 2
+
+    assert table.state.rounds == 2

@@ -82,7 +82,7 @@ def _place_of(table: str) -> bytes:
 
 
 _TABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_ID_TEXT = "use up to 100 letters, digits, dots, hyphens and underscores"
+_ID_TEXT = "use up to 100 letters of a to z, digits, dots, hyphens and underscores"
 
 
 def decode_command(data: bytes) -> AnyFloorCommand:

@@ -316,6 +316,8 @@ class Floor:
         if isinstance(command, _OF_ACCOUNTS):
             return deciding.decide_for_account(state, command), {}
         if isinstance(command, EstablishTable):
+            if not order.table:
+                raise InvalidInput("name the table that is to be set up")
             try:
                 game = self.streams.games.installed(command.game, command.readings)
             except (UnknownName, InvalidInput, RulebookError) as error:

@@ -156,7 +156,7 @@ def _evolve_house(house: House, _event: AnyStreamEvent, _at: int, _version: int)
 
 
 FOLDS: Final[dict[str, Fold[Any]]] = {
-    "table": Fold(Tended, "tended-2", _evolve_tended),
+    "table": Fold(Tended, "tended-3", _evolve_tended),
     "cage": Fold(Account, "account-1", _evolve_account),
     HOUSE_STREAM: Fold(House, "house-1", _evolve_house),
 }

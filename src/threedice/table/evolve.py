@@ -367,6 +367,7 @@ def _net(state: TableState, player: PlayerId, amount: int) -> None:
 
 
 def _void(state: TableState, event: happened.RoundVoided) -> None:
+    state.rounds = event.round  # perhaps one to come, whose bets lay already
     if event.bets == "stand":
         state.standing = (state.current.bets, state.current.totals)
     else:
