@@ -81,6 +81,19 @@ def test_a_trigger_of_a_table_of_accounts_is_found(file: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("column", ["type", "name", "tbl_name", "sql"])
+@pytest.mark.parametrize("value", ["NULL", "x'ff'", "7"])
+def test_a_definition_that_says_nothing_is_told(file: Path, column: str, value: str) -> None:
+    with tampering(file) as run:
+        run("CREATE TABLE people_accounts (name TEXT PRIMARY KEY)")
+        run("CREATE TRIGGER skim AFTER INSERT ON people_accounts BEGIN DELETE FROM lines; END")
+        run("PRAGMA writable_schema = ON")
+        run(f"UPDATE sqlite_master SET {column} = {value} WHERE name = 'skim'")
+
+    report = verify_log(file, public_keys={})
+    assert {finding.where for finding in report.findings} & {"the database", str(file)}
+
+
 def test_a_trigger_that_is_called_like_a_table_is_found(file: Path) -> None:
     with tampering(file) as run:
         run("PRAGMA writable_schema = ON")

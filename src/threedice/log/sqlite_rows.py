@@ -190,13 +190,13 @@ class SqliteRows:
         ours = {
             (name, kind): sql
             for kind, name, whose, sql in self._connection.execute(_DEFINED)
-            if not (whose.startswith(OTHERS) and _is_harmless(kind, sql))
+            if not (str(whose).startswith(OTHERS) and _is_harmless(kind, str(sql)))
         }
         with closing(sqlite3.connect(":memory:")) as made:
             for statement in schema.creation("sqlite"):
                 made.execute(statement)
             expected = {(name, kind): sql for kind, name, _, sql in made.execute(_DEFINED)}
-        for name, kind in sorted(ours.keys() | expected.keys()):
+        for name, kind in sorted(ours.keys() | expected.keys(), key=repr):
             if (name, kind) not in expected:
                 yield f"{kind} {name} is defined, and is none of this program's"
             elif (name, kind) not in ours:
