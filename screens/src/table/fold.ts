@@ -123,6 +123,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       view.round = null;
       break;
     case "RoundVoided":
+      view.rounds = event.round;
       if (event.bets === "stand") view.standing = view.round?.totals ?? {};
       else view.standing = {};
       chips.change(view, event, game);
