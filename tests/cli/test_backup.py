@@ -22,7 +22,7 @@ from threedice.log.store import Append, Proposal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.conftest import Run
+    from tests.cli.conftest import Result, Run
 
 
 def test_a_backup_is_put_back_elsewhere_and_proved(house: Path, run: Run) -> None:
@@ -41,18 +41,22 @@ def test_a_backup_is_put_back_elsewhere_and_proved(house: Path, run: Run) -> Non
     assert run("backup", str(house / "copy"), *database).code == 2
 
 
-def test_a_backup_that_was_changed_is_not_put_back(house: Path, run: Run) -> None:
+def restored_after(house: Path, run: Run, change: str) -> Result:
+    """Try to put a backup back in which somebody has changed something."""
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
     run("backup", str(house / "copy"), *database)
     with closing(sqlite3.connect(house / "copy")) as connection:
-        connection.execute("UPDATE entries SET at = at + 1 WHERE version = 3")
+        connection.execute(change)
         connection.commit()
-
-    result = run(
+    return run(
         "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
         "--database", f"sqlite:///{house}/again.sqlite",
     )  # fmt: skip
+
+
+def test_a_backup_that_was_changed_is_not_put_back(house: Path, run: Run) -> None:
+    result = restored_after(house, run, "UPDATE entries SET at = at + 1 WHERE version = 3")
 
     assert result.code == 2
     assert "not restored" in result.err
@@ -77,17 +81,9 @@ def test_a_restored_house_has_its_books_again(house: Path, run: Run) -> None:
 
 
 def test_a_backup_without_a_game_that_a_round_pins_is_not_put_back(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-    (house / "keys.json").write_text(run("keys", "export", *database).out)
-    run("backup", str(house / "copy"), *database)
-    with closing(sqlite3.connect(house / "copy")) as connection:
-        connection.execute("DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%macau%'")
-        connection.commit()
-
-    result = run(
-        "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
-        "--database", f"sqlite:///{house}/again.sqlite",
-    )  # fmt: skip
+    result = restored_after(
+        house, run, "DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%macau%'"
+    )
 
     assert result.code == 2
     assert "table/two version 1" in result.err

@@ -71,7 +71,7 @@ def _need_round(state: TableState, command: asked.Report, rule: Irregularity) ->
 def _void(
     game: Game, state: TableState, command: asked.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Void the round being played; once its dice are settled, a second person has to agree."""
+    """Void the round being played; once its dice stand, a second person has to agree."""
     _need_round(state, command, rule)
     second = None
     if state.current.established:
@@ -103,8 +103,8 @@ def _void_affected(
 def _throw_again(state: TableState, command: asked.Report, rule: Irregularity) -> list[AnyEvent]:
     """Have the dice thrown again; bets are locked as they are."""
     _need_round(state, command, rule)
-    confirmed = len(state.current.known) == 3
-    if "throw" not in state.current.done or state.current.result is not None or confirmed:
+    current = state.current
+    if "throw" not in current.done or current.result is not None or current.confirmed:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
     return [happened.ThrowRepeated(cause=command.irregularity)]
 

@@ -67,9 +67,14 @@ class Round:
     moved: dict[tuple[PlayerId, Spot, Spot], int] = field(default_factory=dict)
 
     @property
+    def confirmed(self) -> bool:
+        """Whether all its dice were confirmed after an interruption."""
+        return len(self.known) == 3
+
+    @property
     def established(self) -> bool:
-        """Whether its dice are settled: called, or all confirmed after an interruption."""
-        return self.called is not None or len(self.known) == 3
+        """Whether its dice stand: called, or confirmed."""
+        return self.called is not None or self.confirmed
 
     @property
     def decided(self) -> tuple[int, int, int]:
