@@ -1,0 +1,136 @@
+"""Everything that the contract tests import from the package, in one place.
+
+Modules, classes and functions may be renamed; this file follows. The recordings may not change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from threedice import load
+from threedice.floor.commands import AnyAccountCommand, AnyFloorCommand
+from threedice.floor.encoding import SCHEMA, decode, decode_command, encode, read_command
+from threedice.floor.events import AnyStreamEvent
+from threedice.floor.folds import FOLDS, fold_of
+from threedice.floor.projections import FORMER_VIEWS, VIEW
+from threedice.log import schema as log_schema
+from threedice.log.batch import decode_spans, encode_spans
+from threedice.log.checkpoints import Body, line, parse_checkpoints, sign
+from threedice.log.entry import Entry, cause_of, chained
+from threedice.log.keys import Keys, export_json, import_json, key_id_of
+from threedice.people import schema as identity_schema
+from threedice.rulebook import shipped_games
+from threedice.web.app import OPERATIONS
+from threedice.web.live_messages import PROTOCOL
+from threedice.web.openapi import document
+from threedice.web.texts import LANGUAGES, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# --- the API ------------------------------------------------------------------------------------
+
+
+def openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document as a client receives it."""
+    content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document(OPERATIONS)))
+    return content
+
+
+def problem_codes() -> dict[str, list[str]]:
+    """Return the codes of all refusals and problems, by language."""
+    return {language: sorted(texts(language)) for language in LANGUAGES}
+
+
+# --- the log ------------------------------------------------------------------------------------
+
+
+def command_tags() -> dict[str, list[str]]:
+    """Return the tags of all commands, of tables and of accounts."""
+    accounts = _tags(AnyAccountCommand)
+    return {
+        "account": accounts,
+        "table": [tag for tag in _tags(AnyFloorCommand) if tag not in accounts],
+    }
+
+
+def event_tags() -> list[str]:
+    """Return the tags of all events in the log."""
+    return _tags(AnyStreamEvent)
+
+
+def _tags(union: Any) -> list[str]:
+    return sorted(kind.__struct_config__.tag for kind in get_args(union))
+
+
+def command_bytes(table: str, text: bytes) -> tuple[bytes, bytes]:
+    """Return the bytes over which a command is hashed, and the hash."""
+    command, digest = read_command(table, decode_command(text))
+    return msgspec.json.encode(command, order="deterministic"), digest
+
+
+def event_bytes(kind: str, schema: int, data: bytes) -> tuple[str, int, bytes]:
+    """Return an event as it is written after having been read."""
+    entry = Entry("table/1", 1, 0, kind, schema, data, bytes(32), bytes(32))
+    record = encode(decode(entry))
+    return record.kind, record.schema, record.data
+
+
+def entry_hash(  # noqa: PLR0917 -- the columns of an entry
+    previous: bytes, stream: str, version: int, at: int, kind: str, schema: int, data: bytes,
+    cause: bytes,
+) -> bytes:  # fmt: skip
+    """Return the chained hash of an entry."""
+    return chained(previous, stream, version, at, kind, schema, data, cause)
+
+
+def cause_hash(account: str, key: str, command_hash: bytes) -> bytes:
+    """Return the hash that ties entries to the command that caused them."""
+    return cause_of(account, key, command_hash)
+
+
+def answer_spans(text: bytes) -> bytes:
+    """Return the spans of an answer row as they are written after having been read."""
+    return encode_spans(decode_spans(text))
+
+
+def signed_checkpoint(private: bytes, fields: Mapping[str, Any]) -> bytes:
+    """Return a checkpoint as a line of the file outside the database, read and written again."""
+    key = Ed25519PrivateKey.from_private_bytes(private)
+    keys = Keys(key_id_of(key.public_key()), key, {})
+    body = msgspec.convert({**fields, "key_id": keys.key_id, "format": 1}, Body)
+    (checkpoint,) = parse_checkpoints(line(sign(keys, body)), "recording")
+    return line(checkpoint)
+
+
+def exported_keys(text: bytes) -> bytes:
+    """Return exported public keys as they are written after having been read."""
+    return export_json(import_json(text).values())
+
+
+def snapshot_bytes(stream: str, data: bytes) -> bytes:
+    """Return a snapshot as it is written after having been read."""
+    fold = fold_of(stream)
+    return fold.freeze(fold.thaw(data))
+
+
+def format_versions() -> dict[str, Any]:
+    """Return the numbers and names by which stored and sent forms are recognised."""
+    return {
+        "event schema": SCHEMA,
+        "log tables": log_schema.VERSION,
+        "log program": log_schema.PROGRAM,
+        "identity tables": identity_schema.VERSION,
+        "snapshot forms": {kind: fold.form for kind, fold in FOLDS.items()},
+        "statement view": VIEW,
+        "former statement views": list(FORMER_VIEWS),
+        "live protocol": PROTOCOL,
+    }
+
+
+def game_hashes() -> dict[str, str]:
+    """Return the content hash of every game in the package."""
+    return {name: load(name).hash for name in shipped_games()}

@@ -1,0 +1,81 @@
+"""The bytes that the log is made of: commands, events, hashes, answers, checkpoints, keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.contract import adapter, files
+
+COMMANDS, EVENTS, FORMATS = "commands.jsonl", "events.jsonl", "formats.json"
+GOLDEN_EVENTS = Path(__file__).parents[1] / "floor" / "golden" / "schema-1.jsonl"
+
+TABLE, STREAM, AT = "1", "table/1", 1_800_000_000_000_000
+PRIVATE_KEY = bytes(range(32))
+SPANS = '[["table/1",3,7],["cage/p1",2,2]]'
+CHECKPOINT = {
+    "number": 2,
+    "at": AT,
+    "previous": "ab" * 32,
+    "full": True,
+    "heads": {"table/1": [7, "cd" * 32], "cage/p1": [2, "ef" * 32]},
+}
+PUBLIC_KEY = bytes.fromhex("03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8")
+
+
+def command_row(command: dict[str, Any]) -> dict[str, Any]:
+    """Return a command with its stored bytes and hash."""
+    table = "" if command["type"] in adapter.command_tags()["account"] else TABLE
+    stored, digest = adapter.command_bytes(table, json.dumps(command).encode())
+    return {"sent": command, "stored": stored.decode(), "hash": digest.hex()}
+
+
+def event_rows(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return events as the rows of one stream, each with its chained hash."""
+    rows, previous = [], bytes(32)
+    cause = adapter.cause_hash("p1", "key-1", bytes(range(32)))
+    for version, event in enumerate(events, start=1):
+        kind, schema, data = adapter.event_bytes(
+            event["kind"], event["schema"], event["data"].encode()
+        )
+        previous = adapter.entry_hash(
+            previous, STREAM, version, AT + version, kind, schema, data, cause
+        )
+        rows.append({"kind": kind, "schema": schema, "data": data.decode(), "hash": previous.hex()})
+    return rows
+
+
+def formats() -> dict[str, Any]:
+    """Return format numbers, codes, tags and the encodings that are not events or commands."""
+    key_id = json.loads(adapter.signed_checkpoint(PRIVATE_KEY, CHECKPOINT))["key_id"]
+    exported = json.dumps([{"key_id": key_id, "public": PUBLIC_KEY.hex()}]).encode()
+    return {
+        "versions": adapter.format_versions(),
+        "commands": adapter.command_tags(),
+        "events": adapter.event_tags(),
+        "codes": adapter.problem_codes(),
+        "games": adapter.game_hashes(),
+        "bytes": {
+            "answer spans": adapter.answer_spans(SPANS.encode()).decode(),
+            "checkpoint": adapter.signed_checkpoint(PRIVATE_KEY, CHECKPOINT).decode(),
+            "exported keys": adapter.exported_keys(exported).decode(),
+            "cause": adapter.cause_hash("p1", "key-1", bytes(32)).hex(),
+        },
+    }
+
+
+def record() -> None:
+    """Record commands, events and formats.
+
+    The commands in the recording are the samples: add a line with only the command for a new one.
+    The events come from the golden log of the event encoding.
+    """
+    samples = files.read_lines(COMMANDS)
+    files.write_lines(COMMANDS, [command_row(row.get("sent", row)) for row in samples])
+    text = GOLDEN_EVENTS.read_text(encoding="utf-8")
+    golden = [
+        json.loads(line) | {"data": line.partition('"data":')[2][:-1]} for line in text.splitlines()
+    ]
+    files.write_lines(EVENTS, event_rows(golden))
+    files.write(FORMATS, formats())
