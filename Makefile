@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test test-rules test-house test-screens test-sim test-rest check format screens bench soak faults mutants citations pictures playthroughs clean
+.PHONY: run test test-rules test-house test-screens test-sim test-rest check format screens bench soak faults mutants citations pictures playthroughs contract clean
 
 run: .venv/installed
 	$(BIN)/threedice serve --demo
@@ -64,6 +64,10 @@ citations: .venv/ready
 
 playthroughs: .venv/ready
 	$(BIN)/python -m tests.playthroughs.regenerate
+
+# Write the recorded contract anew: only for an intended change of it.
+contract: .venv/ready
+	$(BIN)/python -m tests.contract.record
 
 soak: .venv/ready
 	THREEDICE_STEPS=$${THREEDICE_STEPS:-10000000} $(BIN)/pytest -q tests/properties/test_table.py

@@ -5,11 +5,19 @@ Modules, classes and functions may be renamed; this file follows. The recordings
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from io import StringIO
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.web.live_house import closing, hear, hear_until, serving
+from tests.web.recipes import Cook
+from tests.web.served.test_live_slow import following as following_by_hand
+from tests.web.setting import opened, seat
 from threedice import load
 from threedice.floor.commands import AnyAccountCommand, AnyFloorCommand
 from threedice.floor.encoding import SCHEMA, decode, decode_command, encode, read_command
@@ -23,13 +31,28 @@ from threedice.log.entry import Entry, cause_of, chained
 from threedice.log.keys import Keys, export_json, import_json, key_id_of
 from threedice.people import schema as identity_schema
 from threedice.rulebook import shipped_games
+from threedice.table.commands import Actor, WithdrawBet
+from threedice.web import journal
 from threedice.web.app import OPERATIONS
 from threedice.web.live_messages import PROTOCOL
 from threedice.web.openapi import document
+from threedice.web.subscriber import MOST_WAITING
 from threedice.web.texts import LANGUAGES, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
+
+    from tests.web.setting import Setting
+
+__all__ = [
+    "MOST_WAITING",
+    "Cook",
+    "closing",
+    "following_by_hand",
+    "hear",
+    "hear_until",
+    "serving",
+]
 
 # --- the API ------------------------------------------------------------------------------------
 
@@ -79,7 +102,7 @@ def event_bytes(kind: str, schema: int, data: bytes) -> tuple[str, int, bytes]:
     return record.kind, record.schema, record.data
 
 
-def entry_hash(  # noqa: PLR0917 -- the columns of an entry
+def entry_hash(
     previous: bytes, stream: str, version: int, at: int, kind: str, schema: int, data: bytes,
     cause: bytes,
 ) -> bytes:  # fmt: skip
@@ -134,3 +157,69 @@ def format_versions() -> dict[str, Any]:
 def game_hashes() -> dict[str, str]:
     """Return the content hash of every game in the package."""
     return {name: load(name).hash for name in shipped_games()}
+
+
+# --- a house for requests -----------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def opened_house() -> AsyncIterator[Setting]:
+    """Open a house in memory with somebody in every role, the staff at their table."""
+    async with opened() as setting:
+        await seat(setting)
+        setting.assign("dealer")
+        setting.assign("supervisor")
+        yield setting
+
+
+async def play_first_round(setting: Setting) -> None:
+    """Settle a round, leave bets in the next, and wait until the statements have the first."""
+    client, player = setting.client("supervisor"), setting.id("player")
+    account = {"type": "OpenAccount", "currency": "SGD"}
+    headers = {"Idempotency-Key": "account"}
+    await client.post(f"/api/accounts/{player}/commands", json=account, headers=headers)
+    await setting.bet("player", 25)
+    await setting.bet("other player", 50, "small")
+    steps = ("PressEnter", "Illuminate", "CollectLosers", "PayWinners", "OpenBetting")
+    commands: list[dict[str, Any]] = [
+        {"type": "CloseBetting"},
+        {"type": "Tumble", "times": 3},
+        {"type": "Uncover"},
+        {"type": "CallResult", "dice": [6, 5, 4]},
+        *({"type": "PressKey", "key": die} for die in (6, 5, 4)),
+        *({"type": step} for step in steps),
+    ]
+    for command in commands:
+        answer = await setting.send("dealer", command)
+        assert answer.status_code == 200, answer.text
+    await setting.bet("player", 25)
+    await setting.bet("other player", 50, "small")
+    async with asyncio.timeout(60):
+        while not (await client.get("/api/tables/1/results")).json():
+            await asyncio.sleep(0)
+
+
+# --- live sockets and the journal ---------------------------------------------------------------
+
+
+def withdrawal(player: str, box: str, amount: int) -> WithdrawBet:
+    """Return a player's command to take a bet back."""
+    return WithdrawBet(by=Actor(id=player, role="player"), player=player, box=box, amount=amount)
+
+
+def journal_lines() -> list[dict[str, Any]]:
+    """Return journal lines of each kind: their keys, and the word of each."""
+    stream = StringIO()
+    handler = journal.open_journal(stream, plain=False)
+    try:
+        journal.write("listening", tables=1)
+        try:
+            raise ValueError("anything")
+        except ValueError as error:
+            journal.warn("suspended", error, cause="tried")
+        beside = {"kind": "GET", "place": "/api/tables"}
+        logging.getLogger("somewhere.else").warning("a library", extra=beside)
+    finally:
+        journal.close_journal(handler)
+    lines = [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]
+    return [{"keys": list(line), "what": line["what"], "level": line["level"]} for line in lines]

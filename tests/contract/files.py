@@ -1,4 +1,4 @@
-"""Reading and writing the recordings: text files with one item per line, so that diffs are short."""
+"""Read and write the recordings: text files with one item per line, so that diffs are short."""
 
 from __future__ import annotations
 

@@ -1,0 +1,180 @@
+"""What is sent over live sockets to each audience, and the figures that a server publishes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from websockets.exceptions import InvalidStatus
+
+from tests.contract import adapter, files, openapi
+from tests.contract.shapes import shape
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+    from tests.web.live_house import Served
+
+FILE = "live.json"
+
+
+class Listener:
+    """Notes the shapes of messages."""
+
+    def __init__(self) -> None:
+        document = openapi.expanded(openapi.normalised(adapter.openapi_document()))
+        (described,) = document["live"].values()
+        self._schema = described["server-sends"]
+
+    def shape(self, message: dict[str, Any]) -> Any:
+        """Return the shape of a message."""
+        return shape(message, self._schema)
+
+    async def hear(self, socket: ClientConnection) -> Any:
+        """Return the shape of the next message."""
+        return self.shape(await adapter.hear(socket))
+
+    async def events(self, socket: ClientConnection, version: int) -> list[Any]:
+        """Return the shapes of all events up to a version, however they were batched."""
+        heard = await adapter.hear_until(socket, version)
+        return [self.shape({"type": "events", "events": [each]})["events"][0] for each in heard]
+
+
+async def survey() -> dict[str, Any]:
+    """Return everything that is sent to each audience of a table during a round."""
+    listener = Listener()
+    with tempfile.TemporaryDirectory(prefix="threedice-contract-") as folder:
+        async with adapter.serving(Path(folder)) as served:
+            return await _survey(served, listener)
+
+
+async def _survey(served: Served, listener: Listener) -> dict[str, Any]:
+    table = await served.at_a_new_table()
+    ids = await table.seat(ann=1000, bob=1000)
+    tokens = {
+        "staff": table.program("boss", "shift-manager"),
+        "player": table.program("ann", "player"),
+        "dealer of another table": _posted_elsewhere(served, table),
+    }
+    heard: dict[str, Any] = {}
+    for audience, token in tokens.items():
+        heard[audience] = await _follow_round(table, listener, token, ids)
+    return {
+        "messages": heard,
+        "resync": await _resync(table, listener, ids),
+        "suspension": await _suspension(table, listener, tokens["player"]),
+        "handshakes": await _handshakes(table),
+        "closing": await _closing(table),
+        "metrics": await _metrics(table, ids),
+    }
+
+
+def _posted_elsewhere(served: Served, table: Served) -> str:
+    served.account("elsewhere", "dealer")  # assigned to the house's first table
+    account = served.context.people.accounts.named(f"elsewhere-{served.table}")
+    assert account is not None
+    assert table.table != served.table
+    return served.context.people.tokens.make(account.id, "test", ["read"]).token
+
+
+async def _follow_round(
+    table: Served, listener: Listener, token: str, ids: dict[str, str]
+) -> dict[str, Any]:
+    async with table.follow(token) as socket:
+        hello = await listener.hear(socket)
+        await table.play("open betting")
+        await table.bet(ids["ann"], 50, "big")
+        await table.bet(ids["bob"], 50, "small")
+        await table.play("dice 4 5 6")
+        events = await listener.events(socket, await table.head())
+        await socket.send('{"type":"ping","echo":"x"}')
+        pong = await listener.hear(socket)
+        await socket.send('{"type":"shout"}')
+        refused = await listener.hear(socket)
+    version = await table.head() - 1
+    async with table.follow(token, f"?after={version}") as socket:
+        resumed = await listener.hear(socket)
+    return {
+        "hello": hello, "events": events, "pong": pong, "refused": refused, "resumed": resumed
+    }  # fmt: skip
+
+
+async def _resync(table: Served, listener: Listener, ids: dict[str, str]) -> Any:
+    """Return what a client is sent that was too slow."""
+    await table.play("open betting")
+    async with adapter.following_by_hand(table) as slow:
+        slow.taking.clear()
+        for _ in range(adapter.MOST_WAITING + 20):
+            await table.bet(ids["ann"], 5, "big")
+            await table.asking.ask(adapter.withdrawal(ids["ann"], "big", 5))
+        slow.taking.set()
+        while (message := await slow.next())["type"] != "resync":
+            assert message["type"] == "events", message
+    return listener.shape(message)
+
+
+async def _suspension(table: Served, listener: Listener, token: str) -> list[Any]:
+    """Return what is sent when the house is suspended and released."""
+    writer = table.context.house.floor.streams.writer
+    async with table.follow(token) as socket:
+        await listener.hear(socket)
+        writer.hold("tried")
+        try:
+            suspended = await listener.hear(socket)
+        finally:
+            writer.halted = ""
+        return [suspended, await listener.hear(socket)]
+
+
+async def _handshakes(table: Served) -> dict[str, int]:
+    """Return the status with which sockets are refused."""
+    cases: dict[str, tuple[str, dict[str, Any]]] = {
+        "anonymous": ("", {}),
+        "administrator": (table.program("root", "administrator"), {}),
+        "unknown table": (table.program("boss", "shift-manager"), {"table": "none"}),
+        "another origin": (table.sign_in("ann", "player"), {"origin": "http://elsewhere.test"}),
+    }
+    return {name: await _status(table, token, options) for name, (token, options) in cases.items()}
+
+
+async def _status(table: Served, token: str, options: dict[str, Any]) -> int:
+    try:
+        async with table.follow(token, **options):
+            return 101
+    except InvalidStatus as refused:
+        return refused.response.status_code
+
+
+async def _closing(table: Served) -> dict[str, int]:
+    """Return the code with which a socket is closed when its session ends."""
+    token = table.sign_in("ann", "player")
+    async with table.follow(token) as socket:
+        await adapter.hear(socket)
+        table.context.people.sessions.sign_out(token)
+        return {"signed out": await adapter.closing(socket)}
+
+
+async def _metrics(table: Served, ids: dict[str, str]) -> dict[str, Any]:
+    """Return the names, types and labels of the figures, after something of each was counted."""
+    token = table.program("ann", "player", ["read", "play"])
+    path = f"/api/tables/{table.table}/commands"
+    bet = {"type": "PlaceBet", "player": ids["ann"], "box": "big"}
+    async with httpx.AsyncClient(base_url=table.origin, trust_env=False) as client:
+        for key, amount in (("m1", 5), ("m2", 7)):
+            headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key}
+            await client.post(path, json=bet | {"amount": amount}, headers=headers)
+        text = (await client.get("/metrics")).text
+    types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
+    labels: dict[str, set[str]] = {name: set() for name in types}
+    for name, said in re.findall(r"^(\w+?)(?:_bucket)?\{(.*)\}", text, re.MULTILINE):
+        labels[name] |= set(re.findall(r'(\w+)="', said))
+    return {name: [types[name], *sorted(labels[name])] for name in sorted(types)}
+
+
+def record() -> None:
+    """Record messages, codes and metrics."""
+    files.write(FILE, asyncio.run(survey()))

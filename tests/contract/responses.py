@@ -1,0 +1,153 @@
+"""What every operation answers to every role: status, code, headers, and the shape of the body."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.contract import adapter, files, openapi
+from tests.contract.shapes import shape
+
+if TYPE_CHECKING:
+    import httpx
+
+    from tests.web.recipes import Recipe
+    from tests.web.setting import Setting
+
+FILE = "responses.json"
+ROLES = (
+    "anonymous", "player", "dealer", "supervisor", "pit-manager", "auditor", "administrator",
+    "program", "shift-manager",
+)  # fmt: skip
+"""The shift manager comes last, because only they release a house that was suspended."""
+
+PROGRAM_SCOPES = ("read", "play", "deal", "manage", "metrics")
+
+EXTRAS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("no such address", "GET", "/api/nothing", {}),
+    ("another method", "DELETE", "/api/tables", {}),
+    ("no JSON", "POST", "/api/tables/1/commands", {"content": b"{", "key": "x1"}),
+    ("another content type", "POST", "/api/session", {"content": b"a=b", "kind": "text/plain"}),
+    ("another form", "POST", "/api/session", {"json": {"name": 1}}),
+    ("another origin", "POST", "/api/session", {"json": {}, "origin": "http://elsewhere.test"}),
+    ("a wrong password", "POST", "/api/session", {"json": {"name": "x", "password": "y" * 12}}),
+    ("a wrong query", "GET", "/api/tables/1/results?most=x", {}),
+    ("an unknown table", "GET", "/api/tables/none", {}),
+    ("an unknown game", "GET", "/api/rulebooks/none/a", {}),
+    ("an unknown command", "POST", "/api/tables/1/commands", {"json": {"type": "X"}, "key": "x2"}),
+    ("no key", "POST", "/api/tables/1/commands", {"json": {"type": "Throw"}}),
+)
+BETS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("bet below the minimum", {"box": "big", "amount": 1}),
+    ("bet above the maximum", {"box": "big", "amount": 20_000_000}),
+    ("bet on an unknown box", {"box": "biig", "amount": 5}),
+    ("bet of more than the stack", {"box": "big", "amount": 5000}),
+    ("bet of no amount", {"box": "big", "amount": 0}),
+    ("bet for somebody else", {"box": "big", "amount": 5, "player": "somebody"}),
+)
+
+
+class Survey:
+    """Asks everything of a house and notes the answers."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting, self.cook = setting, adapter.Cook(setting)
+        document = openapi.normalised(adapter.openapi_document())
+        self.operations: dict[str, Any] = openapi.expanded(document)["operations"]
+        account = setting.id("shift-manager")
+        made = setting.people.tokens.make(account, "board", PROGRAM_SCOPES)
+        self.program = made.token
+
+    async def ask(self, address: str, role: str) -> dict[str, Any]:
+        """Return what an operation answers to somebody in a role."""
+        operation = self.operations[address]
+        recipe = self.cook.make(operation["operationId"], self._cooked_for(operation, role))
+        method, _, path = address.partition(" ")
+        headers: dict[str, str] = {"Idempotency-Key": recipe.key} if recipe.key else {}
+        headers |= self._credentials(role, recipe)
+        response = await self.setting.client(**headers).request(
+            method, path.format_map(recipe.path), json=recipe.body, params=recipe.query
+        )
+        return self.noted(response, operation)
+
+    def _cooked_for(self, operation: dict[str, Any], role: str) -> str:
+        """Return the role that a request is made up for, which anonymous users do not have."""
+        if role == "program":
+            return "shift-manager"
+        if role != "anonymous":
+            return role
+        allowed: list[str] = operation["x-roles"]
+        return allowed[0] if allowed and allowed[0] != "anyone" else "player"
+
+    def _credentials(self, role: str, recipe: Recipe) -> dict[str, str]:
+        if role == "anonymous":
+            return {}
+        if role == "program":
+            return {"Authorization": f"Bearer {self.program}"}
+        return {"Cookie": f"{self.setting.context.cookie}={recipe.token}"}
+
+    def noted(self, response: httpx.Response, operation: dict[str, Any]) -> dict[str, Any]:
+        """Return the part of a response that clients depend on."""
+        noted: dict[str, Any] = {
+            "status": response.status_code,
+            "headers": sorted(set(response.headers) - {"content-length"}),
+            "kind": response.headers.get("content-type", "").partition(";")[0],
+        }
+        if noted["kind"].endswith("json"):
+            described = operation.get("responses", {}).get(str(response.status_code), {})
+            schema = described.get("content", {}).get(noted["kind"], {}).get("schema", {})
+            is_document = operation.get("operationId") == "read-openapi"
+            noted["body"] = "=openapi" if is_document else shape(response.json(), schema)
+        return noted
+
+    async def ask_extra(self, method: str, path: str, said: dict[str, Any]) -> dict[str, Any]:
+        """Return what is answered to a request that no operation expects."""
+        headers = {"Idempotency-Key": said["key"]} if "key" in said else {}
+        headers |= {"Content-Type": said.get("kind", "application/json")}
+        headers |= {"Origin": said["origin"]} if "origin" in said else {}
+        content = said.get("content", json.dumps(said["json"]).encode() if "json" in said else None)
+        client = self.setting.client("player")
+        response = await client.request(method, path, content=content, headers=headers)
+        return self.noted(response, {})
+
+    async def bet(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return what is answered to a player's bet."""
+        bet = {"type": "PlaceBet", "player": self.setting.id("player"), **fields}
+        return self.noted(await self.setting.send("player", bet), {})
+
+
+def grouped(answers: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return different answers, each with the roles that get it."""
+    groups: dict[str, dict[str, Any]] = {}
+    for role in ROLES:
+        text = json.dumps(answers[role], sort_keys=True)
+        groups.setdefault(text, {**answers[role], "roles": []})["roles"].append(role)
+    return list(groups.values())
+
+
+async def survey() -> dict[str, Any]:
+    """Return all answers of a house in which a round was played and another is open."""
+    async with adapter.opened_house() as setting:
+        await adapter.play_first_round(setting)
+        asking = Survey(setting)
+        operations = {}
+        for address in sorted(asking.operations):
+            answers = {role: await asking.ask(address, role) for role in ROLES}
+            operations[address] = grouped(answers)
+        setting.tokens.clear()  # some operations end sessions
+        extras = {
+            name: await asking.ask_extra(method, path, said) for name, method, path, said in EXTRAS
+        }
+        extras |= {name: await asking.bet(fields) for name, fields in BETS}
+        first = await setting.send("dealer", {"type": "CloseBetting"}, key="same")
+        again = await setting.send("dealer", {"type": "Tumble", "times": 3}, key="same")
+        extras["a key used again"] = asking.noted(again, {})
+        assert first.status_code == 200, first.text
+        extras["a bet after the close"] = await asking.bet({"box": "big", "amount": 5})
+    return {"operations": operations, "others": extras}
+
+
+def record() -> None:
+    """Record what everybody is answered."""
+    files.write(FILE, asyncio.run(survey()))

@@ -1,0 +1,37 @@
+"""Live messages, close codes, metrics and journal lines are as recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.contract import adapter, files, journal, live
+
+RECORDED = files.read(live.FILE)
+RECORDED_JOURNAL = files.read(journal.FILE)
+
+
+@pytest.fixture(scope="module")
+def current() -> dict[str, Any]:
+    return asyncio.run(live.survey())
+
+
+@pytest.mark.parametrize("audience", sorted(RECORDED["messages"]))
+@pytest.mark.parametrize("message", ["hello", "events", "pong", "refused", "resumed"])
+def test_message_is_unchanged(current: dict[str, Any], audience: str, message: str) -> None:
+    assert current["messages"][audience][message] == RECORDED["messages"][audience][message]
+
+
+@pytest.mark.parametrize("part", sorted(RECORDED.keys() - {"messages"}))
+def test_part_is_unchanged(current: dict[str, Any], part: str) -> None:
+    assert current[part] == RECORDED[part]
+
+
+def test_journal_lines_have_the_recorded_keys() -> None:
+    assert adapter.journal_lines() == RECORDED_JOURNAL["lines"]
+
+
+def test_journal_words_are_written_with_the_recorded_facts() -> None:
+    assert journal.facts_of({*RECORDED_JOURNAL["words"]}) == RECORDED_JOURNAL["words"]
