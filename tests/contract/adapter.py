@@ -12,6 +12,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
+import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.web.live_house import closing, hear, hear_until, serving
@@ -19,6 +20,8 @@ from tests.web.recipes import Cook
 from tests.web.served.test_live_slow import following as following_by_hand
 from tests.web.setting import opened, seat
 from threedice import load
+from threedice.cli import main
+from threedice.cli.app import app
 from threedice.floor.commands import AnyAccountCommand, AnyFloorCommand
 from threedice.floor.encoding import SCHEMA, decode, decode_command, encode, read_command
 from threedice.floor.events import AnyStreamEvent
@@ -51,6 +54,7 @@ __all__ = [
     "following_by_hand",
     "hear",
     "hear_until",
+    "main",
     "serving",
 ]
 
@@ -223,3 +227,11 @@ def journal_lines() -> list[dict[str, Any]]:
         journal.close_journal(handler)
     lines = [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]
     return [{"keys": list(line), "what": line["what"], "level": line["level"]} for line in lines]
+
+
+# --- the command line ---------------------------------------------------------------------------
+
+
+def command_line() -> Any:
+    """Return the tree of commands."""
+    return typer.main.get_command(app)

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 from base64 import b64decode, b64encode
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
@@ -63,3 +63,19 @@ def restore_folder(files: dict[str, str], folder: Path) -> None:
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
             opened.write(b64decode(content))
+
+
+def sqlite_layout(file: Path) -> dict[str, Any]:
+    """Return the tables and columns of an SQLite file, and its marks."""
+    with closing(sqlite3.connect(file)) as connection:
+        names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        tables = {
+            name: [f"{column[1]} {column[2]}" for column in connection.execute(_columns(name))]
+            for (name,) in sorted(names)
+        }
+        marks = dict(connection.execute("SELECT name, value FROM meta ORDER BY name"))
+        return {"tables": tables, "meta": marks}
+
+
+def _columns(table: str) -> str:
+    return f"PRAGMA table_info({table})"

@@ -13,6 +13,7 @@ import sys
 
 from tests.contract import (
     adapter,
+    cli,
     files,
     journal,
     live,
@@ -33,6 +34,7 @@ RECORDERS = {
     "responses": responses.record,
     "live": live.record,
     "journal": journal.record,
+    "cli": cli.record,
     "observations": old_databases.observe,
     "databases": old_databases.record,
 }
