@@ -17,32 +17,32 @@ Player = Annotated[
 Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
 
 
-class CageCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+class CageCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Something asked of a player's account."""
 
     by: Name
     player: Player
 
 
-class OpenAccount(CageCommand, frozen=True, kw_only=True):
+class OpenAccount(CageCommand, frozen=True, kw_only=True, tag="OpenAccount"):
     """Open an account in a currency."""
 
     currency: Currency
 
 
-class Deposit(CageCommand, frozen=True, kw_only=True):
+class Deposit(CageCommand, frozen=True, kw_only=True, tag="Deposit"):
     """Pay cash in."""
 
     amount: Asked
 
 
-class Withdraw(CageCommand, frozen=True, kw_only=True):
+class Withdraw(CageCommand, frozen=True, kw_only=True, tag="Withdraw"):
     """Take cash out."""
 
     amount: Asked
 
 
-class SendToTable(CageCommand, frozen=True, kw_only=True):
+class SendToTable(CageCommand, frozen=True, kw_only=True, tag="SendToTable"):
     """Send money to a table, where it buys chips."""
 
     table: Name
@@ -50,7 +50,7 @@ class SendToTable(CageCommand, frozen=True, kw_only=True):
     amount: Asked
 
 
-class ReceiveFromTable(CageCommand, frozen=True, kw_only=True):
+class ReceiveFromTable(CageCommand, frozen=True, kw_only=True, tag="ReceiveFromTable"):
     """Receive money for chips from a table."""
 
     table: Name

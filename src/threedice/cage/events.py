@@ -5,13 +5,11 @@ from __future__ import annotations
 import msgspec
 
 
-class CageEvent(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True, gc=False
-):
+class CageEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Something that has happened to an account."""
 
 
-class AccountOpened(CageEvent, frozen=True, kw_only=True):
+class AccountOpened(CageEvent, frozen=True, kw_only=True, tag="AccountOpened"):
     """A player has an account."""
 
     player: str
@@ -19,7 +17,7 @@ class AccountOpened(CageEvent, frozen=True, kw_only=True):
     by: str
 
 
-class Deposited(CageEvent, frozen=True, kw_only=True):
+class Deposited(CageEvent, frozen=True, kw_only=True, tag="Deposited"):
     """Cash was paid in."""
 
     player: str
@@ -27,7 +25,7 @@ class Deposited(CageEvent, frozen=True, kw_only=True):
     by: str
 
 
-class Withdrawn(CageEvent, frozen=True, kw_only=True):
+class Withdrawn(CageEvent, frozen=True, kw_only=True, tag="Withdrawn"):
     """Cash was taken out."""
 
     player: str
@@ -35,7 +33,7 @@ class Withdrawn(CageEvent, frozen=True, kw_only=True):
     by: str
 
 
-class SentToTable(CageEvent, frozen=True, kw_only=True):
+class SentToTable(CageEvent, frozen=True, kw_only=True, tag="SentToTable"):
     """Money went to a table; the table's event in the same append posts it."""
 
     player: str
@@ -43,7 +41,7 @@ class SentToTable(CageEvent, frozen=True, kw_only=True):
     amount: int
 
 
-class ReceivedFromTable(CageEvent, frozen=True, kw_only=True):
+class ReceivedFromTable(CageEvent, frozen=True, kw_only=True, tag="ReceivedFromTable"):
     """Money came from a table; the table's event in the same append posts it."""
 
     player: str

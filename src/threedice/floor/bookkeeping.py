@@ -20,6 +20,7 @@ from threedice.floor.running import Running, load
 from threedice.log.entry import EMPTY
 from threedice.log.store import Line
 from threedice.table import events as happened
+from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ LOOKED_BACK = 100
 """How many entries are read at a time to find the round being played."""
 
 _NO_ROUND: Final = frozenset(
-    kind.__name__
+    tag_of(kind)
     for kind in (
         TableEstablished,
         happened.TableOpened,
@@ -72,7 +73,7 @@ def _round_at(store: Store, stream: str, version: int) -> happened.RoundStarted 
     while version > 0 and fold_of(stream).kind is Tended:
         before = max(version - LOOKED_BACK, 0)
         for entry in reversed(store.read(stream, before, version - before)):
-            if entry.kind == happened.RoundStarted.__name__:
+            if entry.kind == tag_of(happened.RoundStarted):
                 return cast("happened.RoundStarted", decode(entry))
             if entry.kind in _NO_ROUND:
                 return None

@@ -9,11 +9,11 @@ from threedice.floor.events import Timing
 from threedice.table.commands import Actor, AnyCommand
 
 
-class FloorCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True):
+class FloorCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Something asked of the floor."""
 
 
-class EstablishTable(FloorCommand, frozen=True, kw_only=True):
+class EstablishTable(FloorCommand, frozen=True, kw_only=True, tag="EstablishTable"):
     """Set a table up for a game, or for another one while it is closed."""
 
     by: Actor
@@ -22,7 +22,7 @@ class EstablishTable(FloorCommand, frozen=True, kw_only=True):
     dealt_by_house: Timing | None = None
 
 
-class ResolveInterruption(FloorCommand, frozen=True, kw_only=True):
+class ResolveInterruption(FloorCommand, frozen=True, kw_only=True, tag="ResolveInterruption"):
     """State which dice of an interrupted round are known; a supervisor confirms it."""
 
     by: Actor
@@ -30,11 +30,11 @@ class ResolveInterruption(FloorCommand, frozen=True, kw_only=True):
     known: list[int] = []
 
 
-class InterruptTable(FloorCommand, frozen=True, kw_only=True):
+class InterruptTable(FloorCommand, frozen=True, kw_only=True, tag="InterruptTable"):
     """Mark a table of people's as interrupted in the middle of a round; the house does it."""
 
 
-class RecoverRound(FloorCommand, frozen=True, kw_only=True):
+class RecoverRound(FloorCommand, frozen=True, kw_only=True, tag="RecoverRound"):
     """Resolve a round that another server of the house was dealing; the house does it."""
 
 

@@ -28,6 +28,7 @@ from threedice.floor.events import SeedCommitted, SeedRevealed
 from threedice.floor.folds import Tended, table_stream
 from threedice.floor.sealing import commitment, drawn, new_seed
 from threedice.table.commands import CallResult, CloseBetting
+from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -222,7 +223,7 @@ class Dealer:
         await self.floor.handle_for_house(
             command,
             table=self.table,
-            key=key or f"{self.table} {running.durable_head.version} {type(command).__name__}",
+            key=key or f"{self.table} {running.durable_head.version} {tag_of(command)}",
             before=before,
             at=at,
             meant_for=lambda now: place(now) == seen,

@@ -28,6 +28,7 @@ from threedice.table import commands as asked
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
 from threedice.table.rules import STAFF, SUPERVISORS, known_dice, need_role, need_second
+from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from threedice.cage import Account
@@ -121,7 +122,7 @@ def _need_left_to_people(game: Game, tended: Tended, command: Any) -> None:
     holds the seed, and nobody may call a round off because of them.
     """
     if isinstance(command, DEALT):
-        raise _refuse("floor/dealt-by-house", step=type(command).__name__)
+        raise _refuse("floor/dealt-by-house", step=tag_of(command))
     current = tended.table.round
     if isinstance(command, asked.Report):
         rule = game.facts.irregularities.get(command.irregularity)
@@ -133,7 +134,7 @@ def _need_left_to_people(game: Game, tended: Tended, command: Any) -> None:
             raise _refuse("floor/dealt-by-house", step=command.irregularity)
     drawn = current is not None and "close-betting" in current.done and not current.called
     if isinstance(command, asked.CloseTable) and drawn:
-        raise _refuse("floor/dealt-by-house", step=type(command).__name__)
+        raise _refuse("floor/dealt-by-house", step=tag_of(command))
 
 
 _OF_THE_FLOOR: Final = (InterruptTable, RecoverRound, ResolveInterruption)
@@ -239,7 +240,7 @@ def _need_possible(tended: Tended, known: list[int], clause: tuple[str, ...]) ->
 
 def notice(tended: Tended, decided: tuple[AnyStreamEvent, ...]) -> happened.PlayersNotified:
     """Return the notice to everyone with chips at risk, or a bet in the round settled already."""
-    void = any(type(each).__name__ == "RoundVoided" for each in decided)
+    void = any(tag_of(each) == "RoundVoided" for each in decided)
     at_risk = [player for player, seat in tended.table.seats.items() if seat.at_risk]
     # a loser may have left the table as soon as his chips were taken
     players = list(dict.fromkeys([*at_risk, *tended.table.current.nets]))

@@ -17,6 +17,7 @@ from threedice.errors import InvalidInput, Tampered
 from threedice.floor.commands import AnyFloorCommand
 from threedice.floor.events import AnyStreamEvent
 from threedice.log.entry import Record
+from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ READERS: Final[dict[int, Callable[[bytes], AnyStreamEvent]]] = {1: _DECODER.deco
 
 def encode(event: AnyStreamEvent) -> Record:
     """Return an event as it is appended."""
-    return Record(type(event).__name__, SCHEMA, _ENCODER.encode(event))
+    return Record(tag_of(event), SCHEMA, _ENCODER.encode(event))
 
 
 def decode(entry: Entry) -> AnyStreamEvent:
@@ -49,8 +50,8 @@ def decode(entry: Entry) -> AnyStreamEvent:
         event = reader(entry.data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Tampered(_place(entry), f"no event: {error}") from None
-    if type(event).__name__ != entry.kind:
-        raise Tampered(_place(entry), f"a {type(event).__name__} is stored as {entry.kind}")
+    if tag_of(event) != entry.kind:
+        raise Tampered(_place(entry), f"a {tag_of(event)} is stored as {entry.kind}")
     return event
 
 

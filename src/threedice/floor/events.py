@@ -24,13 +24,11 @@ class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     showing_seconds: Seconds = 6.0
 
 
-class FloorEvent(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True, gc=False
-):
+class FloorEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Something that has happened on the floor."""
 
 
-class TableEstablished(FloorEvent, frozen=True, kw_only=True):
+class TableEstablished(FloorEvent, frozen=True, kw_only=True, tag="TableEstablished"):
     """A table was set up for a game, to be dealt by people or, with a timing, by the house."""
 
     table: str
@@ -40,33 +38,33 @@ class TableEstablished(FloorEvent, frozen=True, kw_only=True):
     by: str
 
 
-class SeedCommitted(FloorEvent, frozen=True, kw_only=True):
+class SeedCommitted(FloorEvent, frozen=True, kw_only=True, tag="SeedCommitted"):
     """The house holds a seed with this hash for the dice of a round."""
 
     round: int
     commitment: str
 
 
-class SeedRevealed(FloorEvent, frozen=True, kw_only=True):
+class SeedRevealed(FloorEvent, frozen=True, kw_only=True, tag="SeedRevealed"):
     """The seed of a round, from which anybody can work out its dice."""
 
     round: int
     seed: str
 
 
-class SeedLost(FloorEvent, frozen=True, kw_only=True):
+class SeedLost(FloorEvent, frozen=True, kw_only=True, tag="SeedLost"):
     """The seed of a round is gone with the server that held it; the round is void."""
 
     round: int
 
 
-class TableInterrupted(FloorEvent, frozen=True, kw_only=True):
+class TableInterrupted(FloorEvent, frozen=True, kw_only=True, tag="TableInterrupted"):
     """The house was away in the middle of a round; its people say what the dice show."""
 
     round: int
 
 
-class InterruptionResolved(FloorEvent, frozen=True, kw_only=True):
+class InterruptionResolved(FloorEvent, frozen=True, kw_only=True, tag="InterruptionResolved"):
     """The dealer stated which dice are known, a supervisor confirmed it."""
 
     round: int
@@ -75,7 +73,7 @@ class InterruptionResolved(FloorEvent, frozen=True, kw_only=True):
     confirmed_by: Actor
 
 
-class PlayersNotified(FloorEvent, frozen=True, kw_only=True):
+class PlayersNotified(FloorEvent, frozen=True, kw_only=True, tag="PlayersNotified"):
     """Everyone with a bet in an interrupted round, settled already or not, is told of its end."""
 
     round: int
@@ -83,7 +81,7 @@ class PlayersNotified(FloorEvent, frozen=True, kw_only=True):
     outcome: Literal["void", "goes on"]
 
 
-class WritingReleased(FloorEvent, frozen=True, kw_only=True):
+class WritingReleased(FloorEvent, frozen=True, kw_only=True, tag="WritingReleased"):
     """A person has looked at a store that failed, and lets the house write again."""
 
     cause: str

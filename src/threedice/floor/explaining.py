@@ -9,6 +9,7 @@ from threedice.floor.events import FloorEvent
 from threedice.floor.folds import table_stream
 from threedice.table.events import RoundStarted
 from threedice.table.explain import LATER, explain_all
+from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
     from threedice.table.events import AnyEvent, Spot
 
-_STARTED: Final = RoundStarted.__name__
-_LATER: Final = frozenset(each.__name__ for each in LATER)
+_STARTED: Final = tag_of(RoundStarted)
+_LATER: Final = frozenset(tag_of(each) for each in LATER)
 
 
 def bets_explained(

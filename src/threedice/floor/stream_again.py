@@ -17,6 +17,7 @@ from threedice.log.entry import Entry
 from threedice.log.findings import Finding
 from threedice.table import events as happened
 from threedice.table.evolve import lay
+from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -28,18 +29,18 @@ if TYPE_CHECKING:
     from threedice.table.events import AnyEvent
 
 _KIND: Final = itemgetter(3)
-_BET: Final = happened.BetPlaced.__name__
+_BET: Final = tag_of(happened.BetPlaced)
 _READ_BET: Final = {SCHEMA: msgspec.json.Decoder(happened.BetPlaced).decode}
 _PINNING: Final = frozenset(
-    each.__name__ for each in (TableEstablished, happened.TableOpened, happened.RoundStarted)
+    tag_of(each) for each in (TableEstablished, happened.TableOpened, happened.RoundStarted)
 )
 """Kinds of entries that pin a game."""
 
-_QUIET: Final = frozenset(each.__name__ for each in STILL) - _PINNING
+_QUIET: Final = frozenset(tag_of(each) for each in STILL) - _PINNING
 """Kinds of entries that take a round a step further and do nothing else."""
 
-_SETTLED: Final = happened.WinnersPaid.__name__
-_BLIND_TO_BETS: Final = frozenset({happened.LosersCollected.__name__, _SETTLED})
+_SETTLED: Final = tag_of(happened.WinnersPaid)
+_BLIND_TO_BETS: Final = frozenset({tag_of(happened.LosersCollected), _SETTLED})
 """Other kinds for which no bet is looked for where it lies."""
 
 WITHOUT_LINES: Final = _QUIET | {_BET}
@@ -228,6 +229,6 @@ def event_in(row: Row) -> Any:
         event = READERS[row[4]](row[5])
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
         event = None
-    if type(event).__name__ == row[3]:
+    if event is not None and tag_of(event) == row[3]:
         return event
     return decode(Entry(*row))  # which says what is wrong

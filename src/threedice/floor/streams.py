@@ -20,6 +20,7 @@ from threedice.floor.running import Running, load
 from threedice.log.entry import cause_of
 from threedice.log.store import Accepted, Append, Proposal
 from threedice.log.writer import Result, Writer
+from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +143,7 @@ class Streams:
     def _news(self, name: str, after: int) -> list[Entry]:
         entries = list(self.store.scan(name, after))
         for entry in entries:
-            if entry.kind == TableEstablished.__name__:
+            if entry.kind == tag_of(TableEstablished):
                 event = decode(entry)
                 if isinstance(event, TableEstablished):
                     self.games.pinned(event.game_hash)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from threedice.ledger.balances import Balances
     from threedice.table.events import AnyEvent
 
-STILL: Final = frozenset(
+STILL: Final[frozenset[type[AnyEvent]]] = frozenset(
     {
         happened.RoundStarted,
         happened.BettingOpened,

@@ -53,7 +53,7 @@ STOPS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that a scribe does not take: whoever sends one to all processes means the house."""
 
 
-class Place(msgspec.Struct, frozen=True, tag=True):
+class Place(msgspec.Struct, frozen=True, tag="Place"):
     """Which database is written; it goes by the pipe, since others can read a command line."""
 
     kind: Literal["sqlite", "postgres"]
@@ -62,14 +62,14 @@ class Place(msgspec.Struct, frozen=True, tag=True):
     file: tuple[int, int] | None = None
 
 
-class Written(msgspec.Struct, frozen=True, tag=True):
+class Written(msgspec.Struct, frozen=True, tag="Written"):
     """A batch is written: all of it but what lost, and what was known already, by its place."""
 
     conflicts: dict[int, tuple[str, Head]] = {}
     known: dict[int, Answer] = {}
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
+class Failed(msgspec.Struct, frozen=True, tag="Failed"):
     """A batch is not written, or nobody knows: the kind of error, and its words.
 
     A scribe of another version says so in this form: houses read it that are older.

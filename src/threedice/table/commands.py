@@ -28,9 +28,7 @@ class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     role: Role
 
 
-class Command(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True, gc=False
-):
+class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Something asked of a table by somebody."""
 
     by: Actor
@@ -39,7 +37,7 @@ class Command(
 # --- the table ----------------------------------------------------------------------------------
 
 
-class OpenTable(Command, frozen=True, kw_only=True):
+class OpenTable(Command, frozen=True, kw_only=True, tag="OpenTable"):
     """Open a table with its float, chips and limits."""
 
     table: Name
@@ -50,36 +48,36 @@ class OpenTable(Command, frozen=True, kw_only=True):
     limits: TableLimits
 
 
-class PassCheck(Command, frozen=True, kw_only=True):
+class PassCheck(Command, frozen=True, kw_only=True, tag="PassCheck"):
     """State that something to be seen to before opening is in order."""
 
     check: Name
 
 
-class SetLimits(Command, frozen=True, kw_only=True):
+class SetLimits(Command, frozen=True, kw_only=True, tag="SetLimits"):
     """Change the limits from the next opening of betting on; a second person agrees."""
 
     limits: TableLimits
     approved_by: Actor
 
 
-class FillFloat(Command, frozen=True, kw_only=True):
+class FillFloat(Command, frozen=True, kw_only=True, tag="FillFloat"):
     """Bring chips from the vault."""
 
     amount: Asked
 
 
-class CreditFloat(Command, frozen=True, kw_only=True):
+class CreditFloat(Command, frozen=True, kw_only=True, tag="CreditFloat"):
     """Take chips to the vault."""
 
     amount: Asked
 
 
-class CloseTable(Command, frozen=True, kw_only=True):
+class CloseTable(Command, frozen=True, kw_only=True, tag="CloseTable"):
     """Close the table; an unfinished round is void."""
 
 
-class ReleaseTable(Command, frozen=True, kw_only=True):
+class ReleaseTable(Command, frozen=True, kw_only=True, tag="ReleaseTable"):
     """Let play go on after a malfunction has been seen to."""
 
     reason: Words
@@ -88,7 +86,7 @@ class ReleaseTable(Command, frozen=True, kw_only=True):
 # --- chips --------------------------------------------------------------------------------------
 
 
-class BuyIn(Command, frozen=True, kw_only=True):
+class BuyIn(Command, frozen=True, kw_only=True, tag="BuyIn"):
     """Change cash, or money of the player's account, into chips."""
 
     player: Player
@@ -97,7 +95,7 @@ class BuyIn(Command, frozen=True, kw_only=True):
     age_years: int | None = None
 
 
-class CashOut(Command, frozen=True, kw_only=True):
+class CashOut(Command, frozen=True, kw_only=True, tag="CashOut"):
     """Take chips away from the table, or put them into the player's account."""
 
     player: Player
@@ -105,7 +103,7 @@ class CashOut(Command, frozen=True, kw_only=True):
     to: Literal["outside", "account"] = "outside"
 
 
-class ChangeChips(Command, frozen=True, kw_only=True):
+class ChangeChips(Command, frozen=True, kw_only=True, tag="ChangeChips"):
     """Change chips of a player over the change block into chips of one denomination."""
 
     player: Player
@@ -113,7 +111,7 @@ class ChangeChips(Command, frozen=True, kw_only=True):
     into: Asked
 
 
-class RepayDebt(Command, frozen=True, kw_only=True):
+class RepayDebt(Command, frozen=True, kw_only=True, tag="RepayDebt"):
     """Pay what a reversal or a correction left a player owing, in chips or in cash."""
 
     player: Player
@@ -121,7 +119,7 @@ class RepayDebt(Command, frozen=True, kw_only=True):
     source: Literal["stack", "cash"] = "stack"
 
 
-class TakeColour(Command, frozen=True, kw_only=True):
+class TakeColour(Command, frozen=True, kw_only=True, tag="TakeColour"):
     """Give a player non-value chips of a colour of his own at a declared value."""
 
     player: Player
@@ -129,7 +127,7 @@ class TakeColour(Command, frozen=True, kw_only=True):
     value: Asked
 
 
-class ColourUp(Command, frozen=True, kw_only=True):
+class ColourUp(Command, frozen=True, kw_only=True, tag="ColourUp"):
     """Change a player's non-value chips back into value chips."""
 
     player: Player
@@ -138,7 +136,7 @@ class ColourUp(Command, frozen=True, kw_only=True):
 # --- betting ------------------------------------------------------------------------------------
 
 
-class PlaceBet(Command, frozen=True, kw_only=True):
+class PlaceBet(Command, frozen=True, kw_only=True, tag="PlaceBet"):
     """Put chips of a player on a box, oneself or by a pit employee, or as a call bet."""
 
     player: Player
@@ -148,7 +146,7 @@ class PlaceBet(Command, frozen=True, kw_only=True):
     manner: Literal["self", "behalf", "call"] = "self"
 
 
-class WithdrawBet(Command, frozen=True, kw_only=True):
+class WithdrawBet(Command, frozen=True, kw_only=True, tag="WithdrawBet"):
     """Take chips of a player back from a box."""
 
     player: Player
@@ -157,14 +155,14 @@ class WithdrawBet(Command, frozen=True, kw_only=True):
     area: Name = ""
 
 
-class RejectExcess(Command, frozen=True, kw_only=True):
+class RejectExcess(Command, frozen=True, kw_only=True, tag="RejectExcess"):
     """Reject what is over the maximum or the differential in a box."""
 
     box: BoxId
     area: Name = ""
 
 
-class MoveChips(Command, frozen=True, kw_only=True):
+class MoveChips(Command, frozen=True, kw_only=True, tag="MoveChips"):
     """Record that chips lie elsewhere now than where they were put."""
 
     player: Player
@@ -175,7 +173,7 @@ class MoveChips(Command, frozen=True, kw_only=True):
     to_area: Name = ""
 
 
-class PutBack(Command, frozen=True, kw_only=True):
+class PutBack(Command, frozen=True, kw_only=True, tag="PutBack"):
     """Put chips back that were moved by accident."""
 
     player: Player
@@ -186,7 +184,7 @@ class PutBack(Command, frozen=True, kw_only=True):
     to_area: Name = ""
 
 
-class JudgeLine(Command, frozen=True, kw_only=True):
+class JudgeLine(Command, frozen=True, kw_only=True, tag="JudgeLine"):
     """Decide about chips that touch a line: they are in the box, or they are no bet."""
 
     player: Player
@@ -199,74 +197,74 @@ class JudgeLine(Command, frozen=True, kw_only=True):
 # --- the round ----------------------------------------------------------------------------------
 
 
-class OfferDice(Command, frozen=True, kw_only=True):
+class OfferDice(Command, frozen=True, kw_only=True, tag="OfferDice"):
     """Offer a player the dice."""
 
     player: Player
 
 
-class ChooseDice(Command, frozen=True, kw_only=True):
+class ChooseDice(Command, frozen=True, kw_only=True, tag="ChooseDice"):
     """Choose dice, by number, from those offered."""
 
     dice: list[int]
 
 
-class OpenBetting(Command, frozen=True, kw_only=True):
+class OpenBetting(Command, frozen=True, kw_only=True, tag="OpenBetting"):
     """Announce that bets may be placed."""
 
 
-class CloseBetting(Command, frozen=True, kw_only=True):
+class CloseBetting(Command, frozen=True, kw_only=True, tag="CloseBetting"):
     """Announce that no more bets may be placed."""
 
 
-class Tumble(Command, frozen=True, kw_only=True):
+class Tumble(Command, frozen=True, kw_only=True, tag="Tumble"):
     """Activate the tumbler."""
 
     times: Annotated[int, msgspec.Meta(ge=-1000, le=1000)]
 
 
-class Throw(Command, frozen=True, kw_only=True):
+class Throw(Command, frozen=True, kw_only=True, tag="Throw"):
     """Throw the dice."""
 
 
-class Uncover(Command, frozen=True, kw_only=True):
+class Uncover(Command, frozen=True, kw_only=True, tag="Uncover"):
     """Lift the cover from the dice."""
 
 
-class CallResult(Command, frozen=True, kw_only=True):
+class CallResult(Command, frozen=True, kw_only=True, tag="CallResult"):
     """Call what the dice show, by face numbers."""
 
     dice: tuple[int, int, int]
 
 
-class PressKey(Command, frozen=True, kw_only=True):
+class PressKey(Command, frozen=True, kw_only=True, tag="PressKey"):
     """Press a numbered key of the entry terminal."""
 
     key: int
 
 
-class PressEnter(Command, frozen=True, kw_only=True):
+class PressEnter(Command, frozen=True, kw_only=True, tag="PressEnter"):
     """Press the entry key of the terminal."""
 
 
-class Illuminate(Command, frozen=True, kw_only=True):
+class Illuminate(Command, frozen=True, kw_only=True, tag="Illuminate"):
     """See the winning areas lit, or not, or wrongly."""
 
     correct: bool = True
 
 
-class CollectLosers(Command, frozen=True, kw_only=True):
+class CollectLosers(Command, frozen=True, kw_only=True, tag="CollectLosers"):
     """Take the losing bets."""
 
 
-class PayWinners(Command, frozen=True, kw_only=True):
+class PayWinners(Command, frozen=True, kw_only=True, tag="PayWinners"):
     """Pay the winning bets."""
 
 
 # --- irregularities -----------------------------------------------------------------------------
 
 
-class Report(Command, frozen=True, kw_only=True):
+class Report(Command, frozen=True, kw_only=True, tag="Report"):
     """Report an irregularity, with what is known and a second person where one is needed."""
 
     irregularity: IrregularityName
@@ -277,20 +275,20 @@ class Report(Command, frozen=True, kw_only=True):
     approved_by: Actor | None = None
 
 
-class AbandonRound(Command, frozen=True, kw_only=True):
+class AbandonRound(Command, frozen=True, kw_only=True, tag="AbandonRound"):
     """Give up a round whose outcome can no longer be established."""
 
     reason: Words
 
 
-class AmendResult(Command, frozen=True, kw_only=True):
+class AmendResult(Command, frozen=True, kw_only=True, tag="AmendResult"):
     """Amend a wrongly entered result under supervision."""
 
     dice: tuple[int, int, int]
     approved_by: Actor
 
 
-class CorrectBet(Command, frozen=True, kw_only=True):
+class CorrectBet(Command, frozen=True, kw_only=True, tag="CorrectBet"):
     """Pay or take what a settled bet should have been paid; below zero it is taken."""
 
     round: int
@@ -300,7 +298,7 @@ class CorrectBet(Command, frozen=True, kw_only=True):
     approved_by: Actor
 
 
-class MakeRuling(Command, frozen=True, kw_only=True):
+class MakeRuling(Command, frozen=True, kw_only=True, tag="MakeRuling"):
     """Decide what the rules do not provide for; below zero the amount is taken."""
 
     player: Player

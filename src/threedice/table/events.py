@@ -27,13 +27,11 @@ Transfer = tuple[PlayerId, int]
 """Money to a player, or from him where below zero."""
 
 
-class Event(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True, kw_only=True, gc=False
-):
+class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Something that has happened; it cannot hold itself, so no collector need look at it."""
 
 
-class TableOpened(Event, frozen=True, kw_only=True):
+class TableOpened(Event, frozen=True, kw_only=True, tag="TableOpened"):
     """A table was opened on a game, which it pins by hash."""
 
     table: str
@@ -47,14 +45,14 @@ class TableOpened(Event, frozen=True, kw_only=True):
     by: Actor
 
 
-class CheckPassed(Event, frozen=True, kw_only=True):
+class CheckPassed(Event, frozen=True, kw_only=True, tag="CheckPassed"):
     """Something to be seen to before opening is in order."""
 
     check: str
     by: Actor
 
 
-class LimitsSet(Event, frozen=True, kw_only=True):
+class LimitsSet(Event, frozen=True, kw_only=True, tag="LimitsSet"):
     """New limits wait for the next opening of betting."""
 
     limits: TableLimits
@@ -62,21 +60,21 @@ class LimitsSet(Event, frozen=True, kw_only=True):
     approved_by: Actor
 
 
-class FloatFilled(Event, frozen=True, kw_only=True):
+class FloatFilled(Event, frozen=True, kw_only=True, tag="FloatFilled"):
     """Chips came from the vault."""
 
     amount: int
     by: Actor
 
 
-class FloatCredited(Event, frozen=True, kw_only=True):
+class FloatCredited(Event, frozen=True, kw_only=True, tag="FloatCredited"):
     """Chips went to the vault."""
 
     amount: int
     by: Actor
 
 
-class TableClosed(Event, frozen=True, kw_only=True):
+class TableClosed(Event, frozen=True, kw_only=True, tag="TableClosed"):
     """The table was closed; players carried their chips away, the house counted its own."""
 
     carried_away: list[Transfer]
@@ -85,20 +83,20 @@ class TableClosed(Event, frozen=True, kw_only=True):
     by: Actor
 
 
-class TableLocked(Event, frozen=True, kw_only=True):
+class TableLocked(Event, frozen=True, kw_only=True, tag="TableLocked"):
     """No further round starts until the table is released."""
 
     cause: IrregularityName
 
 
-class TableReleased(Event, frozen=True, kw_only=True):
+class TableReleased(Event, frozen=True, kw_only=True, tag="TableReleased"):
     """Play may go on."""
 
     reason: str
     by: Actor
 
 
-class BoughtIn(Event, frozen=True, kw_only=True):
+class BoughtIn(Event, frozen=True, kw_only=True, tag="BoughtIn"):
     """A player got chips for cash or from his account."""
 
     player: PlayerId
@@ -106,7 +104,7 @@ class BoughtIn(Event, frozen=True, kw_only=True):
     source: Literal["cash", "account"]
 
 
-class CashedOut(Event, frozen=True, kw_only=True):
+class CashedOut(Event, frozen=True, kw_only=True, tag="CashedOut"):
     """A player took chips away or put them into his account."""
 
     player: PlayerId
@@ -114,7 +112,7 @@ class CashedOut(Event, frozen=True, kw_only=True):
     to: Literal["outside", "account"]
 
 
-class ChipsChanged(Event, frozen=True, kw_only=True):
+class ChipsChanged(Event, frozen=True, kw_only=True, tag="ChipsChanged"):
     """A player's chips were changed into others of the same worth."""
 
     player: PlayerId
@@ -122,7 +120,7 @@ class ChipsChanged(Event, frozen=True, kw_only=True):
     into: int
 
 
-class DebtRepaid(Event, frozen=True, kw_only=True):
+class DebtRepaid(Event, frozen=True, kw_only=True, tag="DebtRepaid"):
     """A player paid off some of what he owed."""
 
     player: PlayerId
@@ -130,7 +128,7 @@ class DebtRepaid(Event, frozen=True, kw_only=True):
     source: Literal["stack", "cash"]
 
 
-class ColourTaken(Event, frozen=True, kw_only=True):
+class ColourTaken(Event, frozen=True, kw_only=True, tag="ColourTaken"):
     """A player plays in a colour of his own at a declared value."""
 
     player: PlayerId
@@ -138,13 +136,13 @@ class ColourTaken(Event, frozen=True, kw_only=True):
     value: int
 
 
-class ColouredUp(Event, frozen=True, kw_only=True):
+class ColouredUp(Event, frozen=True, kw_only=True, tag="ColouredUp"):
     """A player plays in value chips again."""
 
     player: PlayerId
 
 
-class RoundStarted(Event, frozen=True, kw_only=True):
+class RoundStarted(Event, frozen=True, kw_only=True, tag="RoundStarted"):
     """A round began, under the game that it pins by hash.
 
     Steps that are done once for each shooter are not taken again while his series goes on.
@@ -155,27 +153,27 @@ class RoundStarted(Event, frozen=True, kw_only=True):
     skipped: list[StepName] = []
 
 
-class BettingOpened(Event, frozen=True, kw_only=True):
+class BettingOpened(Event, frozen=True, kw_only=True, tag="BettingOpened"):
     """Bets may be placed, within these limits."""
 
     limits: TableLimits
     by: Actor
 
 
-class BettingClosed(Event, frozen=True, kw_only=True):
+class BettingClosed(Event, frozen=True, kw_only=True, tag="BettingClosed"):
     """No more bets may be placed, increased or withdrawn."""
 
     by: Actor
 
 
-class StepTaken(Event, frozen=True, kw_only=True):
+class StepTaken(Event, frozen=True, kw_only=True, tag="StepTaken"):
     """A step of the procedure without consequences of its own was taken."""
 
     step: StepName
     by: Actor
 
 
-class BetPlaced(Event, frozen=True, kw_only=True):
+class BetPlaced(Event, frozen=True, kw_only=True, tag="BetPlaced"):
     """Chips of a player went onto a box."""
 
     player: PlayerId
@@ -187,7 +185,7 @@ class BetPlaced(Event, frozen=True, kw_only=True):
     by: Actor
 
 
-class BetWithdrawn(Event, frozen=True, kw_only=True):
+class BetWithdrawn(Event, frozen=True, kw_only=True, tag="BetWithdrawn"):
     """Chips of a player came back from a box before the close, from one end if it is named."""
 
     player: PlayerId
@@ -196,7 +194,7 @@ class BetWithdrawn(Event, frozen=True, kw_only=True):
     area: str = ""
 
 
-class BetRejected(Event, frozen=True, kw_only=True):
+class BetRejected(Event, frozen=True, kw_only=True, tag="BetRejected"):
     """Chips over a limit went back to a player."""
 
     player: PlayerId
@@ -206,7 +204,7 @@ class BetRejected(Event, frozen=True, kw_only=True):
     limit: Literal["maximum", "differential"]
 
 
-class ChipsMoved(Event, frozen=True, kw_only=True, omit_defaults=True):
+class ChipsMoved(Event, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsMoved"):
     """Chips lie elsewhere now than where they were put; at which ends, if named."""
 
     player: PlayerId
@@ -218,7 +216,7 @@ class ChipsMoved(Event, frozen=True, kw_only=True, omit_defaults=True):
     to_area: str = ""
 
 
-class ChipsPutBack(Event, frozen=True, kw_only=True, omit_defaults=True):
+class ChipsPutBack(Event, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsPutBack"):
     """Chips moved by accident lie where they were put again; at which ends, if named."""
 
     player: PlayerId
@@ -230,7 +228,7 @@ class ChipsPutBack(Event, frozen=True, kw_only=True, omit_defaults=True):
     to_area: str = ""
 
 
-class LineJudged(Event, frozen=True, kw_only=True, omit_defaults=True):
+class LineJudged(Event, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
     """It was decided whether chips on a line are a bet; if not, they went back."""
 
     player: PlayerId
@@ -241,27 +239,27 @@ class LineJudged(Event, frozen=True, kw_only=True, omit_defaults=True):
     area: str = ""
 
 
-class DiceOffered(Event, frozen=True, kw_only=True):
+class DiceOffered(Event, frozen=True, kw_only=True, tag="DiceOffered"):
     """A player was offered the dice."""
 
     player: PlayerId
 
 
-class DiceChosen(Event, frozen=True, kw_only=True):
+class DiceChosen(Event, frozen=True, kw_only=True, tag="DiceChosen"):
     """The shooter chose his dice."""
 
     player: PlayerId
     dice: list[int]
 
 
-class DiceTumbled(Event, frozen=True, kw_only=True):
+class DiceTumbled(Event, frozen=True, kw_only=True, tag="DiceTumbled"):
     """The tumbler was activated."""
 
     times: int
     by: Actor
 
 
-class ResultCalled(Event, frozen=True, kw_only=True):
+class ResultCalled(Event, frozen=True, kw_only=True, tag="ResultCalled"):
     """The dealer called what the dice show."""
 
     dice: tuple[int, int, int]
@@ -269,20 +267,20 @@ class ResultCalled(Event, frozen=True, kw_only=True):
     by: Actor
 
 
-class KeyPressed(Event, frozen=True, kw_only=True):
+class KeyPressed(Event, frozen=True, kw_only=True, tag="KeyPressed"):
     """A key of the terminal was pressed."""
 
     key: int
 
 
-class ResultEntered(Event, frozen=True, kw_only=True):
+class ResultEntered(Event, frozen=True, kw_only=True, tag="ResultEntered"):
     """Enter was pressed; these faces count until amended."""
 
     dice: tuple[int, int, int]
     by: Actor
 
 
-class ResultAmended(Event, frozen=True, kw_only=True):
+class ResultAmended(Event, frozen=True, kw_only=True, tag="ResultAmended"):
     """A wrong entry was amended under supervision."""
 
     dice: tuple[int, int, int]
@@ -290,26 +288,26 @@ class ResultAmended(Event, frozen=True, kw_only=True):
     approved_by: Actor
 
 
-class AreasLit(Event, frozen=True, kw_only=True):
+class AreasLit(Event, frozen=True, kw_only=True, tag="AreasLit"):
     """The winning boxes were lit, or should have been."""
 
     boxes: list[BoxId]
     correct: bool
 
 
-class BetsApportioned(Event, frozen=True, kw_only=True):
+class BetsApportioned(Event, frozen=True, kw_only=True, tag="BetsApportioned"):
     """Bets over an unnoticed limit play in part: (spot, player, stake, plays)."""
 
     bets: list[tuple[Spot, PlayerId, int, int]]
 
 
-class LosersCollected(Event, frozen=True, kw_only=True):
+class LosersCollected(Event, frozen=True, kw_only=True, tag="LosersCollected"):
     """Losing bets were taken."""
 
     bets: list[Stake]
 
 
-class WinnersPaid(Event, frozen=True, kw_only=True):
+class WinnersPaid(Event, frozen=True, kw_only=True, tag="WinnersPaid"):
     """Winning bets were paid and handed back; the round is settled."""
 
     round: int
@@ -317,14 +315,14 @@ class WinnersPaid(Event, frozen=True, kw_only=True):
     bets: list[Paid]
 
 
-class ShooterAdvanced(Event, frozen=True, kw_only=True):
+class ShooterAdvanced(Event, frozen=True, kw_only=True, tag="ShooterAdvanced"):
     """The shooter threw what he needed and throws again."""
 
     player: PlayerId
     throws: int
 
 
-class ShooterWon(Event, frozen=True, kw_only=True):
+class ShooterWon(Event, frozen=True, kw_only=True, tag="ShooterWon"):
     """The shooter's bet won on its last throw."""
 
     player: PlayerId
@@ -332,14 +330,14 @@ class ShooterWon(Event, frozen=True, kw_only=True):
     winnings: int
 
 
-class ShooterLost(Event, frozen=True, kw_only=True):
+class ShooterLost(Event, frozen=True, kw_only=True, tag="ShooterLost"):
     """The shooter's bet was lost, and his series ended."""
 
     player: PlayerId
     stake: int
 
 
-class RoundVoided(Event, frozen=True, kw_only=True):
+class RoundVoided(Event, frozen=True, kw_only=True, tag="RoundVoided"):
     """A round has no result; its bets are returned, or stay for the next.
 
     Once a result has been called, a second person has agreed.
@@ -353,7 +351,7 @@ class RoundVoided(Event, frozen=True, kw_only=True):
     approved_by: Actor | None = None
 
 
-class RoundsReversed(Event, frozen=True, kw_only=True):
+class RoundsReversed(Event, frozen=True, kw_only=True, tag="RoundsReversed"):
     """Settled rounds were voided; what they paid and took is undone, as far as stacks reach."""
 
     rounds: list[int]
@@ -364,13 +362,13 @@ class RoundsReversed(Event, frozen=True, kw_only=True):
     approved_by: Actor
 
 
-class ThrowRepeated(Event, frozen=True, kw_only=True):
+class ThrowRepeated(Event, frozen=True, kw_only=True, tag="ThrowRepeated"):
     """A throw did not count; the dice are thrown again and no bet may be altered."""
 
     cause: IrregularityName
 
 
-class RoundContinued(Event, frozen=True, kw_only=True):
+class RoundContinued(Event, frozen=True, kw_only=True, tag="RoundContinued"):
     """An interrupted round goes on, because these boxes are decided already."""
 
     known: list[int]
@@ -378,7 +376,7 @@ class RoundContinued(Event, frozen=True, kw_only=True):
     lost: list[BoxId]
 
 
-class IrregularityNoted(Event, frozen=True, kw_only=True):
+class IrregularityNoted(Event, frozen=True, kw_only=True, tag="IrregularityNoted"):
     """An irregularity that changes nothing by itself was recorded."""
 
     irregularity: IrregularityName
@@ -387,7 +385,7 @@ class IrregularityNoted(Event, frozen=True, kw_only=True):
     player: PlayerId = ""
 
 
-class BetCorrected(Event, frozen=True, kw_only=True):
+class BetCorrected(Event, frozen=True, kw_only=True, tag="BetCorrected"):
     """What a settled bet should have been paid was paid, or taken."""
 
     round: int
@@ -399,7 +397,7 @@ class BetCorrected(Event, frozen=True, kw_only=True):
     approved_by: Actor
 
 
-class RulingMade(Event, frozen=True, kw_only=True):
+class RulingMade(Event, frozen=True, kw_only=True, tag="RulingMade"):
     """The shift manager decided what the rules do not provide for."""
 
     player: PlayerId

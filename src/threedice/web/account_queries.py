@@ -56,7 +56,7 @@ class PersonForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     born: date | None = None
 
 
-@operation("GET", "/api/accounts/{player}", answer=AccountView, problems=(404, 503))
+@operation("show-account", "GET", "/api/accounts/{player}", answer=AccountView, problems=(404, 503))
 async def show_account(visit: Visit) -> AccountView:
     """Show a player's account with the house."""
     player = need_own_or_staff(visit)
@@ -65,6 +65,7 @@ async def show_account(visit: Visit) -> AccountView:
 
 
 @operation(
+    "show-statement",
     "GET",
     "/api/accounts/{player}/statement",
     query=Period,
@@ -85,7 +86,9 @@ async def show_statement(visit: Visit) -> list[StatementLine]:
     return [_line(each) for each in lines]
 
 
-@operation("GET", "/api/accounts/{player}/person", answer=Person, problems=(404, 503))
+@operation(
+    "show-person", "GET", "/api/accounts/{player}/person", answer=Person, problems=(404, 503)
+)
 async def show_person(visit: Visit) -> Person:
     """Show who a player is, as far as the house knows."""
     player = visit.path["player"]
@@ -95,14 +98,23 @@ async def show_person(visit: Visit) -> Person:
     return person
 
 
-@operation("PUT", "/api/accounts/{player}/person", body=PersonForm, status=204, problems=(503,))
+@operation(
+    "set-person",
+    "PUT",
+    "/api/accounts/{player}/person",
+    body=PersonForm,
+    status=204,
+    problems=(503,),
+)
 async def set_person(visit: Visit) -> None:
     """Keep a player's name and date of birth, outside the log."""
     person = Person(visit.body.name, visit.body.born)
     await in_thread(remember, visit.context.house.floor.store, visit.path["player"], person)
 
 
-@operation("DELETE", "/api/accounts/{player}/person", status=204, problems=(404, 503))
+@operation(
+    "erase-person", "DELETE", "/api/accounts/{player}/person", status=204, problems=(404, 503)
+)
 async def erase_person(visit: Visit) -> None:
     """Erase a player's name and date of birth; his play stays proved."""
     player = visit.path["player"]

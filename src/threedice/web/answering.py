@@ -92,6 +92,7 @@ class Operation:
 
 
 def operation(
+    name: str,
     method: str,
     path: str,
     *,
@@ -103,10 +104,9 @@ def operation(
     keyed: bool = False,
     itself: bool = False,
 ) -> Callable[[Run], Operation]:
-    """Make an operation of a function, which gives it its name and its first words."""
+    """Make an operation of a function; the first line of its docstring is the summary."""
 
     def made(run: Run) -> Operation:
-        name = run.__name__.replace("_", "-")
         summary = (run.__doc__ or "").partition("\n")[0].strip()
         return Operation(
             name, method, path, summary, run, body, query, answer, status, problems, keyed, itself

@@ -36,7 +36,7 @@ from threedice.web.table_queries import TABLE_OPERATIONS
 from threedice.web.working_queries import WORKING_OPERATIONS
 
 
-@operation("GET", "/api/openapi.json", answer=dict[str, Any])
+@operation("read-openapi", "GET", "/api/openapi.json", answer=dict[str, Any])
 async def read_openapi(_visit: Visit) -> Reply:
     """Read this document."""
     return Reply(200, _document())

@@ -20,6 +20,7 @@ from threedice.floor.commands import AnyAccountCommand, AnyTableCommand, Establi
 from threedice.floor.events import AnyStreamEvent
 from threedice.floor.persons import recall
 from threedice.table import commands as asked
+from threedice.tags import tag_of
 from threedice.web.addresses import KEY
 from threedice.web.answering import (
     Operation,
@@ -52,8 +53,8 @@ SENDABLE: Final[Any] = Union[  # noqa: UP007
     tuple(
         each
         for each in get_args(AnyTableCommand)
-        if COMMANDS[each.__name__].roles
-        and (each is asked.Report or each.__name__ not in SECOND_PERSON)
+        if COMMANDS[tag_of(each)].roles
+        and (each is asked.Report or tag_of(each) not in SECOND_PERSON)
     )
 ]
 """Commands that somebody may send; the others are the house's own, or take two people."""
@@ -89,7 +90,7 @@ async def carry_out(
         check_game(command, context.house_file)
         command = await _with_age(context, visitor, command)
     answer = await _handled(context, command, table, account or visitor.account.id, key)
-    context.metrics.accepted(type(command).__name__, perf_counter() - arrived)
+    context.metrics.accepted(tag_of(command), perf_counter() - arrived)
     return Reply(200, told_to(answer, visitor))
 
 
@@ -162,6 +163,7 @@ def check_rate(visit: Visit) -> None:
 
 
 @operation(
+    "send-command",
     "POST",
     "/api/tables/{table}/commands",
     body=SENDABLE,
@@ -185,6 +187,7 @@ async def send_command(visit: Visit) -> Reply:
 
 
 @operation(
+    "send-account-command",
     "POST",
     "/api/accounts/{player}/commands",
     body=AnyAccountCommand,
@@ -204,11 +207,11 @@ async def send_account_command(visit: Visit) -> Reply:
     said = read(dict[str, Any], await read_body(visit.receive, visit.headers))
     command = account_command(visit.who, player, said)
     answer = await _handled(visit.context, command, "", visit.account, key)
-    visit.context.metrics.accepted(type(command).__name__, perf_counter() - arrived)
+    visit.context.metrics.accepted(tag_of(command), perf_counter() - arrived)
     return Reply(200, told_to(answer, visit.who))
 
 
-@operation("GET", "/api/commands/{key}", answer=Outcome, problems=(404, 503))
+@operation("show-answer", "GET", "/api/commands/{key}", answer=Outcome, problems=(404, 503))
 async def show_answer(visit: Visit) -> Reply:
     """Tell what became of a command of one's own, by its key."""
     context, key = visit.context, visit.path["key"]

@@ -166,19 +166,21 @@ class MixView(msgspec.Struct, frozen=True):
     nets: list[int]
 
 
-@operation("GET", "/api/rulebooks", answer=list[BookLine])
+@operation("list-rulebooks", "GET", "/api/rulebooks", answer=list[BookLine])
 async def list_rulebooks(_visit: Visit) -> list[BookLine]:
     """List the rulebooks and their games."""
     return await in_thread(lambda: [_book(each) for each in shipped_ids()])
 
 
-@operation("GET", "/api/rulebooks/{book}/{layout}", answer=GameView, problems=(404,))
+@operation(
+    "show-rulebook", "GET", "/api/rulebooks/{book}/{layout}", answer=GameView, problems=(404,)
+)
 async def show_rulebook(visit: Visit) -> GameView:
     """Show a game of a rulebook as it is read by default."""
     return await in_thread(lambda: game_view(_shipped(visit), visit.path["book"]))
 
 
-@operation("GET", "/api/tables/{table}/game", answer=GameView, problems=(404, 503))
+@operation("show-game", "GET", "/api/tables/{table}/game", answer=GameView, problems=(404, 503))
 async def show_game(visit: Visit) -> GameView:
     """Show the game that a table is set up for, as its rules are read there."""
     context, table = visit.context, visit.path["table"]
@@ -186,14 +188,20 @@ async def show_game(visit: Visit) -> GameView:
     return await in_thread(lambda: _as_installed(context, table, tended.game, pinned))
 
 
-@operation("GET", "/api/rulebooks/{book}/{layout}/odds", answer=SheetView, problems=(404,))
+@operation(
+    "show-odds", "GET", "/api/rulebooks/{book}/{layout}/odds", answer=SheetView, problems=(404,)
+)
 async def show_odds(visit: Visit) -> SheetView:
     """Show the odds sheet of a game."""
     return await in_thread(lambda: _sheet(_shipped(visit)))
 
 
 @operation(
-    "GET", "/api/rulebooks/{book}/{layout}/readings", answer=list[ReadingView], problems=(404,)
+    "show-readings",
+    "GET",
+    "/api/rulebooks/{book}/{layout}/readings",
+    answer=list[ReadingView],
+    problems=(404,),
 )
 async def show_readings(visit: Visit) -> list[ReadingView]:
     """Show the readings of a game in force, and what every other would change."""
@@ -201,7 +209,12 @@ async def show_readings(visit: Visit) -> list[ReadingView]:
 
 
 @operation(
-    "POST", "/api/rulebooks/{book}/{layout}/mix", body=Stakes, answer=MixView, problems=(404,)
+    "judge-mix",
+    "POST",
+    "/api/rulebooks/{book}/{layout}/mix",
+    body=Stakes,
+    answer=MixView,
+    problems=(404,),
 )
 async def judge_mix(visit: Visit) -> MixView:
     """Judge stakes on several boxes together."""

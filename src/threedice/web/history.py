@@ -18,6 +18,7 @@ from threedice.floor.prose import tell_stream
 from threedice.floor.reports import shift
 from threedice.money import written
 from threedice.table.events import RoundStarted, TableOpened
+from threedice.tags import tag_of
 from threedice.web.addresses import PlayerId
 from threedice.web.answering import Operation, Visit, in_turn, operation
 from threedice.web.authorisation import is_own_or_staffs
@@ -98,7 +99,9 @@ class ShiftReport(msgspec.Struct, frozen=True):
     hold_percent: float | None
 
 
-@operation("GET", "/api/tables/{table}/rounds/{round}", answer=RoundTold, problems=(404, 503))
+@operation(
+    "tell-round", "GET", "/api/tables/{table}/rounds/{round}", answer=RoundTold, problems=(404, 503)
+)
 async def tell_round(visit: Visit) -> RoundTold:
     """Tell a round event by event, to be played again."""
     table, number = visit.path["table"], visit.path["round"]
@@ -108,6 +111,7 @@ async def tell_round(visit: Visit) -> RoundTold:
 
 
 @operation(
+    "explain-bets",
     "GET",
     "/api/tables/{table}/rounds/{round}/explanation",
     query=Whose,
@@ -133,7 +137,14 @@ async def explain_bets(visit: Visit) -> list[BetExplained]:
     )
 
 
-@operation("GET", "/api/tables/{table}/shift", query=Span, answer=ShiftReport, problems=(404, 503))
+@operation(
+    "report-shift",
+    "GET",
+    "/api/tables/{table}/shift",
+    query=Span,
+    answer=ShiftReport,
+    problems=(404, 503),
+)
 async def report_shift(visit: Visit) -> ShiftReport:
     """Report a table's drop, turnover, win and theory over a time."""
     table, store = visit.path["table"], visit.context.house.floor.store
@@ -191,7 +202,7 @@ def _round(floor: Floor, table: str, number: int) -> Iterator[tuple[Entry, AnySt
     """Yield the entries of a round: from its start to before the next."""
     within = False
     for entry in floor.store.scan(table_stream(table)):
-        if entry.kind == RoundStarted.__name__:
+        if entry.kind == tag_of(RoundStarted):
             event = decode(entry)
             if isinstance(event, RoundStarted) and event.round > number:
                 return

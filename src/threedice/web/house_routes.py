@@ -53,7 +53,7 @@ class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=r"\S")]
 
 
-@operation("GET", "/api/house", answer=HouseView)
+@operation("show-house", "GET", "/api/house", answer=HouseView)
 async def show_house(visit: Visit) -> HouseView:
     """Tell what the house is called, its currency, its time, and the sign-ins of a demo."""
     described, house = visit.context.house_file, visit.context.house
@@ -69,7 +69,7 @@ async def show_house(visit: Visit) -> HouseView:
     )
 
 
-@operation("POST", "/api/log/verification", answer=Verified, problems=(503,))
+@operation("verify-log", "POST", "/api/log/verification", answer=Verified, problems=(503,))
 async def verify_log(visit: Visit) -> Verified:
     """Prove the whole log as it is now, and all that is kept beside it."""
     house = visit.context.house
@@ -93,7 +93,9 @@ async def verify_log(visit: Visit) -> Verified:
     )
 
 
-@operation("POST", "/api/house/release", body=Reason, status=204, problems=(409, 503))
+@operation(
+    "release-house", "POST", "/api/house/release", body=Reason, status=204, problems=(409, 503)
+)
 async def release_house(visit: Visit) -> None:
     """Let a suspended house write again, now that somebody has looked at what failed."""
     house = visit.context.house

@@ -13,6 +13,7 @@ import msgspec
 
 from threedice.floor.commands import AnyAccountCommand, AnyTableCommand
 from threedice.floor.events import AnyStreamEvent
+from threedice.tags import tag_of
 from threedice.web.addresses import PARTS, Key, parts_of
 from threedice.web.authorisation import ANYONE, COMMANDS, QUERIES, SCOPES, SECOND_PERSON
 from threedice.web.context import COOKIE
@@ -45,7 +46,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
     kinds = [*named.values(), *commands, *PARTS.values(), Key, *_requested()]
     schemas, components = msgspec.json.schema_components(kinds, ref_template=REFS)
     shown = dict(zip([*named], schemas[: len(named)], strict=True))
-    _as_sent(components, [each.__name__ for each in commands])
+    _as_sent(components, [tag_of(each) for each in commands])
     requests = schemas[-len(_requested()) :]
     if "RequestForm" in components:
         components["RequestForm"]["properties"]["command"] = {"oneOf": requests}
@@ -75,7 +76,7 @@ def _members(union: Any) -> tuple[Any, ...]:
 
 def _requested() -> list[Any]:
     """Return the commands that are asked for through requests."""
-    return [each for each in _members(AnyTableCommand) if each.__name__ in SECOND_PERSON]
+    return [each for each in _members(AnyTableCommand) if tag_of(each) in SECOND_PERSON]
 
 
 def _as_sent(components: dict[str, Any], commands: list[str]) -> None:

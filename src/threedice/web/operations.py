@@ -94,7 +94,7 @@ async def health_of(house: House, vitals: Vitals, *, stopping: bool = False) -> 
     )
 
 
-@operation("GET", "/health", answer=Health, problems=(503,))
+@operation("read-health", "GET", "/health", answer=Health, problems=(503,))
 async def read_health(visit: Visit) -> Reply:
     """Tell whether the server can take commands: 200 if it can, 503 if not."""
     house, hub = visit.context.house, visit.context.hub
@@ -103,7 +103,7 @@ async def read_health(visit: Visit) -> Reply:
     return reply_of(health, 200 if health.status in ("well", "trouble") else 503)
 
 
-@operation("GET", "/metrics", itself=True, problems=(401, 403))
+@operation("read-metrics", "GET", "/metrics", itself=True, problems=(401, 403))
 async def read_metrics(visit: Visit) -> Reply:
     """Tell the figures of the server, for Prometheus."""
     if not _is_here(visit):

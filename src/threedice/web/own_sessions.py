@@ -56,7 +56,7 @@ class TokenMade(msgspec.Struct, frozen=True):
     line: TokenLine
 
 
-@operation("GET", "/api/sessions", answer=list[SessionLine], problems=(503,))
+@operation("list-sessions", "GET", "/api/sessions", answer=list[SessionLine], problems=(503,))
 async def list_sessions(visit: Visit) -> list[SessionLine]:
     """List one's own sessions, the latest first."""
     found = await in_thread(visit.context.people.sessions.of, visit.account)
@@ -69,7 +69,7 @@ async def list_sessions(visit: Visit) -> list[SessionLine]:
     ]  # fmt: skip
 
 
-@operation("DELETE", "/api/sessions/{session}", status=204, problems=(404,))
+@operation("end-session", "DELETE", "/api/sessions/{session}", status=204, problems=(404,))
 async def end_session(visit: Visit) -> None:
     """End a session of one's own."""
     sessions, asked = visit.context.people.sessions, visit.path["session"]
@@ -79,14 +79,22 @@ async def end_session(visit: Visit) -> None:
     await in_thread(sessions.end, asked, by=visit.account)
 
 
-@operation("GET", "/api/tokens", answer=list[TokenLine])
+@operation("list-tokens", "GET", "/api/tokens", answer=list[TokenLine])
 async def list_tokens(visit: Visit) -> list[TokenLine]:
     """List the tokens of one's own programs."""
     found = await in_thread(visit.context.people.tokens.of, visit.account)
     return [_line(each) for each in found]
 
 
-@operation("POST", "/api/tokens", body=TokenForm, answer=TokenMade, status=201, problems=(401, 429))
+@operation(
+    "make-token",
+    "POST",
+    "/api/tokens",
+    body=TokenForm,
+    answer=TokenMade,
+    status=201,
+    problems=(401, 429),
+)
 async def make_token(visit: Visit) -> TokenMade:
     """Make a token for a program, against one's password; it is shown this once."""
     asked = visit.body
@@ -106,7 +114,7 @@ async def make_token(visit: Visit) -> TokenMade:
     return TokenMade(made.token, _line(made.program))
 
 
-@operation("DELETE", "/api/tokens/{token}", status=204, problems=(404,))
+@operation("revoke-token", "DELETE", "/api/tokens/{token}", status=204, problems=(404,))
 async def revoke_token(visit: Visit) -> None:
     """Revoke a token of one's own program."""
     tokens, asked = visit.context.people.tokens, visit.path["token"]

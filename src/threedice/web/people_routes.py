@@ -58,13 +58,14 @@ class Since(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 # --- accounts -----------------------------------------------------------------------------------
 
 
-@operation("GET", "/api/people", answer=list[Account])
+@operation("list-people", "GET", "/api/people", answer=list[Account])
 async def list_people(visit: Visit) -> list[Account]:
     """List the accounts of everybody who may sign in."""
     return await in_thread(visit.context.people.accounts.all)
 
 
 @operation(
+    "add-person",
     "POST",
     "/api/people",
     body=PersonAdded,
@@ -85,35 +86,50 @@ async def add_person(visit: Visit) -> FirstPasswordView:
     return _first(made)
 
 
-@operation("PUT", "/api/people/{person}/roles", body=RolesForm, answer=Account, problems=(404, 409))
+@operation(
+    "set-roles",
+    "PUT",
+    "/api/people/{person}/roles",
+    body=RolesForm,
+    answer=Account,
+    problems=(404, 409),
+)
 async def set_roles(visit: Visit) -> Account:
     """Give an account other roles; not to oneself."""
     person, accounts = _another(visit), visit.context.people.accounts
     return await in_thread(accounts.set_roles, person, visit.body.roles, by=visit.account)
 
 
-@operation("POST", "/api/people/{person}/disable", status=204, problems=(404, 409))
+@operation(
+    "disable-person", "POST", "/api/people/{person}/disable", status=204, problems=(404, 409)
+)
 async def disable_person(visit: Visit) -> None:
     """Disable an account; all it has open ends."""
     person, accounts = _another(visit), visit.context.people.accounts
     await in_thread(accounts.disable, person, by=visit.account)
 
 
-@operation("POST", "/api/people/{person}/enable", status=204, problems=(404,))
+@operation("enable-person", "POST", "/api/people/{person}/enable", status=204, problems=(404,))
 async def enable_person(visit: Visit) -> None:
     """Enable an account again."""
     accounts = visit.context.people.accounts
     await in_thread(accounts.enable, visit.path["person"], by=visit.account)
 
 
-@operation("POST", "/api/people/{person}/forget", status=204, problems=(404, 409))
+@operation("forget-person", "POST", "/api/people/{person}/forget", status=204, problems=(404, 409))
 async def forget_person(visit: Visit) -> None:
     """Forget an account's name for good."""
     person, accounts = _another(visit), visit.context.people.accounts
     await in_turn(visit.context.hashing, accounts.forget, person, by=visit.account)
 
 
-@operation("POST", "/api/people/{person}/password", answer=FirstPasswordView, problems=(404,))
+@operation(
+    "reset-password",
+    "POST",
+    "/api/people/{person}/password",
+    answer=FirstPasswordView,
+    problems=(404,),
+)
 async def reset_password(visit: Visit) -> FirstPasswordView:
     """Give somebody a first password anew; all his sessions end."""
     person, accounts = _another(visit), visit.context.people.accounts
@@ -122,14 +138,16 @@ async def reset_password(visit: Visit) -> FirstPasswordView:
     )
 
 
-@operation("DELETE", "/api/people/{person}/codes", status=204, problems=(404,))
+@operation("reset-codes", "DELETE", "/api/people/{person}/codes", status=204, problems=(404,))
 async def reset_codes(visit: Visit) -> None:
     """Forget the codes of somebody who lost them; all his sessions end."""
     person, codes = _another(visit), visit.context.people.codes
     await in_thread(codes.reset, person, by=visit.account)
 
 
-@operation("DELETE", "/api/people/{person}/sessions", status=204, problems=(404,))
+@operation(
+    "end-all-sessions", "DELETE", "/api/people/{person}/sessions", status=204, problems=(404,)
+)
 async def end_all_sessions(visit: Visit) -> None:
     """End all sessions of an account, and revoke its programs' tokens."""
     sessions = visit.context.people.sessions
@@ -151,13 +169,14 @@ def _first(made: FirstPassword) -> FirstPasswordView:
 # --- where they work, and what happened ---------------------------------------------------------
 
 
-@operation("GET", "/api/assignments", answer=list[Assignment])
+@operation("list-assignments", "GET", "/api/assignments", answer=list[Assignment])
 async def list_assignments(visit: Visit) -> list[Assignment]:
     """List who works where now."""
     return await in_thread(visit.context.people.assignments.current)
 
 
 @operation(
+    "assign",
     "POST",
     "/api/assignments",
     body=AssignmentForm,
@@ -181,14 +200,14 @@ async def assign(visit: Visit) -> Assignment:
     )
 
 
-@operation("DELETE", "/api/assignments/{assignment}", status=204, problems=(404,))
+@operation("end-assignment", "DELETE", "/api/assignments/{assignment}", status=204, problems=(404,))
 async def end_assignment(visit: Visit) -> None:
     """End an assignment now."""
     assignments = visit.context.people.assignments
     await in_thread(assignments.end, visit.path["assignment"], by=visit.account)
 
 
-@operation("GET", "/api/trail", query=Since, answer=list[SecurityEvent])
+@operation("read-trail", "GET", "/api/trail", query=Since, answer=list[SecurityEvent])
 async def read_trail(visit: Visit) -> list[SecurityEvent]:
     """Read the trail of security events after a number."""
     trail, asked = visit.context.people.trail, visit.query

@@ -16,6 +16,7 @@ from threedice.people.names import RESERVED
 from threedice.rulebook import shipped_games
 from threedice.table import commands as asked
 from threedice.table.commands import Actor
+from threedice.tags import tag_of
 from threedice.web.addresses import PlayerId
 from threedice.web.answering import read
 from threedice.web.authorisation import (
@@ -130,7 +131,7 @@ def _converted(said: Any, form: Any) -> Any:
 
 def check_words(visitor: Visitor, command: AnyTableCommand) -> None:
     """Refuse what a player or the staff may not say in a command that they may send."""
-    kind = type(command).__name__
+    kind = tag_of(command)
     is_player = "player" in visitor.account.roles
     player = getattr(command, "player", None)
     if player is not None and (player or not isinstance(command, asked.Report)):

@@ -75,6 +75,7 @@ class AtTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 @operation(
+    "open-request",
     "POST",
     "/api/tables/{table}/requests",
     body=RequestForm,
@@ -107,14 +108,14 @@ async def open_request(visit: Visit) -> RequestView:
     return _view(request, visit.who.account.name)
 
 
-@operation("GET", "/api/requests", query=AtTable, answer=list[RequestView])
+@operation("list-requests", "GET", "/api/requests", query=AtTable, answer=list[RequestView])
 async def list_requests(visit: Visit) -> list[RequestView]:
     """List what waits for a second person, the oldest first."""
     found = await in_thread(visit.context.people.requests.pending, visit.query.table)
     return [await _named(visit, each) for each in found]
 
 
-@operation("GET", "/api/requests/{request}", answer=RequestView, problems=(404,))
+@operation("show-request", "GET", "/api/requests/{request}", answer=RequestView, problems=(404,))
 async def show_request(visit: Visit) -> RequestView:
     """Show a request and what became of it."""
     request = await in_thread(visit.context.people.requests.get, visit.path["request"])
@@ -122,6 +123,7 @@ async def show_request(visit: Visit) -> RequestView:
 
 
 @operation(
+    "approve-request",
     "POST",
     "/api/requests/{request}/approve",
     body=NoteForm,
@@ -150,6 +152,7 @@ async def approve_request(visit: Visit) -> Reply:
 
 
 @operation(
+    "decline-request",
     "POST",
     "/api/requests/{request}/decline",
     body=NoteForm,
@@ -165,7 +168,13 @@ async def decline_request(visit: Visit) -> RequestView:
     return await _named(visit, declined)
 
 
-@operation("POST", "/api/requests/{request}/withdraw", answer=RequestView, problems=(404, 409))
+@operation(
+    "withdraw-request",
+    "POST",
+    "/api/requests/{request}/withdraw",
+    answer=RequestView,
+    problems=(404, 409),
+)
 async def withdraw_request(visit: Visit) -> RequestView:
     """Take one's own request back."""
     requests = visit.context.people.requests

@@ -82,7 +82,9 @@ class RecoveryCodes(msgspec.Struct, frozen=True):
 # --- coming and going ---------------------------------------------------------------------------
 
 
-@operation("POST", "/api/session", body=Credentials, answer=Who, problems=(401, 429, 503))
+@operation(
+    "sign-in", "POST", "/api/session", body=Credentials, answer=Who, problems=(401, 429, 503)
+)
 async def sign_in(visit: Visit) -> Who:
     """Sign in with a name and a password, and a code where one is needed."""
     asked, context = visit.body, visit.context
@@ -99,7 +101,7 @@ async def sign_in(visit: Visit) -> Who:
     return welcomed(visit, signed_in)
 
 
-@operation("GET", "/api/session", answer=Who)
+@operation("show-session", "GET", "/api/session", answer=Who)
 async def show_session(visit: Visit) -> Who:
     """Tell who has signed in, and what the session is good for."""
     session = visit.context.people.sessions.recognise(visit.token, touch=False)
@@ -108,26 +110,33 @@ async def show_session(visit: Visit) -> Who:
     return _who(visit.context, session)
 
 
-@operation("DELETE", "/api/session", status=204)
+@operation("sign-out", "DELETE", "/api/session", status=204)
 async def sign_out(visit: Visit) -> None:
     """Sign out; the session's cookie is worth nothing any more."""
     await in_thread(visit.context.people.sessions.sign_out, visit.token)
     visit.replying.append((b"set-cookie", _cookie(visit.context, "", gone=True)))
 
 
-@operation("POST", "/api/session/lock", status=204)
+@operation("lock", "POST", "/api/session/lock", status=204)
 async def lock(visit: Visit) -> None:
     """Lock the session, as somebody does who leaves his place."""
     await in_thread(visit.context.people.sessions.lock, visit.token)
 
 
-@operation("POST", "/api/session/unlock", body=Proof, answer=Who, problems=(401, 429))
+@operation("unlock", "POST", "/api/session/unlock", body=Proof, answer=Who, problems=(401, 429))
 async def unlock(visit: Visit) -> Who:
     """Unlock the session with the password or a code."""
     return welcomed(visit, await proved(visit, visit.body))
 
 
-@operation("PUT", "/api/session/password", body=NewPassword, answer=Who, problems=(401, 429))
+@operation(
+    "change-password",
+    "PUT",
+    "/api/session/password",
+    body=NewPassword,
+    answer=Who,
+    problems=(401, 429),
+)
 async def change_password(visit: Visit) -> Who:
     """Choose another password; all other sessions end."""
     asked, door = visit.body, visit.context.people.door
@@ -145,7 +154,14 @@ async def change_password(visit: Visit) -> Who:
 # --- codes --------------------------------------------------------------------------------------
 
 
-@operation("POST", "/api/session/codes", body=Proof, answer=Enrolment, problems=(401, 409, 429))
+@operation(
+    "begin-codes",
+    "POST",
+    "/api/session/codes",
+    body=Proof,
+    answer=Enrolment,
+    problems=(401, 409, 429),
+)
 async def begin_codes(visit: Visit) -> Enrolment:
     """Begin to set up codes, for the password; where there are some, also for one of them."""
     asked, codes = visit.body, visit.context.people.codes
@@ -161,7 +177,12 @@ async def begin_codes(visit: Visit) -> Enrolment:
 
 
 @operation(
-    "PUT", "/api/session/codes", body=OneCode, answer=RecoveryCodes, problems=(401, 409, 429)
+    "confirm-codes",
+    "PUT",
+    "/api/session/codes",
+    body=OneCode,
+    answer=RecoveryCodes,
+    problems=(401, 409, 429),
 )
 async def confirm_codes(visit: Visit) -> RecoveryCodes:
     """Put codes into use with the first of them."""
@@ -178,6 +199,7 @@ async def confirm_codes(visit: Visit) -> RecoveryCodes:
 
 
 @operation(
+    "renew-recovery-codes",
     "POST",
     "/api/session/recovery-codes",
     body=Proof,

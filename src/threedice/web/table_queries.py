@@ -63,7 +63,7 @@ class Most(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
 
 
-@operation("GET", "/api/tables", answer=list[TableLine], problems=(503,))
+@operation("list-tables", "GET", "/api/tables", answer=list[TableLine], problems=(503,))
 async def list_tables(visit: Visit) -> list[TableLine]:
     """List the tables with what is going on at each."""
     context = visit.context
@@ -76,7 +76,7 @@ async def list_tables(visit: Visit) -> list[TableLine]:
     return [line for line in lines if line is not None]
 
 
-@operation("GET", "/api/tables/{table}", answer=TableView, problems=(404, 503))
+@operation("show-table", "GET", "/api/tables/{table}", answer=TableView, problems=(404, 503))
 async def show_table(visit: Visit) -> TableView:
     """Show a table as whoever asks sees it."""
     table = visit.path["table"]
@@ -88,6 +88,7 @@ async def show_table(visit: Visit) -> TableView:
 
 
 @operation(
+    "list-results",
     "GET",
     "/api/tables/{table}/results",
     query=Most,
@@ -101,7 +102,9 @@ async def list_results(visit: Visit) -> list[ResultLine]:
     return await in_thread(last_results, store, table, visit.query.most)
 
 
-@operation("GET", "/api/tables/{table}/exposure", answer=Exposure, problems=(404, 503))
+@operation(
+    "show-exposure", "GET", "/api/tables/{table}/exposure", answer=Exposure, problems=(404, 503)
+)
 async def show_exposure(visit: Visit) -> Exposure:
     """Show what the house would win or lose on each of the 216 rolls."""
     need_staff_at(visit, visit.path["table"])

@@ -118,7 +118,14 @@ class WorkingSheet(msgspec.Struct, frozen=True):
     pay: list[Owed]
 
 
-@operation("GET", "/api/tables/{table}/room", query=Whose, answer=TableRoom, problems=(404, 503))
+@operation(
+    "show-room",
+    "GET",
+    "/api/tables/{table}/room",
+    query=Whose,
+    answer=TableRoom,
+    problems=(404, 503),
+)
 async def show_room(visit: Visit) -> TableRoom:
     """Show how much still fits on each spot: for oneself, or for a player whom staff name."""
     table, player = visit.path["table"], visit.query.player or visit.account
@@ -132,7 +139,9 @@ async def show_room(visit: Visit) -> TableRoom:
     return room_of(game, state, version, player)
 
 
-@operation("GET", "/api/tables/{table}/sheet", answer=WorkingSheet, problems=(404, 503))
+@operation(
+    "show-sheet", "GET", "/api/tables/{table}/sheet", answer=WorkingSheet, problems=(404, 503)
+)
 async def show_sheet(visit: Visit) -> WorkingSheet:
     """Show what a dealer has in hand: flags, boxes to light, losers to collect, winners to pay."""
     need_staff_at(visit, visit.path["table"])
