@@ -30,27 +30,27 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in
 
 from litestar import Litestar
 from litestar.datastructures import State
-from tests.floor.setting import SUPERVISOR
+from tests.house.setting import SUPERVISOR
 
 from threedice import load
-from threedice.floor.commands import EstablishTable
-from threedice.floor.house import House
-from threedice.people import open_people
-from threedice.people.passwords import QUICK
-from threedice.table import commands as asked
+from threedice.api.config import HouseConfig
+from threedice.api.context import ServerContext
+from threedice.api.http.metrics import ServerMetrics
+from threedice.api.listener import HouseServer, ListenAddress, bind_socket, uvicorn_config
+from threedice.api.live.connection import LIVE_ROUTES
+from threedice.api.live.hub import Hub
+from threedice.house.commands import EstablishTable
+from threedice.house.house import House
+from threedice.identity import open_identity
+from threedice.identity.passwords import TEST_COST
+from threedice.table import commands
 from threedice.table.commands import Actor
-from threedice.table.terms import plain_limits
-from threedice.web.context import Context
-from threedice.web.house_file import HouseFile
-from threedice.web.hub import Hub
-from threedice.web.listening import Address, Server, bind, configured
-from threedice.web.live_routes import LIVE_ROUTES
-from threedice.web.metrics import Metrics
+from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from threedice.people import People
+    from threedice.identity import IdentityService
 
 GAME = "sg-rws-tai-sai-v6/a"
 PLAYERS, STAFF = 400, 100
@@ -71,21 +71,21 @@ async def serve_ours() -> None:
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/house.sqlite"
         async with House(url) as house:
-            with closing(open_people(url, state=house.state, cost=QUICK)) as people:
+            with closing(open_identity(url, state=house.state_dir, cost=TEST_COST)) as people:
                 tokens = await asyncio.to_thread(make_people, people)
                 await set_up(house)
-                metrics = Metrics()
+                metrics = ServerMetrics()
                 hub = Hub(house, metrics)
-                context = Context(
+                context = ServerContext(
                     house=house,
-                    people=people,
-                    house_file=HouseFile(name="b", currency="SGD", time_zone="UTC", tables={}),
+                    identity=people,
+                    config=HouseConfig(name="b", currency="SGD", time_zone="UTC", tables={}),
                     origins=("http://localhost",),
                     secure=False,
                     metrics=metrics,
                     hub=hub,
                 )
-                hub.openings = hub.openings.__class__(10_000)
+                hub.open_limiter = hub.open_limiter.__class__(10_000)
                 app = Litestar(
                     [*LIVE_ROUTES],
                     state=State({"context": context}),
@@ -99,43 +99,45 @@ async def serve_ours() -> None:
                     published.append(time.monotonic())
                     publish(fresh)
 
-                house.floor.streams.publish = publish_timed
+                house.command_handler.streams.publish = publish_timed
 
                 async def go(turn: int) -> float:
                     published.clear()
-                    bet = asked.PlaceBet(
+                    bet = commands.PlaceBet(
                         by=Actor(id="p0", role="player"), player="p0", box="big", amount=500
                     )
-                    await house.floor.handle(bet, table=TABLE, account="p0", key=f"bet {turn}")
+                    await house.command_handler.handle(
+                        bet, table=TABLE, account="p0", key=f"bet {turn}"
+                    )
                     return published[0]
 
                 await serve(app, go, " ".join(tokens), hub.close)
 
 
-def make_people(people: People) -> list[str]:
+def make_people(people: IdentityService) -> list[str]:
     """Make accounts and a token for each; staff may see everything."""
     tokens = []
     for number in range(PLAYERS + STAFF):
         role = "player" if number < PLAYERS else "shift-manager"
         account = people.accounts.add(f"person-{number}", [role], password=f"a-long-pass-{number}!")
-        tokens.append(people.tokens.make(account.account.id, "bench", ["read"]).token)
+        tokens.append(people.tokens.create(account.account.id, "bench", ["read"]).token)
     return tokens
 
 
 async def set_up(house: House) -> None:
     """Open a table with betting open and somebody seated."""
-    limits = plain_limits(load(GAME), 5, 10**9, 10**9)
+    limits = uniform_limits(load(GAME), 5, 10**9, 10**9)
     steps: list[Any] = [
         EstablishTable(by=SUPERVISOR, game=GAME),
-        asked.OpenTable(
+        commands.OpenTable(
             by=SUPERVISOR, table=TABLE, currency="SGD", mode="record", chips=[5],
             float_amount=10**10, limits=limits,
         ),
-        asked.OpenBetting(by=DEALER),
-        asked.BuyIn(by=DEALER, player="p0", amount=10**8),
+        commands.OpenBetting(by=DEALER),
+        commands.BuyIn(by=DEALER, player="p0", amount=10**8),
     ]  # fmt: skip
     for number, step in enumerate(steps):
-        await house.floor.handle(step, table=TABLE, account="bench", key=f"step {number}")
+        await house.command_handler.handle(step, table=TABLE, account="bench", key=f"step {number}")
 
 
 async def serve_bare() -> None:
@@ -165,10 +167,10 @@ async def nothing() -> None:
 
 async def serve(app: Any, go: Callable[[int], Any], word: str, stopping: Any) -> None:
     """Serve until the parent closes its end; at each line of it, go, and say when that was."""
-    taken = bind(Address(port=0))
+    taken = bind_socket(ListenAddress(port=0))
     loop = asyncio.get_running_loop()
     started = lambda: print(taken.getsockname()[1], word, flush=True)  # noqa: E731
-    server = Server(configured(app, Address()), started=started, stopping=stopping)
+    server = HouseServer(uvicorn_config(app, ListenAddress()), on_start=started, on_stop=stopping)
     serving = asyncio.create_task(server.serve(sockets=[taken]))
     turn = 0
     while await loop.run_in_executor(None, sys.stdin.readline):

@@ -24,12 +24,12 @@ import numba
 import numpy as np
 from numpy import int32, uint32
 
-from threedice.sim import gpu
-from threedice.sim.compiling import Shape, cpu_kernel, names_for
-from threedice.sim.generator import drawn, low, philox, rest_of
-from threedice.sim.kernel import SUMS
-from threedice.sim.moves import MOVES
-from threedice.sim.terms import Terms
+from threedice.sim.kernels import gpu
+from threedice.sim.kernels.compiler import KernelSpec, compile_dependencies, cpu_kernel
+from threedice.sim.kernels.generator import draw_block, low32, philox, shift_to_next_roll
+from threedice.sim.kernels.plans import MOVES
+from threedice.sim.kernels.sessions import SUMS
+from threedice.sim.session_terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def checks() -> Iterator[tuple[str, Terms, int, int]]:
 
 def room(terms: Terms) -> list[Any]:
     """Return sums, ends, finals and paths, all nothing yet."""
-    return [np.zeros(shape, np.int64) for shape in terms.counting.room(terms.rounds)]
+    return [np.zeros(shape, np.int64) for shape in terms.histograms.array_shapes(terms.rounds)]
 
 
 def keys(seed: int) -> tuple[Any, Any]:
@@ -76,7 +76,9 @@ def keys(seed: int) -> tuple[Any, Any]:
 
 def check_vectors() -> None:
     """Draw the published vectors on the device."""
-    device = names_for(MARTINGALE.shape, MOVES["flat"], gpu.inlined, (), {"wide": uint32})
+    device = compile_dependencies(
+        MARTINGALE.kernel_spec, MOVES["flat"], gpu.compile_device_inline, (), {"wide": uint32}
+    )
     on_device = device["philox"]
 
     def one(counter: Any, out: Any) -> None:
@@ -98,8 +100,12 @@ def check_sessions(count: int) -> None:
     """Play sessions of every kind on both devices and compare every number."""
     for name, terms, seed, first in checks():
         ours, theirs = room(terms), room(terms)
-        cpu_kernel(terms.shape)(np.uint64(first), count, keys(seed), *terms.arguments(), *ours)
-        gpu.play(terms.shape, first, count, keys(seed), *terms.arguments(), *theirs[:3])
+        cpu_kernel(terms.kernel_spec)(
+            np.uint64(first), count, keys(seed), *terms.kernel_arguments(), *ours
+        )
+        gpu.play_on_gpu(
+            terms.kernel_spec, first, count, keys(seed), *terms.kernel_arguments(), *theirs[:3]
+        )
         same = all(np.array_equal(a, b) for a, b in zip(ours[:3], theirs[:3], strict=True))
         print(f"{'identical' if same else 'DIFFERENT'}: {name}, {count} sessions, {ours[0][:4]}")
         if not same:
@@ -111,7 +117,7 @@ def check_sessions(count: int) -> None:
 
 def no_philox(c0: Any, c1: Any, _c2: Any, _c3: Any, k0: Any, _k1: Any) -> Any:
     """Return four words that cost next to nothing, in place of `philox`."""
-    word = uint32(low(c1 * uint32(2654435761) + c0 * uint32(40503) + k0)) >> uint32(1)
+    word = uint32(low32(c1 * uint32(2654435761) + c0 * uint32(40503) + k0)) >> uint32(1)
     return word, word ^ uint32(0x2AAAAAAA), word ^ uint32(0x55555555), word ^ uint32(0x7FFFFFFF)
 
 
@@ -123,8 +129,8 @@ def fold_word(word: Any, state: Any, _terms: Any, _odds: Any, _line: Any) -> Any
 def fold_rolls(word: Any, state: Any, _terms: Any, odds: Any, _line: Any) -> Any:
     """Use up the three rolls of a word, in place of `play_word`."""
     edge = odds[0][0]
-    second = rest_of(word)
-    won = int32(word < edge) + int32(second < edge) + int32(rest_of(second) < edge)
+    second = shift_to_next_roll(word)
+    won = int32(word < edge) + int32(second < edge) + int32(shift_to_next_roll(second) < edge)
     return state[0], state[1], state[2], state[3], int32(state[4] + won)
 
 
@@ -137,9 +143,9 @@ def measure(
     instead: tuple[Any, ...] = (), counts: bool = False, **options: Any,
 ) -> float:  # fmt: skip
     """Print and return how many rounds a second a launch plays, the median of some runs."""
-    shape = Shape(**{**shape_words(terms.shape), "counts": counts})
+    shape = KernelSpec(**{**shape_words(terms.kernel_spec), "counts": counts})
     kernel = gpu.gpu_kernel(shape, None, instead, **options)
-    arguments = terms.arguments()
+    arguments = terms.kernel_arguments()
     there = [cuda.to_device(each) for each in (*arguments[2:], *room(terms)[:3])]
     launch = kernel[blocks, threads]
 
@@ -166,9 +172,9 @@ def measure(
     return rate
 
 
-def shape_words(shape: Shape) -> dict[str, Any]:
+def shape_words(shape: KernelSpec) -> dict[str, Any]:
     """Return a shape as the words that make it."""
-    return {name: getattr(shape, name) for name in Shape.__slots__}
+    return {name: getattr(shape, name) for name in KernelSpec.__slots__}
 
 
 def measure_all(processors: int, sessions: int, runs: int) -> float:
@@ -186,7 +192,9 @@ def measure_all(processors: int, sessions: int, runs: int) -> float:
             "martingale", MARTINGALE, sessions, blocks, threads, runs, max_registers=most
         )
         best = max(best, rate)
-    blocks, threads = gpu.grid()  # few threads, so that adding up costs nothing beside the rest
+    blocks, threads = (
+        gpu.launch_grid()
+    )  # few threads, so that adding up costs nothing beside the rest
     print("\n-- with a bankroll that lasts, so that every round is staked")
     lasting = Terms("martingale", 10_000_000, 10, 10, 500, 200, BIG)
     measure("martingale, 10,000,000", lasting, sessions, blocks, threads, runs)
@@ -211,7 +219,7 @@ def measure_all(processors: int, sessions: int, runs: int) -> float:
 
 def tell_code() -> None:
     """Print what the machine code of the kernel is made of, and keep it where $OUT is."""
-    kernel = gpu.gpu_kernel(Shape(**{**shape_words(MARTINGALE.shape), "counts": False}))
+    kernel = gpu.gpu_kernel(KernelSpec(**{**shape_words(MARTINGALE.kernel_spec), "counts": False}))
     for kind, show in (("ptx", "inspect_asm"), ("sass", "inspect_sass")):
         try:
             text = next(iter(getattr(kernel, show)().values()))
@@ -244,7 +252,7 @@ def main() -> None:
     check_sessions(8 if quick else 50_000)
     if quick:
         sums = np.zeros(len(SUMS), np.int64)
-        print("quick:", sums.shape, drawn(0, 0, 0, 0, 0)[0], philox(0, 0, 0, 0, 0, 0)[0])
+        print("quick:", sums.shape, draw_block(0, 0, 0, 0, 0)[0], philox(0, 0, 0, 0, 0, 0)[0])
         return
     processors = int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
     sessions = int(os.environ.get("SESSIONS", str(2**29)))

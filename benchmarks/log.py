@@ -28,18 +28,18 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in
 from tests.log.postgres_server import running
 
 from threedice import load
-from threedice.floor import Floor
-from threedice.floor.commands import EstablishTable
-from threedice.floor.interpreter import set_for_service
-from threedice.log.opening import open_store
-from threedice.table import commands as asked
+from threedice.house import CommandHandler
+from threedice.house.commands import EstablishTable
+from threedice.house.interpreter import serving_settings
+from threedice.log.stores.urls import open_store
+from threedice.table import commands
 from threedice.table.commands import Actor
-from threedice.table.terms import plain_limits
+from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from threedice.floor.commands import AnyFloorCommand
+    from threedice.house.commands import AnyStreamCommand
     from threedice.log.entry import Entry, Head
     from threedice.log.store import Store
 
@@ -51,20 +51,20 @@ DEALER = Actor(id="dealer", role="dealer")
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 
 
-async def set_up(floor: Floor, tables: int) -> None:
+async def set_up(floor: CommandHandler, tables: int) -> None:
     """Open tables with betting open and every caller seated at each."""
     game = load(GAME)
     for table in map(str, range(tables)):
-        steps: list[AnyFloorCommand] = [
+        steps: list[AnyStreamCommand] = [
             EstablishTable(by=SUPERVISOR, game=GAME),
-            asked.OpenTable(
+            commands.OpenTable(
                 by=SUPERVISOR, table=table, currency="SGD", mode="record", chips=[5, 25, 100],
-                float_amount=10**12, limits=plain_limits(game, 5, 10**12, 10**12),
+                float_amount=10**12, limits=uniform_limits(game, 5, 10**12, 10**12),
             ),
-            asked.OpenBetting(by=DEALER),
+            commands.OpenBetting(by=DEALER),
         ]  # fmt: skip
         seats = [
-            asked.BuyIn(by=Actor(id=f"p{i}", role="player"), player=f"p{i}", amount=10**9)
+            commands.BuyIn(by=Actor(id=f"p{i}", role="player"), player=f"p{i}", amount=10**9)
             for i in range(CALLERS)
         ]
         for number, step in enumerate(steps):
@@ -77,13 +77,15 @@ async def set_up(floor: Floor, tables: int) -> None:
         )
 
 
-async def bet(floor: Floor, tables: int, bets: int, name: str) -> tuple[float, list[float]]:
+async def bet(
+    floor: CommandHandler, tables: int, bets: int, name: str
+) -> tuple[float, list[float]]:
     """Have every caller bet one after the other; return the time, and each bet's."""
     latencies: list[float] = []
 
     async def caller(i: int) -> None:
         player = Actor(id=f"p{i}", role="player")
-        command = asked.PlaceBet(by=player, player=player.id, box="big", amount=5)
+        command = commands.PlaceBet(by=player, player=player.id, box="big", amount=5)
         for j in range(bets // CALLERS):
             asked_at = perf_counter()
             await floor.handle(
@@ -108,7 +110,7 @@ class Slice(NamedTuple):
 async def measured(store: Store, tables: int, raw: Raw) -> list[Slice]:
     """Return slice after slice: a machine's own ups and downs then meet both alike."""
     slices = []
-    async with Floor(store) as floor:
+    async with CommandHandler(store) as floor:
         counts = floor.streams.writer.counts
         await bet(floor, tables, CALLERS * tables, "warm")
         raw(_since(store, {}), 1000)
@@ -244,16 +246,16 @@ def serve(url: str, tables: int, bets: int, name: str, ready: Any, go: Any, told
     async def run() -> None:
         store = open_store(url, serving=True)
         try:
-            async with Floor(store) as floor:
+            async with CommandHandler(store) as floor:
                 for table in range(tables):
-                    await floor.tended(str(table))
+                    await floor.table(str(table))
                 ready.release()
                 await asyncio.to_thread(go.wait)
                 told.put(await bet(floor, tables, bets, name))
         finally:
             store.close()
 
-    with set_for_service():
+    with serving_settings():
         uvloop.run(run())
 
 
@@ -262,7 +264,7 @@ def two_servers(url: str, tables: int, bets: int) -> float:
     store = open_store(url)
 
     async def prepare() -> None:
-        async with Floor(store) as floor:
+        async with CommandHandler(store) as floor:
             await set_up(floor, tables)
 
     uvloop.run(prepare())
@@ -311,12 +313,12 @@ def show(kind: str, tables: int, url: str, raw: Raw) -> None:
     """Measure one store and print its line: medians, and the least and greatest ratio."""
 
     async def run(store: Store) -> list[Slice]:
-        async with Floor(store) as floor:
+        async with CommandHandler(store) as floor:
             await set_up(floor, tables)
         return await measured(store, tables, raw)
 
     # as a house in service does
-    with closing(open_store(url, serving=True)) as store, set_for_service():
+    with closing(open_store(url, serving=True)) as store, serving_settings():
         slices = uvloop.run(run(store))
     rate, bare, p99, batch = (median(each) for each in zip(*slices, strict=True))
     ratios = sorted(each.rate / each.raw for each in slices)

@@ -23,32 +23,32 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from threedice import load
-from threedice.cases.phrases import commands_of
-from threedice.cases.script import Scene
-from threedice.floor import events as floor_events
-from threedice.floor.auditing import audit
-from threedice.floor.bookkeeping import project
-from threedice.floor.encoding import encode
-from threedice.floor.games import Games
-from threedice.floor.running import load as load_stream
-from threedice.log.checkpoints import Notary
-from threedice.log.entry import EMPTY, cause_of, extend
-from threedice.log.keys import open_keys
-from threedice.log.opening import state_directory
-from threedice.log.sqlite import SqliteStore
-from threedice.log.sqlite_rows import open_alone
+from threedice.cases.language import CaseContext
+from threedice.cases.phrases import parse_line
+from threedice.house import events as house_events
+from threedice.house.audit.auditor import audit
+from threedice.house.codec import encode
+from threedice.house.reports.statements import update_statements
+from threedice.house.stream_state import GameRegistry
+from threedice.house.streams import load_stream
+from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.proof.keys import open_keys
+from threedice.log.proof.verification import verify_log
 from threedice.log.store import Append, Proposal
-from threedice.log.verification import verify_log
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.sqlite_rows import open_sqlite_rows_with_apsw
+from threedice.log.stores.urls import state_directory
 from threedice.table import TableState, decide, evolve
 from threedice.table.commands import Actor, BuyIn, OpenTable, PlaceBet
-from threedice.table.terms import plain_limits
+from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from threedice.floor.events import AnyStreamEvent
-    from threedice.log.findings import Report
-    from threedice.log.keys import PublicKey
+    from threedice.house.events import AnyStreamEvent
+    from threedice.log.proof import VerificationReport
+    from threedice.log.proof.keys import PublicKey
     from threedice.rulebook import Game
 
 PLAYERS = [f"player-{i:04}" for i in range(100)]
@@ -68,11 +68,11 @@ def commands(game: Game, table: str, players: Sequence[str]) -> Iterator[list[An
         return events
 
     yield [
-        floor_events.TableEstablished(
+        house_events.TableEstablished(
             table=table, game=game.id, game_hash=game.hash, dealt_by_house=None, by="supervisor"
         )
     ]
-    limits = plain_limits(game, 5, 10**9, 10**9)
+    limits = uniform_limits(game, 5, 10**9, 10**9)
     yield ask(
         OpenTable(by=SUPERVISOR, table=table, currency="SGD", mode="record", chips=[5, 25, 100],
                   float_amount=10**12, limits=limits)
@@ -88,7 +88,7 @@ def commands(game: Game, table: str, players: Sequence[str]) -> Iterator[list[An
                     box = boxes[(i + number) % len(boxes)]
                     yield ask(PlaceBet(by=person, player=person.id, box=box, amount=5))
                 continue
-            for command in commands_of(line, Scene(game, state)):
+            for command in parse_line(line, CaseContext(game, state)):
                 yield ask(command)
 
 
@@ -102,14 +102,14 @@ def write(store: SqliteStore, entries: int, tables: int, players: int) -> list[s
     nights = {
         each: commands(game, each.removeprefix("table/"), PLAYERS[:players]) for each in streams
     }
-    heads, games, number = dict.fromkeys(streams, EMPTY), {game.hash: game.canonical}, 0
+    heads, games, number = dict.fromkeys(streams, EMPTY_HEAD), {game.hash: game.canonical}, 0
     while sum(head.version for head in heads.values()) < entries:
         batch = list[Proposal]()
         for stream in random.choices(streams, k=BATCH):
             number += 1
             key, said = f"key {number}", sha256(b"%d" % number).digest()
-            cause = cause_of("night", key, said)
-            fresh, after = extend(
+            cause = hash_cause("night", key, said)
+            fresh, after = extend_stream(
                 heads[stream], stream, 10**15 + number, cause, map(encode, next(nights[stream]))
             )
             batch.append(
@@ -128,7 +128,7 @@ def reference() -> float:
     return (perf_counter() - started) * 1000
 
 
-def measure(what: str, verify: Callable[[], Report]) -> None:
+def measure(what: str, verify: Callable[[], VerificationReport]) -> None:
     """Print how many entries a second are verified, at best and in the middle of all runs."""
     rates, loops = [], []
     for _ in range(RUNS):
@@ -143,12 +143,12 @@ def measure(what: str, verify: Callable[[], Report]) -> None:
 
 
 def prove(
-    file: Path, proof: Callable[..., Report], public_keys: Mapping[str, PublicKey]
-) -> Callable[[], Report]:
+    file: Path, proof: Callable[..., VerificationReport], public_keys: Mapping[str, PublicKey]
+) -> Callable[[], VerificationReport]:
     """Return what proves a file as the command does."""
 
-    def run() -> Report:
-        with open_alone(file) as rows:
+    def run() -> VerificationReport:
+        with open_sqlite_rows_with_apsw(file) as rows:
             return proof(rows, public_keys=public_keys)
 
     return run
@@ -179,9 +179,9 @@ def night(entries: int, tables: int, players: int) -> None:
             seconds = perf_counter() - started
             print(f"{entries} entries written in {seconds:.1f} s, {size:.0f} MB")
             for stream in streams:
-                store.save_snapshot(load_stream(store, stream).kept())
-                project(store, stream, Games(store).pinned)
-            Notary(store, open_keys(state), state).make(10**15)
+                store.save_snapshot(load_stream(store, stream).take_snapshot())
+                update_statements(store, stream, GameRegistry(store).load_pinned)
+            CheckpointSigner(store, open_keys(state), state).create_checkpoint(10**15)
             started = perf_counter()
             running = load_stream(store, streams[0])
             print(f"{streams[0]} starts from its snapshot in {perf_counter() - started:.3f} s")
@@ -190,7 +190,7 @@ def night(entries: int, tables: int, players: int) -> None:
         measure("with states, books and balances", prove(file, audit, keys))
         command(file)
         with closing(SqliteStore(file)) as store:
-            store.forget_folds()
+            store.delete_derived_data()
             started = perf_counter()
             again = load_stream(store, streams[0])
             print(f"{streams[0]} starts without a snapshot in {perf_counter() - started:.1f} s")

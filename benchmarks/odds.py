@@ -46,7 +46,7 @@ from benchmarks.reference_sheets import (
     icepool_figures,
 )
 from threedice.rulebook import source
-from threedice.rulebook.library import open_book
+from threedice.rulebook.library import load_rulebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def our_sheet(game: threedice.Game) -> Sheet:
     for each in odds.boxes:
         of = each.figures
         sizes = (of.sd, of.volatility, of.stakes_to_lead)
-        rows[each.box.id] = (of.ways, of.hit, of.returned, of.edge, of.variance, *sizes)
+        rows[each.box.id] = (of.ways, of.hit, of.return_to_player, of.edge, of.variance, *sizes)
     return rows, odds.layout_edge
 
 
@@ -132,7 +132,7 @@ def race_sheets(game: threedice.Game) -> float:
 def race_compiling() -> float:
     """Return how long compiling all rulebooks takes."""
     parsing = Contender("tomllib alone", lambda _: [parsed(each) for each in source.shipped_ids()])
-    ours = Contender("threedice", lambda _: list(map(open_book, source.shipped_ids())), forget)
+    ours = Contender("threedice", lambda _: list(map(load_rulebook, source.shipped_ids())), forget)
     return race("2 compile of all rulebooks together", FEW_ROUNDS, [parsing], ours)
 
 
@@ -146,7 +146,9 @@ def forget() -> None:
 
 def parsed(book_id: str) -> dict[str, Any]:
     """Read and parse a rulebook's file, and no more."""
-    return tomllib.loads(files(source.SHIPPED).joinpath(f"{book_id}.toml").read_text("utf-8"))
+    return tomllib.loads(
+        files(source.RULEBOOKS_PACKAGE).joinpath(f"{book_id}.toml").read_text("utf-8")
+    )
 
 
 def race_starting() -> float:

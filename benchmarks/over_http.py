@@ -34,32 +34,32 @@ from starlette.routing import Route
 sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
 
 from threedice import load
-from threedice.floor.commands import EstablishTable
-from threedice.floor.encoding import encode
-from threedice.floor.house import House
-from threedice.log.entry import EMPTY, cause_of, extend
-from threedice.log.opening import open_store
+from threedice.api.app import make_app
+from threedice.api.config import HouseConfig, HousePolicies, TableConfig, TableLimitsConfig
+from threedice.api.context import ServerContext
+from threedice.api.http.metrics import ServerMetrics
+from threedice.api.listener import HouseServer, ListenAddress, bind_socket, uvicorn_config
+from threedice.api.live.hub import Hub
+from threedice.house.codec import encode
+from threedice.house.commands import EstablishTable
+from threedice.house.house import House
+from threedice.identity import open_identity
+from threedice.identity.passwords import TEST_COST
+from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
 from threedice.log.store import Append, Proposal
+from threedice.log.stores.urls import open_store
 from threedice.log.writer import Writer
-from threedice.people import open_people
-from threedice.people.passwords import QUICK
-from threedice.table import commands as asked
+from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.events import BetPlaced
-from threedice.table.terms import plain_limits
-from threedice.web.app import make_app
-from threedice.web.context import Context
-from threedice.web.house_file import HouseFile, Limits, Policies, Table
-from threedice.web.hub import Hub
-from threedice.web.listening import Address, Server, bind, configured
-from threedice.web.metrics import Metrics
+from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.requests import Request
 
-    from threedice.log.writer import Result
+    from threedice.log.writer import WriteResult
 
 GAME = "sg-rws-tai-sai-v6/a"
 TABLE = "bench"
@@ -72,27 +72,31 @@ SUPERVISOR = Actor(id="supervisor", role="supervisor")
 
 async def serve_house(url: str, players: int) -> None:
     """Serve a house with one table, and tell the sessions of its players."""
-    house_file = HouseFile(
+    house_file = HouseConfig(
         name="bench",
         currency="SGD",
         time_zone="UTC",
-        policies=Policies(commands_per_second=10**6),
-        tables={TABLE: Table(game=GAME, chips=[5], float=0, limits=Limits(minimum=5, maximum=10))},
+        policies=HousePolicies(commands_per_second=10**6),
+        tables={
+            TABLE: TableConfig(
+                game=GAME, chips=[5], float=0, limits=TableLimitsConfig(minimum=5, maximum=10)
+            )
+        },
     )
-    address = Address("127.0.0.1", 0)
-    with bind(address) as taken, tempfile.TemporaryDirectory() as folder:
-        async with House(url, state=Path(folder)) as house:
-            with closing(open_people("memory:", state=Path(folder), cost=QUICK)) as people:
+    address = ListenAddress("127.0.0.1", 0)
+    with bind_socket(address) as taken, tempfile.TemporaryDirectory() as folder:
+        async with House(url, state_dir=Path(folder)) as house:
+            with closing(open_identity("memory:", state=Path(folder), cost=TEST_COST)) as people:
                 sessions = []
                 for number in range(players):
                     name, word = f"player-{number}", f"a long word for {number}!"
                     account = people.accounts.add(name, ["player"], password=word).account
-                    sessions.append((account.id, people.door.sign_in(name, word).token))
+                    sessions.append((account.id, people.authentication.sign_in(name, word).token))
                 await set_up(house, [player for player, _ in sessions])
-                metrics = Metrics()
-                metrics.watch(house)
+                metrics = ServerMetrics()
+                metrics.observe_house(house)
                 port = taken.getsockname()[1]
-                context = Context(
+                context = ServerContext(
                     house,
                     people,
                     house_file,
@@ -101,9 +105,11 @@ async def serve_house(url: str, players: int) -> None:
                     metrics=metrics,
                     hub=Hub(house, metrics),
                 )
-                config = configured(make_app(context, logging_config=None), address)
+                config = uvicorn_config(make_app(context, logging_config=None), address)
                 people_told = [[player, f"threedice={token}"] for player, token in sessions]
-                server = Server(config, started=partial(tell, port, people_told), stopping=_nothing)
+                server = HouseServer(
+                    config, on_start=partial(tell, port, people_told), on_stop=_nothing
+                )
                 await server.serve(sockets=[taken])
 
 
@@ -111,16 +117,16 @@ async def set_up(house: House, players: list[str]) -> None:
     """Open a table with betting open and everybody seated."""
     steps: list[Any] = [
         EstablishTable(by=SUPERVISOR, game=GAME),
-        asked.OpenTable(
+        commands.OpenTable(
             by=SUPERVISOR, table=TABLE, currency="SGD", mode="record", chips=[5, 25, 100],
-            float_amount=10**12, limits=plain_limits(load(GAME), 5, 10**12, 10**12),
+            float_amount=10**12, limits=uniform_limits(load(GAME), 5, 10**12, 10**12),
         ),
-        *(asked.PassCheck(by=SUPERVISOR, check=check) for check in load(GAME).facts.opening),
-        asked.OpenBetting(by=DEALER),
-        *(asked.BuyIn(by=DEALER, player=player, amount=10**8) for player in players),
+        *(commands.PassCheck(by=SUPERVISOR, check=check) for check in load(GAME).facts.opening),
+        commands.OpenBetting(by=DEALER),
+        *(commands.BuyIn(by=DEALER, player=player, amount=10**8) for player in players),
     ]  # fmt: skip
     for number, step in enumerate(steps):
-        await house.floor.handle(step, table=TABLE, account="bench", key=f"step {number}")
+        await house.command_handler.handle(step, table=TABLE, account="bench", key=f"step {number}")
 
 
 # --- the reference ------------------------------------------------------------------------------
@@ -142,7 +148,7 @@ class Bare:
         self.store = open_store(url, serving=True)
         self.loop, self.thread = asyncio.get_running_loop(), get_ident()
         self.writer: Writer[asyncio.Future[bytes]] = Writer(self.store, deliver=self._deliver)
-        self.head, self.number = EMPTY, 0
+        self.head, self.number = EMPTY_HEAD, 0
         self.read = msgspec.json.Decoder(Bet).decode
 
     async def bet(self, request: Request) -> Response:
@@ -156,8 +162,8 @@ class Bare:
         )  # fmt: skip
         digest, stream = sha256(body).digest(), f"table/{TABLE}"
         record, at = encode(event), time.time_ns() // 1000
-        cause = cause_of(bet.player, key, digest)
-        entries, head = extend(self.head, stream, at, cause, [record])
+        cause = hash_cause(bet.player, key, digest)
+        entries, head = extend_stream(self.head, stream, at, cause, [record])
         append = Append(stream, self.head, entries)
         self.head = head
         written: asyncio.Future[bytes] = self.loop.create_future()
@@ -167,7 +173,7 @@ class Bare:
             media_type="application/json",
         )
 
-    def _deliver(self, written: Sequence[asyncio.Future[bytes]], _: Sequence[Result]) -> None:
+    def _deliver(self, written: Sequence[asyncio.Future[bytes]], _: Sequence[WriteResult]) -> None:
         if get_ident() == self.thread:
             self._tell(written)
         else:
@@ -187,12 +193,12 @@ async def serve_bare(url: str, players: int) -> None:
     """Serve the reference."""
     bare = Bare(url)
     app = Starlette(routes=[Route("/api/tables/{table}/commands", bare.bet, methods=["POST"])])
-    address = Address("127.0.0.1", 0)
-    with bind(address) as taken:
-        config = configured(app, address)
+    address = ListenAddress("127.0.0.1", 0)
+    with bind_socket(address) as taken:
+        config = uvicorn_config(app, address)
         port = taken.getsockname()[1]
         told = partial(tell, port, [[f"player-{number}", "a=1"] for number in range(players)])
-        await Server(config, started=told, stopping=_nothing).serve(sockets=[taken])
+        await HouseServer(config, on_start=told, on_stop=_nothing).serve(sockets=[taken])
     await bare.close()
 
 

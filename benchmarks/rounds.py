@@ -20,8 +20,8 @@ import dyce  # type: ignore[import-not-found,unused-ignore]
 import icepool  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from threedice import Mix, load
-from threedice.maths import law_of, over_rounds
-from threedice.maths.laws import law
+from threedice.odds import over_rounds, round_distribution
+from threedice.odds.distribution import distribution_from_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,9 +40,9 @@ TARGET = 20
 
 def ours(nets: dict[int, int]) -> dict[int, int]:
     """Count with Miller's recurrence, and say the counts out of 216 to the 100."""
-    found = over_rounds(law(nets), ROUNDS)
-    common = (216 // found.law.of) ** ROUNDS
-    low, step = found.law.lowest * ROUNDS, found.law.step
+    found = over_rounds(distribution_from_counts(nets), ROUNDS)
+    common = (216 // found.one_round.total_ways) ** ROUNDS
+    low, step = found.one_round.lowest * ROUNDS, found.one_round.step
     return {low + k * step: n * common for k, n in enumerate(found.counts) if n}
 
 
@@ -107,7 +107,7 @@ def results() -> tuple[str, bool]:
         mine = medians["threedice"]
         met &= medians["dicetables"] >= TARGET * mine
         cells = [f"{medians[each]:.1f} ({medians[each] / mine:.0f}x)" for each in others]
-        places = len(over_rounds(law_of(mix), ROUNDS).counts)
+        places = len(over_rounds(round_distribution(mix), ROUNDS).counts)
         lines.append(f"| {name} | {places} | {mine:.2f} | {' | '.join(cells)} |")
     return "\n".join(lines), met
 

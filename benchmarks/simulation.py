@@ -23,10 +23,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
 
 from benchmarks.gpu import fold_word, no_philox
-from threedice.sim.compiling import cpu_kernel
-from threedice.sim.jobs import FlatJob, SessionJob, keys
-from threedice.sim.running import run, threads
-from threedice.sim.terms import Terms
+from threedice.sim.jobs import FlatJob, SessionJob, generator_key
+from threedice.sim.kernels.compiler import cpu_kernel
+from threedice.sim.runner import run_job, thread_pool
+from threedice.sim.session_terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,24 +64,29 @@ def each_hand(work: Callable[[int], Any]) -> Callable[[], Any]:
 
 def ours_flat() -> None:
     """Draw 10^8 flat rounds."""
-    with threads() as crew:
-        run(FlatJob(FLAT_ROUNDS, 1), crew)
+    with thread_pool() as crew:
+        run_job(FlatJob(FLAT_ROUNDS, 1), crew)
 
 
 def ours_martingale() -> None:
     """Play 10^6 sessions, everything counted."""
-    with threads() as crew:
-        run(SessionJob(MARTINGALE, SESSIONS, 1), crew)
+    with thread_pool() as crew:
+        run_job(SessionJob(MARTINGALE, SESSIONS, 1), crew)
 
 
 def kernel_with(instead: tuple[Any, ...]) -> Callable[[], None]:
     """Return the kernel at work with some function replaced."""
-    kernel = cpu_kernel(MARTINGALE.shape, None, instead)
+    kernel = cpu_kernel(MARTINGALE.kernel_spec, None, instead)
     part = SESSIONS // HANDS
 
     def one(hand: int) -> None:
-        room = [np.zeros(each, np.int64) for each in MARTINGALE.counting.room(MARTINGALE.rounds)]
-        kernel(np.uint64(hand * part), part, keys(1), *MARTINGALE.arguments(), *room)
+        room = [
+            np.zeros(each, np.int64)
+            for each in MARTINGALE.histograms.array_shapes(MARTINGALE.rounds)
+        ]
+        kernel(
+            np.uint64(hand * part), part, generator_key(1), *MARTINGALE.kernel_arguments(), *room
+        )
 
     return each_hand(one)
 

@@ -20,11 +20,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in
 
 from threedice import load
 from threedice.dice import index
-from threedice.ledger import Balances, postings
-from threedice.table import TableState, decide, evolve
-from threedice.table import commands as asked
+from threedice.ledger import Balances, table_postings
+from threedice.table import TableState, commands, decide, evolve
 from threedice.table.commands import Actor
-from threedice.table.terms import plain_limits
+from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -51,20 +50,20 @@ def ask(game: Game, state: TableState, command: AnyCommand) -> tuple[AnyEvent, .
 def full_table(game: Game) -> TableState:
     """Return a table with its players seated and betting open."""
     state = TableState()
-    opening = asked.OpenTable(
+    opening = commands.OpenTable(
         by=SUPERVISOR,
         table="t",
         currency="SGD",
         mode="record",
         chips=[5, 25, 100],
         float_amount=10**12,
-        limits=plain_limits(game, 5, 10**12, 10**12),
+        limits=uniform_limits(game, 5, 10**12, 10**12),
     )
     ask(game, state, opening)
     for i in range(PLAYERS):
         by = Actor(id=f"p{i}", role="player")
-        ask(game, state, asked.BuyIn(by=by, player=by.id, amount=10_000))
-    ask(game, state, asked.OpenBetting(by=DEALER))
+        ask(game, state, commands.BuyIn(by=by, player=by.id, amount=10_000))
+    ask(game, state, commands.OpenBetting(by=DEALER))
     return state
 
 
@@ -75,7 +74,7 @@ def bets(game: Game, start: int, count: int) -> list[AnyCommand]:
     for i in range(start, start + count):
         by = Actor(id=f"p{i % PLAYERS}", role="player")
         box = boxes[(i // PLAYERS * 7 + i * 13) % len(boxes)]
-        made.append(asked.PlaceBet(by=by, player=by.id, box=box, amount=5 + i % 9 * 5))
+        made.append(commands.PlaceBet(by=by, player=by.id, box=box, amount=5 + i % 9 * 5))
     return made
 
 
@@ -103,21 +102,21 @@ def time_settlement(game: Game, state: TableState) -> tuple[float, float, float]
         net = int((stakes * matrix[spots, index(ROLL)]).sum())
         reference.append(perf_counter() - began)
     steps: list[AnyCommand] = [
-        asked.CloseBetting(by=DEALER),
-        asked.Tumble(by=DEALER, times=3),
-        asked.Uncover(by=DEALER),
-        asked.CallResult(by=DEALER, dice=ROLL),
-        *(asked.PressKey(by=DEALER, key=key) for key in ROLL),
-        asked.PressEnter(by=DEALER),
-        asked.Illuminate(by=DEALER),
+        commands.CloseBetting(by=DEALER),
+        commands.Tumble(by=DEALER, times=3),
+        commands.Uncover(by=DEALER),
+        commands.CallResult(by=DEALER, dice=ROLL),
+        *(commands.PressKey(by=DEALER, key=key) for key in ROLL),
+        commands.PressEnter(by=DEALER),
+        commands.Illuminate(by=DEALER),
     ]
     for step in steps:
         ask(game, state, step)
     before = sum(seat.stack + seat.at_risk for seat in state.seats.values())
     gc.collect()
     began = perf_counter()
-    events = (*ask(game, state, asked.CollectLosers(by=DEALER)),
-              *ask(game, state, asked.PayWinners(by=DEALER)))  # fmt: skip
+    events = (*ask(game, state, commands.CollectLosers(by=DEALER)),
+              *ask(game, state, commands.PayWinners(by=DEALER)))  # fmt: skip
     settled = perf_counter() - began
     after = sum(seat.stack + seat.at_risk for seat in state.seats.values())
     if after - before != net:
@@ -125,7 +124,7 @@ def time_settlement(game: Game, state: TableState) -> tuple[float, float, float]
     balances = Balances({"layout": 10**15, "float": 10**15})
     began = perf_counter()
     for event in events:
-        balances.post(postings(event))
+        balances.post(table_postings(event))
     return settled * 1e3, (perf_counter() - began) * 1e3, median(reference) * 1e3
 
 

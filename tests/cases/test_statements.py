@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from threedice.cases.run import Case, run_case
+from threedice.cases.runner import Case, run_case
 
 
 def differences(*lines: str) -> list[str]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.floor.setting import QUICK, HandClock, People, Watch
+from tests.house.setting import QUICK, HandClock, People, Watch
 from threedice.cli import main
-from threedice.floor.house import House
+from threedice.house.house import House
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,10 +61,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     async def play() -> None:
         clock = HandClock()
         async with House(f"sqlite:///{folder}/house.sqlite", clock=clock) as house:
-            people, watch = People(house.floor, "one"), Watch(house)
+            people, watch = People(house.command_handler, "one"), Watch(house)
             await people.open()
             await people.play(*ROUND, *ROUND)
-            await People(house.floor, "two").open("macau-sic-bo/main", timing=QUICK)
+            await People(house.command_handler, "two").open("macau-sic-bo/main", timing=QUICK)
             clock.move(QUICK.closing_seconds)
             await watch.until("two", lambda t: t.betting_since > 0)
             clock.move(QUICK.betting_seconds)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.floor.setting import People
-from threedice.cage.events import AccountOpened, Deposited
-from threedice.floor.encoding import encode
-from threedice.floor.house import House
-from threedice.floor.projections import VIEW
-from threedice.log.entry import EMPTY, cause_of, extend
-from threedice.log.halt import clear, note
-from threedice.log.sqlite import SqliteStore
+from tests.house.setting import People
+from threedice.account.events import AccountOpened, Deposited
+from threedice.house.codec import encode
+from threedice.house.house import House
+from threedice.house.reports.projection import VIEW
+from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
 from threedice.log.store import Append, Proposal
+from threedice.log.stores.files import clear_halt, mark_halted
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,12 +93,12 @@ def test_a_backup_without_a_game_that_a_round_pins_is_not_put_back(house: Path, 
 def deposit(database: Path, amount: int) -> None:
     """Add a deposit that hangs together, as somebody can who knows the tables."""
     with closing(SqliteStore(database)) as store:
-        cause = cause_of("eve", f"k{amount}", bytes(32))
+        cause = hash_cause("eve", f"k{amount}", bytes(32))
         opened = AccountOpened(player="eve", currency="SGD", by="cashier")
         paid = Deposited(player="eve", amount=amount, by="cashier")
         records = [encode(opened), encode(paid)]
-        entries, _ = extend(EMPTY, "cage/eve", 2**50, cause, records)
-        append = Append("cage/eve", EMPTY, entries)
+        entries, _ = extend_stream(EMPTY_HEAD, "cage/eve", 2**50, cause, records)
+        append = Append("cage/eve", EMPTY_HEAD, entries)
         store.write([Proposal("eve", f"k{amount}", bytes(32), (append,))])
 
 
@@ -128,11 +128,11 @@ def test_a_backup_is_made_beside_a_house_in_service(house: Path, run: Run) -> No
 
     async def serve() -> None:
         async with House(f"sqlite:///{house}/house.sqlite") as serving:
-            await People(serving.floor, "three").open()
+            await People(serving.command_handler, "three").open()
             made = await asyncio.to_thread(run, "backup", str(house / "copy"), *database)
             assert made.code == 0
-            await People(serving.floor, "four").open()
-        assert serving.trouble == ""
+            await People(serving.command_handler, "four").open()
+        assert serving.background_error == ""
 
     asyncio.run(serve())
 
@@ -187,8 +187,8 @@ def test_a_backup_while_writing_is_halted_signs_nothing(house: Path, run: Run, w
             store.suspend("the disk is full")
         before = store.checkpoints()
     if where == "beside it":
-        clear(house / "house.sqlite.state")
-        note(house / "house.sqlite.state")
+        clear_halt(house / "house.sqlite.state")
+        mark_halted(house / "house.sqlite.state")
 
     assert "writing is halted" in run("backup", str(house / "copy"), *database).err
     assert run("backup", str(house / "copy"), "--no-checkpoint", *database).code == 0
@@ -222,7 +222,7 @@ def test_a_restored_house_goes_on_and_stays_proved(house: Path, run: Run) -> Non
 
     async def play_on() -> None:
         async with House(f"sqlite:///{house}/again.sqlite") as again:
-            await People(again.floor, "three").open()
+            await People(again.command_handler, "three").open()
 
     asyncio.run(play_on())
 

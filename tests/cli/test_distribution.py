@@ -16,8 +16,8 @@ from threedice.cli.app import app
 from threedice.cli.figures import exact_text, read_share
 from threedice.cli.sessions_app import register
 from threedice.errors import InvalidInput
-from threedice.maths import law_of, over_rounds
-from threedice.maths.powers import power
+from threedice.odds import over_rounds, round_distribution
+from threedice.odds.convolution import power_coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 register(app)
 GAME = "sg-rws-tai-sai-v6/a"
 BETS = ("--bet", "big=50", "--bet", "total:10=20")
-EXACT = over_rounds(law_of(Mix(load(GAME), {"big": 50, "total:10": 20})), 30)
+EXACT = over_rounds(round_distribution(Mix(load(GAME), {"big": 50, "total:10": 20})), 30)
 
 
 def test_text_tells_method_probabilities_and_quantiles(run: Run) -> None:
@@ -79,7 +79,7 @@ def test_streaming_answers_single_questions(run: Run) -> None:
 
     assert f"net of 0 or more: {float(EXACT.at_least(0)):.15g}" in text
     assert Fraction(told["at_least"][0]["probability"]["exact"]) == EXACT.at_least(0)
-    assert told["quantiles"] == [{"share": "1/1000", "net": str(EXACT.worst)}]
+    assert told["quantiles"] == [{"share": "1/1000", "net": str(EXACT.worst_1_in_1000)}]
 
 
 def test_floats_tell_their_error(run: Run) -> None:
@@ -133,12 +133,12 @@ def test_more_memory_than_there_is_is_refused_before_work(
 
 def test_stopping_tells_what_is_known_so_far(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*terms: Any) -> Iterator[int]:
-        for place, count in enumerate(power(*terms)):
+        for place, count in enumerate(power_coefficients(*terms)):
             if place == 39:
                 signal.raise_signal(signal.SIGINT)
             yield count
 
-    monkeypatch.setattr(distribution, "power", stopped)
+    monkeypatch.setattr(distribution, "power_coefficients", stopped)
     result = run("distribution", GAME, *BETS, "--rounds", "30")
     share = EXACT.at_most(EXACT.net(39))
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.floor.setting import People
-from threedice.floor.house import House
-from threedice.floor.projections import VIEW
-from threedice.log.sqlite import SqliteStore
+from tests.house.setting import People
+from threedice.house.house import House
+from threedice.house.reports.projection import VIEW
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -313,7 +313,7 @@ def test_whoever_trusts_the_first_key_trusts_those_it_vouches_for(house: Path, r
 
     async def sign() -> None:
         async with House(f"sqlite:///{house}/house.sqlite") as again:
-            await People(again.floor, "three").open()
+            await People(again.command_handler, "three").open()
 
     asyncio.run(sign())
 

@@ -17,7 +17,7 @@ import pytest
 from threedice.cli import counting
 from threedice.cli.app import app
 from threedice.cli.sessions_app import register
-from threedice.maths.session_odds import Reckoning
+from threedice.odds.sessions.session_odds import SessionCalculation
 from threedice.sim import jobs
 from threedice.sim.jobs import SessionJob
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cli.conftest import Run
-    from threedice.sim.tallies import Tally
+    from threedice.sim.jobs import Tally
 
 register(app)
 GAME = "sg-rws-tai-sai-v6/a"
@@ -145,14 +145,14 @@ def test_without_simulation_it_says_what_to_install(
 def test_stopping_shows_the_rounds_that_are_done(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    advance = Reckoning.advance
+    advance = SessionCalculation.advance
 
-    def stopping(self: Reckoning) -> None:
+    def stopping(self: SessionCalculation) -> None:
         if self.rounds == 11:
             signal.raise_signal(signal.SIGINT)
         advance(self)
 
-    monkeypatch.setattr(Reckoning, "advance", stopping)
+    monkeypatch.setattr(SessionCalculation, "advance", stopping)
     result = run("session", GAME, *SHORT, "--json")
     file = tmp_path / "page.html"
     run("session", GAME, *SHORT, "--html", str(file))
@@ -232,7 +232,7 @@ def test_stopping_a_simulated_session_shows_what_is_done(
             signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
         return play(self, first, count, device)
 
-    monkeypatch.setattr(jobs, "ROUNDS_AT_ONCE", 64 * 20)
+    monkeypatch.setattr(jobs, "ROUNDS_PER_TASK", 64 * 20)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     monkeypatch.setattr(SessionJob, "play", stopping)
     words = (*SHORT, "--method", "simulate", "--sessions", "100000", "--json")

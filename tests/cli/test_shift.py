@@ -13,7 +13,7 @@ from threedice import load
 from threedice.cli import shift
 from threedice.cli.app import app
 from threedice.cli.sessions_app import register
-from threedice.maths import Crowd, FixedLayout, Habit, Limits, period
+from threedice.odds import FixedLayout, LayoutLimits, RandomLayout, WeightedBet, forecast_period
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,27 +32,27 @@ CROWD = (
 
 def test_a_fixed_layout_tells_hour_shift_and_year(run: Run) -> None:
     told = run("shift", GAME, *FIXED, *TIMES, "--json").json
-    exact = period(FixedLayout(load(GAME), {"big": 500, "small": 200}), "shift", 40)
+    exact = forecast_period(FixedLayout(load(GAME), {"big": 500, "small": 200}), "shift", 40)
 
     assert [each["rounds"] for each in told["periods"]] == [20, 40, 120]
     found = told["periods"][1]
     assert Fraction(found["mean"]["exact"]) == exact.win.mean
-    assert Fraction(found["losing"]["exact"]) == exact.losing
-    assert Fraction(found["quantiles"][0]["win"]) == exact.win.worst
-    assert found["quantiles"][0]["hold"] == pytest.approx(float(exact.win.worst / 28000))
+    assert Fraction(found["losing"]["exact"]) == exact.loss_probability
+    assert Fraction(found["quantiles"][0]["win"]) == exact.win.worst_1_in_1000
+    assert found["quantiles"][0]["hold"] == pytest.approx(float(exact.win.worst_1_in_1000 / 28000))
 
 
 def test_a_crowd_draws_boxes_and_stakes_by_weight(run: Run) -> None:
     told = run("shift", GAME, *CROWD, *TIMES, "--json").json
     habits = (
-        Habit("big", 25, 6), Habit("big", 100, 2), Habit("small", 25, 3), Habit("small", 100, 1),
+        WeightedBet("big", 25, 6), WeightedBet("big", 100, 2), WeightedBet("small", 25, 3), WeightedBet("small", 100, 1),
     )  # fmt: skip
-    exact = period(Crowd(load(GAME), 3, habits, Limits(25), 4), "hour", 20)
+    exact = forecast_period(RandomLayout(load(GAME), 3, habits, LayoutLimits(25), 4), "hour", 20)
 
     found = told["periods"][0]
     assert Fraction(found["mean"]["exact"]) == exact.win.mean
     assert Fraction(found["turnover"]["exact"]) == exact.turnover
-    assert Fraction(found["losing"]["exact"]) == exact.losing
+    assert Fraction(found["losing"]["exact"]) == exact.loss_probability
 
 
 def test_text_compares_differentials_and_finds_a_maximum(run: Run) -> None:
@@ -116,17 +116,17 @@ def test_stopping_shows_the_periods_that_are_done(
         def asked(layout: Any, name: str, rounds: int) -> Any:
             if rounds > most:
                 raise KeyboardInterrupt
-            return period(layout, name, rounds)
+            return forecast_period(layout, name, rounds)
 
         return asked
 
-    monkeypatch.setattr(shift, "period", stopping(20))
+    monkeypatch.setattr(shift, "forecast_period", stopping(20))
     result = run("shift", GAME, *FIXED, *TIMES, "--json")
     assert "stopped: 1 of 3 periods are worked out" in result.err
     assert [each["period"] for each in result.json["periods"]] == ["hour"]
     assert "hold of drop" in run("shift", GAME, *FIXED, *TIMES, "--drop", "5000").out
 
-    monkeypatch.setattr(shift, "period", stopping(0))
+    monkeypatch.setattr(shift, "forecast_period", stopping(0))
     assert run("shift", GAME, *FIXED, *TIMES, "--drop", "50").out == ""
 
 

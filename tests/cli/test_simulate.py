@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cli.conftest import Run
-    from threedice.sim.tallies import Tally
+    from threedice.sim.jobs import Tally
 
 GAME = "sg-rws-tai-sai-v6/a"
 MONEY = ("--bankroll", "300", "--base", "10", "--maximum", "160", "--rounds", "50")
@@ -194,7 +194,7 @@ def test_what_is_done_is_shown_even_where_it_cannot_be_put_by(
 
     folder.mkdir()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(jobs, "ROUNDS_AT_ONCE", 64 * 50)
+    monkeypatch.setattr(jobs, "ROUNDS_PER_TASK", 64 * 50)
     monkeypatch.setattr(SessionJob, "play", stopping)
     result = run("simulate", GAME, *SESSIONS, "--threads", "1")
 

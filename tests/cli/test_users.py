@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from threedice.people import SignInRefused, open_people
-from threedice.people.passwords import QUICK
+from threedice.identity import SignInRefused, open_identity
+from threedice.identity.passwords import TEST_COST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.cli.conftest import Result, Run
-    from threedice.people import People
+    from threedice.identity import IdentityService
 
 PASSWORD = "a long and quiet river"
 
 
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("threedice.cli.users.COST", QUICK)
+    monkeypatch.setattr("threedice.cli.users.COST", TEST_COST)
     return f"sqlite:///{tmp_path}/house.sqlite"
 
 
@@ -35,33 +35,35 @@ def users(url: str, run: Run) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def people(url: str, tmp_path: Path, users: Callable[..., Result]) -> Iterator[People]:
+def people(url: str, tmp_path: Path, users: Callable[..., Result]) -> Iterator[IdentityService]:
     """The people of a house in which there is an administrator."""
     assert users("add", "adam", "--role", "administrator").code == 0
-    with closing(open_people(url, state=tmp_path / "house.sqlite.state", cost=QUICK)) as opened:
+    with closing(
+        open_identity(url, state=tmp_path / "house.sqlite.state", cost=TEST_COST)
+    ) as opened:
         yield opened
 
 
-def test_the_first_account_makes_the_house(people: People, url: str, run: Run) -> None:
+def test_the_first_account_makes_the_house(people: IdentityService, url: str, run: Run) -> None:
     assert [each.name for each in people.accounts.all()] == ["adam"]
     assert run("log", "verify", "--database", url).code == 0
 
 
 def test_somebody_is_added_with_a_password_shown_once(
-    people: People, users: Callable[..., Result]
+    people: IdentityService, users: Callable[..., Result]
 ) -> None:
     result = users("add", "Dan", "--role", "dealer", "--role", "supervisor")
 
     assert result.code == 0
     told, _, password = result.out.splitlines()
-    dan = people.accounts.named("dan")
+    dan = people.accounts.find_by_name("dan")
     assert dan is not None
     assert told == f"dan (dealer, supervisor) has id {dan.id}"
-    assert people.door.sign_in("dan", password).session.standing == "new-password"
+    assert people.authentication.sign_in("dan", password).session.standing == "new-password"
 
 
 def test_a_password_is_read_and_not_shown(
-    people: People, users: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    people: IdentityService, users: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(PASSWORD + "\n"))
 
@@ -69,10 +71,10 @@ def test_a_password_is_read_and_not_shown(
 
     assert result.code == 0
     assert PASSWORD not in result.out
-    assert people.door.sign_in("ann", PASSWORD).session.standing == "open"
+    assert people.authentication.sign_in("ann", PASSWORD).session.standing == "open"
 
 
-def test_accounts_are_listed(people: People, users: Callable[..., Result]) -> None:
+def test_accounts_are_listed(people: IdentityService, users: Callable[..., Result]) -> None:
     people.accounts.disable(people.accounts.add("ann", ["player"]).account.id)
 
     plain = users("list")
@@ -84,42 +86,44 @@ def test_accounts_are_listed(people: People, users: Callable[..., Result]) -> No
     assert (ann["name"], ann["enabled"], ann["codes"]) == ("ann", False, False)
 
 
-def test_somebody_is_disabled_and_enabled(people: People, users: Callable[..., Result]) -> None:
+def test_somebody_is_disabled_and_enabled(
+    people: IdentityService, users: Callable[..., Result]
+) -> None:
     people.accounts.add("ann", ["player"], password=PASSWORD)
-    token = people.door.sign_in("ann", PASSWORD).token
+    token = people.authentication.sign_in("ann", PASSWORD).token
 
     assert users("disable", "ANN").code == 0
     people.poll()
-    assert people.sessions.recognise(token) is None
+    assert people.sessions.resolve(token) is None
     with pytest.raises(SignInRefused):
-        people.door.sign_in("ann", PASSWORD)
+        people.authentication.sign_in("ann", PASSWORD)
     assert users("enable", "ann").code == 0
-    assert people.door.sign_in("ann", PASSWORD)
+    assert people.authentication.sign_in("ann", PASSWORD)
 
 
-def test_a_password_is_replaced(people: People, users: Callable[..., Result]) -> None:
+def test_a_password_is_replaced(people: IdentityService, users: Callable[..., Result]) -> None:
     people.accounts.add("ann", ["player"], password=PASSWORD)
 
     password = users("passwd", "ann").out.splitlines()[-1]
 
     with pytest.raises(SignInRefused):
-        people.door.sign_in("ann", PASSWORD)
-    assert people.door.sign_in("ann", password).session.standing == "new-password"
+        people.authentication.sign_in("ann", PASSWORD)
+    assert people.authentication.sign_in("ann", password).session.standing == "new-password"
 
 
-def test_codes_are_reset(people: People, users: Callable[..., Result]) -> None:
+def test_codes_are_reset(people: IdentityService, users: Callable[..., Result]) -> None:
     dan = people.accounts.add("dan", ["dealer"], password=PASSWORD).account
-    token = people.door.sign_in("dan", PASSWORD).token
+    token = people.authentication.sign_in("dan", PASSWORD).token
 
     assert users("reset-codes", "dan").code == 0
 
     people.poll()
-    assert people.sessions.recognise(token) is None
-    assert people.trail.security_events()[-1].kind == "code-reset"
-    assert not people.codes.are_set_up(dan.id)
+    assert people.sessions.resolve(token) is None
+    assert people.audit_trail.security_events()[-1].kind == "code-reset"
+    assert not people.second_factors.is_enrolled(dan.id)
 
 
-def test_somebody_is_assigned(people: People, users: Callable[..., Result]) -> None:
+def test_somebody_is_assigned(people: IdentityService, users: Callable[..., Result]) -> None:
     dan = people.accounts.add("dan", ["dealer"]).account
 
     result = users(
@@ -135,15 +139,15 @@ def test_somebody_is_assigned(people: People, users: Callable[..., Result]) -> N
     at = 1_896_112_800_000_000
     assert len(people.assignments.current(table="one", at=at)) == 2
     assert len(people.assignments.current(table="one", at=at - 1)) == 1
-    assert people.assignments.assigned(dan.id, "two", "dealer")
+    assert people.assignments.is_assigned(dan.id, "two", "dealer")
 
 
-def test_a_token_is_made(people: People, users: Callable[..., Result]) -> None:
+def test_a_token_is_made(people: IdentityService, users: Callable[..., Result]) -> None:
     people.accounts.add("ann", ["player"])
 
     result = users("token", "ann", "my robot", "--scope", "read", "--scope", "play", "--days", "7")
 
-    program = people.tokens.recognise(result.out.splitlines()[-1])
+    program = people.tokens.resolve(result.out.splitlines()[-1])
     assert program is not None
     assert (program.name, program.scopes) == ("my robot", ("play", "read"))
     assert program.expires - program.created == 7 * 24 * 3600 * 1_000_000
@@ -165,7 +169,7 @@ def test_a_token_is_made(people: People, users: Callable[..., Result]) -> None:
     ],
 )
 def test_mistakes_are_told_in_a_line(
-    words: list[str], says: str, people: People, users: Callable[..., Result]
+    words: list[str], says: str, people: IdentityService, users: Callable[..., Result]
 ) -> None:
     result = users(*words)
 
@@ -176,7 +180,7 @@ def test_mistakes_are_told_in_a_line(
 
 
 def test_a_weak_password_is_refused(
-    people: People, users: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    people: IdentityService, users: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("qwerty123456\n"))
 
@@ -184,7 +188,7 @@ def test_a_weak_password_is_refused(
 
     assert result.code == 2
     assert "guessed first" in result.err
-    assert len(people.trail.security_events()) == 1
+    assert len(people.audit_trail.security_events()) == 1
 
 
 def test_a_house_that_is_not_there_is_made_by_adding_only(

@@ -15,40 +15,45 @@ import msgspec
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tests.web.live_house import closing, hear, hear_until, serving
-from tests.web.recipes import Cook
-from tests.web.served.test_live_slow import following as following_by_hand
-from tests.web.setting import opened, seat
+from tests.api.live_house import closing, hear, hear_until, serving
+from tests.api.recipes import Cook
+from tests.api.served.test_live_slow import following as following_by_hand
+from tests.api.setting import opened, seat
 from threedice import load
+from threedice.api.app import OPERATIONS
+from threedice.api.http import journal
+from threedice.api.http.openapi import build_document
+from threedice.api.live.channel import MAX_QUEUED_MESSAGES
+from threedice.api.live.messages import PROTOCOL_VERSION
+from threedice.api.texts import LANGUAGES, texts
 from threedice.cli import main
 from threedice.cli.app import app
-from threedice.floor.commands import AnyAccountCommand, AnyFloorCommand
-from threedice.floor.encoding import SCHEMA, decode, decode_command, encode, read_command
-from threedice.floor.events import AnyStreamEvent
-from threedice.floor.folds import FOLDS, fold_of
-from threedice.floor.projections import FORMER_VIEWS, VIEW
-from threedice.log import schema as log_schema
-from threedice.log.batch import decode_spans, encode_spans
-from threedice.log.checkpoints import Body, line, parse_checkpoints, sign
-from threedice.log.entry import Entry, cause_of, chained
-from threedice.log.keys import Keys, export_json, import_json, key_id_of
-from threedice.people import schema as identity_schema
+from threedice.house.codec import CURRENT_SCHEMA, decode, decode_command, encode, normalise_command
+from threedice.house.commands import AnyAccountCommand, AnyStreamCommand
+from threedice.house.events import AnyStreamEvent
+from threedice.house.reports.projection import FORMER_VIEWS, VIEW
+from threedice.house.stream_state import FOLDS, fold_of
+from threedice.identity import database as identity_schema
+from threedice.log.entry import Entry, hash_cause, hash_entry
+from threedice.log.proof.checkpoints import (
+    CheckpointBody,
+    encode_checkpoint_line,
+    parse_checkpoints,
+    sign_checkpoint,
+)
+from threedice.log.proof.keys import SigningKeys, export_public_keys, import_public_keys, key_id_of
+from threedice.log.store import decode_spans, encode_spans
+from threedice.log.stores import schema as log_schema
 from threedice.rulebook import shipped_games
 from threedice.table.commands import Actor, WithdrawBet
-from threedice.web import journal
-from threedice.web.app import OPERATIONS
-from threedice.web.live_messages import PROTOCOL
-from threedice.web.openapi import document
-from threedice.web.subscriber import MOST_WAITING
-from threedice.web.texts import LANGUAGES, texts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from tests.web.setting import Setting
+    from tests.api.setting import Setting
 
 __all__ = [
-    "MOST_WAITING",
+    "MAX_QUEUED_MESSAGES",
     "Cook",
     "closing",
     "following_by_hand",
@@ -63,7 +68,7 @@ __all__ = [
 
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document as a client receives it."""
-    content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document(OPERATIONS)))
+    content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(build_document(OPERATIONS)))
     return content
 
 
@@ -80,7 +85,7 @@ def command_tags() -> dict[str, list[str]]:
     accounts = _tags(AnyAccountCommand)
     return {
         "account": accounts,
-        "table": [tag for tag in _tags(AnyFloorCommand) if tag not in accounts],
+        "table": [tag for tag in _tags(AnyStreamCommand) if tag not in accounts],
     }
 
 
@@ -95,7 +100,7 @@ def _tags(union: Any) -> list[str]:
 
 def command_bytes(table: str, text: bytes) -> tuple[bytes, bytes]:
     """Return the bytes over which a command is hashed, and the hash."""
-    command, digest = read_command(table, decode_command(text))
+    command, digest = normalise_command(table, decode_command(text))
     return msgspec.json.encode(command, order="deterministic"), digest
 
 
@@ -111,12 +116,12 @@ def entry_hash(
     cause: bytes,
 ) -> bytes:  # fmt: skip
     """Return the chained hash of an entry."""
-    return chained(previous, stream, version, at, kind, schema, data, cause)
+    return hash_entry(previous, stream, version, at, kind, schema, data, cause)
 
 
 def cause_hash(account: str, key: str, command_hash: bytes) -> bytes:
     """Return the hash that ties entries to the command that caused them."""
-    return cause_of(account, key, command_hash)
+    return hash_cause(account, key, command_hash)
 
 
 def answer_spans(text: bytes) -> bytes:
@@ -127,34 +132,36 @@ def answer_spans(text: bytes) -> bytes:
 def signed_checkpoint(private: bytes, fields: Mapping[str, Any]) -> bytes:
     """Return a checkpoint as a line of the file outside the database, read and written again."""
     key = Ed25519PrivateKey.from_private_bytes(private)
-    keys = Keys(key_id_of(key.public_key()), key, {})
-    body = msgspec.convert({**fields, "key_id": keys.key_id, "format": 1}, Body)
-    (checkpoint,) = parse_checkpoints(line(sign(keys, body)), "recording")
-    return line(checkpoint)
+    keys = SigningKeys(key_id_of(key.public_key()), key, {})
+    body = msgspec.convert({**fields, "key_id": keys.key_id, "format": 1}, CheckpointBody)
+    (checkpoint,) = parse_checkpoints(
+        encode_checkpoint_line(sign_checkpoint(keys, body)), "recording"
+    )
+    return encode_checkpoint_line(checkpoint)
 
 
 def exported_keys(text: bytes) -> bytes:
     """Return exported public keys as they are written after having been read."""
-    return export_json(import_json(text).values())
+    return export_public_keys(import_public_keys(text).values())
 
 
 def snapshot_bytes(stream: str, data: bytes) -> bytes:
     """Return a snapshot as it is written after having been read."""
     fold = fold_of(stream)
-    return fold.freeze(fold.thaw(data))
+    return fold.encode_state(fold.decode_state(data))
 
 
 def format_versions() -> dict[str, Any]:
     """Return the numbers and names by which stored and sent forms are recognised."""
     return {
-        "event schema": SCHEMA,
-        "log tables": log_schema.VERSION,
-        "log program": log_schema.PROGRAM,
-        "identity tables": identity_schema.VERSION,
+        "event schema": CURRENT_SCHEMA,
+        "log tables": log_schema.SCHEMA_VERSION,
+        "log program": log_schema.PROGRAM_NAME,
+        "identity tables": identity_schema.SCHEMA_VERSION,
         "snapshot forms": {kind: fold.form for kind, fold in FOLDS.items()},
         "statement view": VIEW,
         "former statement views": list(FORMER_VIEWS),
-        "live protocol": PROTOCOL,
+        "live protocol": PROTOCOL_VERSION,
     }
 
 
@@ -226,7 +233,14 @@ def journal_lines() -> list[dict[str, Any]]:
     finally:
         journal.close_journal(handler)
     lines = [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]
-    return [{"keys": list(line), "what": line["what"], "level": line["level"]} for line in lines]
+    return [
+        {
+            "keys": list(line),
+            "what": line["what"],
+            "level": line["level"],
+        }
+        for line in lines
+    ]
 
 
 # --- the command line ---------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tests.contract.shapes import shape
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
-    from tests.web.live_house import Served
+    from tests.api.live_house import Served
 
 FILE = "live.json"
 
@@ -75,10 +75,10 @@ async def _survey(served: Served, listener: Listener) -> dict[str, Any]:
 
 def _posted_elsewhere(served: Served, table: Served) -> str:
     served.account("elsewhere", "dealer")  # assigned to the house's first table
-    account = served.context.people.accounts.named(f"elsewhere-{served.table}")
+    account = served.context.identity.accounts.find_by_name(f"elsewhere-{served.table}")
     assert account is not None
     assert table.table != served.table
-    return served.context.people.tokens.make(account.id, "test", ["read"]).token
+    return served.context.identity.tokens.create(account.id, "test", ["read"]).token
 
 
 async def _follow_round(
@@ -108,7 +108,7 @@ async def _resync(table: Served, listener: Listener, ids: dict[str, str]) -> Any
     await table.play("open betting")
     async with adapter.following_by_hand(table) as slow:
         slow.taking.clear()
-        for _ in range(adapter.MOST_WAITING + 20):
+        for _ in range(adapter.MAX_QUEUED_MESSAGES + 20):
             await table.bet(ids["ann"], 5, "big")
             await table.asking.ask(adapter.withdrawal(ids["ann"], "big", 5))
         slow.taking.set()
@@ -119,14 +119,14 @@ async def _resync(table: Served, listener: Listener, ids: dict[str, str]) -> Any
 
 async def _suspension(table: Served, listener: Listener, token: str) -> list[Any]:
     """Return what is sent when the house is suspended and released."""
-    writer = table.context.house.floor.streams.writer
+    writer = table.context.house.command_handler.streams.writer
     async with table.follow(token) as socket:
         await listener.hear(socket)
-        writer.hold("tried")
+        writer.suspend("tried")
         try:
             suspended = await listener.hear(socket)
         finally:
-            writer.halted = ""
+            writer.halt_reason = ""
         return [suspended, await listener.hear(socket)]
 
 
@@ -154,7 +154,7 @@ async def _closing(table: Served) -> dict[str, int]:
     token = table.sign_in("ann", "player")
     async with table.follow(token) as socket:
         await adapter.hear(socket)
-        table.context.people.sessions.sign_out(token)
+        table.context.identity.sessions.sign_out(token)
         return {"signed out": await adapter.closing(socket)}
 
 

@@ -12,8 +12,8 @@ from tests.contract.shapes import shape
 if TYPE_CHECKING:
     import httpx
 
-    from tests.web.recipes import Recipe
-    from tests.web.setting import Setting
+    from tests.api.recipes import Recipe
+    from tests.api.setting import Setting
 
 FILE = "responses.json"
 ROLES = (
@@ -56,7 +56,7 @@ class Survey:
         document = openapi.normalised(adapter.openapi_document())
         self.operations: dict[str, Any] = openapi.expanded(document)["operations"]
         account = setting.id("shift-manager")
-        made = setting.people.tokens.make(account, "board", PROGRAM_SCOPES)
+        made = setting.people.tokens.create(account, "board", PROGRAM_SCOPES)
         self.program = made.token
 
     async def ask(self, address: str, role: str) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Survey:
             return {}
         if role == "program":
             return {"Authorization": f"Bearer {self.program}"}
-        return {"Cookie": f"{self.setting.context.cookie}={recipe.token}"}
+        return {"Cookie": f"{self.setting.context.cookie_name}={recipe.token}"}
 
     def noted(self, response: httpx.Response, operation: dict[str, Any]) -> dict[str, Any]:
         """Return the part of a response that clients depend on."""

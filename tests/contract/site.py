@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.web.serve_process import ROOT, started
+from tests.api.serve_process import ROOT, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.web.serve_process import Process
+    from tests.api.serve_process import Process
 
 
 class User:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import apsw
 
 from tests.faults.disk_vfs import NAME, mounted
-from threedice.log.sqlite import SqliteStore
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -80,7 +80,13 @@ def opened(disk: Disk, *, level: Level = "FULL", fold_every: int = 1000) -> Iter
     with TemporaryDirectory(prefix="threedice-", dir=MEMORY) as folder:
         path = Path(folder) / DATABASE
         disk.forget(LOG)  # as `forget_cached` has it done to a real file
-        store = SqliteStore(path, connect=connect, serving=True, shared=True, fold_every=fold_every)
+        store = SqliteStore(
+            path,
+            connect=connect,
+            serving=True,
+            single_connection=True,
+            wal_checkpoint_every=fold_every,
+        )
         with closing(store):
             yield store
 

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tests.faults.disk_store import DATABASE, LOG, MEMORY, opened
-from threedice.errors import StoreFailed, StoreUnfit
-from threedice.log.sqlite import JUST_MADE
-from threedice.log.store import Accepted, Known
+from threedice.errors import StoreFailed, StoreUnusable
+from threedice.log.store import Acceptance, DuplicateKey
+from threedice.log.stores.sqlite import NEW_FILE_MAX_BYTES
 from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from tests.faults.disk import Cut, Disk, Operation
     from tests.faults.power_round import Batch
-    from threedice.log.store import Outcome, Proposal, Store
+    from threedice.log.store import Proposal, ProposalOutcome, Store
 
 FOLD_EVERY = 20
 """How often the store moves its log into the file: a few times in a round."""
 
-Write = Callable[["Batch"], "list[Outcome]"]
+Write = Callable[["Batch"], "list[ProposalOutcome]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,18 @@ def by_writer() -> Iterator[Way]:
 
         @contextmanager
         def first(store: Store) -> Iterator[Write]:
-            with Writer[int](store, state=state) as writer:
-                yield lambda batch: [writer.write_now(each) for each in batch]
+            with Writer[int](store, state_dir=state) as writer:
+                yield lambda batch: [writer.write_and_wait(each) for each in batch]
 
         @contextmanager
         def released(store: Store) -> Iterator[Write]:
-            with Writer[int](store, state=state) as writer:
+            with Writer[int](store, state_dir=state) as writer:
                 writer.release()
-                yield lambda batch: [writer.write_now(each) for each in batch]
+                yield lambda batch: [writer.write_and_wait(each) for each in batch]
 
         def halted(store: Store) -> bool:
-            with Writer[int](store, state=state) as writer:
-                return bool(writer.halted)
+            with Writer[int](store, state_dir=state) as writer:
+                return bool(writer.halt_reason)
 
         yield Way(first, released, halted)
 
@@ -95,7 +95,7 @@ def attempt(disk: Disk, batches: list[Batch], way: Way) -> Attempt:
             for batch in made.rest:
                 _write_in_vain(made, write, batch)
             made.left = disk.copy()
-    except (StoreUnfit, StoreFailed) as failure:
+    except (StoreUnusable, StoreFailed) as failure:
         if made.acknowledged or made.in_flight:
             made.problems.append(f"closing failed: {failure}")
         made.left = disk.copy()
@@ -112,7 +112,7 @@ def _write_all(made: Attempt, write: Write, store: Store) -> None:
         except StoreFailed:
             made.in_flight = made.rest[0]
             return
-        if not all(isinstance(each, Accepted) for each in outcomes):
+        if not all(isinstance(each, Acceptance) for each in outcomes):
             made.problems.append(f"not accepted: {outcomes}")
         made.acknowledged += made.rest.pop(0)
 
@@ -130,11 +130,11 @@ def cut_while_opened(made: Attempt, random: Random) -> Cut:
     """Start the process again on the same machine, and cut the power before it is ready."""
     disk = made.left.copy()
     disk.forget(LOG)
-    if len(disk.image().get(DATABASE, b"")) <= JUST_MADE:
+    if len(disk.image().get(DATABASE, b"")) <= NEW_FILE_MAX_BYTES:
         disk.forget(DATABASE)
     whole = disk.copy()
     done: list[Operation] = []
-    with suppress(StoreUnfit), opened(whole, fold_every=FOLD_EVERY):  # unless it never was one
+    with suppress(StoreUnusable), opened(whole, fold_every=FOLD_EVERY):  # unless it never was one
         done = whole.trace[len(disk.trace) :]
     for operation in done[: random.randrange(len(done) + 1)]:
         disk.again(operation)
@@ -153,6 +153,6 @@ def go_on(made: Attempt, way: Way, then: list[Batch]) -> Disk:
         with way.released(store) as write:
             outcomes = [outcome for batch in (*made.rest, *then) for outcome in write(batch)]
         after = disk.copy()
-    wrong = [each for each in outcomes if not isinstance(each, Accepted | Known)]
+    wrong = [each for each in outcomes if not isinstance(each, Acceptance | DuplicateKey)]
     made.problems += [f"refused when it was released: {each}" for each in wrong]
     return after

@@ -15,9 +15,9 @@ from tests.faults.kill_load import GAME, Load
 from tests.faults.kill_points import Doom, open_doomed
 from tests.faults.kill_words import Heard, Told, line, parse
 from threedice import load
-from threedice.floor import Floor
-from threedice.log.checkpoints import Notary
-from threedice.log.keys import open_keys
+from threedice.house import CommandHandler
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.proof.keys import open_keys
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -103,7 +103,7 @@ def live(life: Life, mouth: Connection) -> None:
 
 async def _serve(life: Life, doom: Doom, tell: Hear) -> None:
     store = open_doomed(life.url, doom)
-    notary = Notary(store, open_keys(life.state), life.state)
-    async with Floor(store, state=life.state) as floor:
+    notary = CheckpointSigner(store, open_keys(life.state), life.state)
+    async with CommandHandler(store, state_dir=life.state) as floor:
         doom.arm()
         await Load(floor, notary, Random(life.seed)).run(tell)

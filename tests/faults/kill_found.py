@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from tests.faults.kill_load import TABLE
 from tests.faults.kill_words import spans_of
-from tests.floor.setting import DEALER, SUPERVISOR, People
+from tests.house.setting import DEALER, SUPERVISOR, People
 from threedice.errors import Refusal
-from threedice.floor import Floor
-from threedice.floor.auditing import audit
-from threedice.floor.commands import ResolveInterruption
-from threedice.floor.encoding import decode
-from threedice.floor.folds import fold_of, table_stream
-from threedice.floor.recovery import interrupt_tables
-from threedice.log.checkpoints import FILE, Notary, read_checkpoints
-from threedice.log.keys import open_keys
+from threedice.house import CommandHandler
+from threedice.house.audit.auditor import audit
+from threedice.house.codec import decode
+from threedice.house.commands import ResolveInterruption
+from threedice.house.recovery import interrupt_tables
+from threedice.house.stream_state import fold_of, table_stream
+from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, CheckpointSigner, read_checkpoints
+from threedice.log.proof.keys import open_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from tests.faults.kill_houses import House
     from tests.faults.kill_words import Heard, Whose
-    from threedice.floor.folds import Tended
-    from threedice.log.store import Answer, Span, Store
+    from threedice.house.stream_state import HouseTable
+    from threedice.log.store import EntrySpan, Store, StoredAnswer
 
 AGAIN = 12
 """How many acknowledged commands are asked again after a kill."""
@@ -63,7 +63,7 @@ def compare(store: Store, house: House, heard: Heard) -> Found:
     return found
 
 
-def _not_whole(store: Store, answers: dict[Whose, Answer]) -> list[str]:
+def _not_whole(store: Store, answers: dict[Whose, StoredAnswer]) -> list[str]:
     """Return where the answers do not tell of every entry exactly once."""
     versions: dict[str, list[int]] = {stream: [] for stream in store.streams()}
     for answer in answers.values():
@@ -78,13 +78,13 @@ def _not_whole(store: Store, answers: dict[Whose, Answer]) -> list[str]:
 
 def audited(store: Store, state: Path) -> list[str]:
     """Return what the audit of a house finds, by its keys and its own file of checkpoints."""
-    keys, witnesses = open_keys(state).public, read_checkpoints(state / FILE)
+    keys, witnesses = open_keys(state).public, read_checkpoints(state / CHECKPOINTS_FILE)
     return [str(each) for each in audit(store, public_keys=keys, against=witnesses).findings]
 
 
-async def differing(floor: Floor, store: Store) -> list[str]:
+async def differing(floor: CommandHandler, store: Store) -> list[str]:
     """Return which streams are not, in memory, what their entries lead to."""
-    live = await floor.streams.ready(store.streams())
+    live = await floor.streams.get(store.streams())
     return [
         f"{each.name}: in memory it is not what its entries lead to"
         for each in live
@@ -95,7 +95,7 @@ async def differing(floor: Floor, store: Store) -> list[str]:
 def replayed(store: Store, stream: str) -> Any:
     """Return what the entries of a stream lead to, from the first on and without a snapshot."""
     fold = fold_of(stream)
-    state = fold.kind()
+    state = fold.state_type()
     for entry in store.scan(stream):
         fold.evolve(state, decode(entry), entry.at, entry.version)
     return state
@@ -106,10 +106,10 @@ def replayed(store: Store, stream: str) -> Any:
 
 async def come_back(store: Store, house: House, heard: Heard, found: Found, random: Random) -> None:
     """Serve a house again after a kill: nobody is told otherwise than before, and play goes on."""
-    before: Tended = replayed(store, table_stream(TABLE))
-    async with Floor(store, state=house.state) as floor:
-        if floor.suspended:
-            found.problems.append(f"a kill has suspended the house: {floor.suspended}")
+    before: HouseTable = replayed(store, table_stream(TABLE))
+    async with CommandHandler(store, state_dir=house.state) as floor:
+        if floor.suspension_reason:
+            found.problems.append(f"a kill has suspended the house: {floor.suspension_reason}")
             return
         found.problems += await differing(floor, store)
         found.interrupted = before.table.round is not None
@@ -119,13 +119,15 @@ async def come_back(store: Store, house: House, heard: Heard, found: Found, rand
         await _ask_again(floor, heard, found, random)
         await _go_on(floor, found)
         found.problems += await differing(floor, store)
-    Notary(store, open_keys(house.state), house.state).make(floor.streams.now())
-    if read_checkpoints(house.state / FILE) != store.checkpoints():
+    CheckpointSigner(store, open_keys(house.state), house.state).create_checkpoint(
+        floor.streams.now()
+    )
+    if read_checkpoints(house.state / CHECKPOINTS_FILE) != store.checkpoints():
         found.problems.append("the file of checkpoints has not come to where the store is")
     found.problems += audited(store, house.state)
 
 
-async def _ask_again(floor: Floor, heard: Heard, found: Found, random: Random) -> None:
+async def _ask_again(floor: CommandHandler, heard: Heard, found: Found, random: Random) -> None:
     told = random.sample(sorted(heard.told), min(AGAIN, len(heard.told)))
     heads = floor.store.heads()
     for whose in told:
@@ -143,7 +145,7 @@ async def _ask_again(floor: Floor, heard: Heard, found: Found, random: Random) -
     found.again += len(told) + len(heard.in_flight)
 
 
-async def _asked(floor: Floor, heard: Heard, whose: Whose) -> tuple[Span, ...] | None:
+async def _asked(floor: CommandHandler, heard: Heard, whose: Whose) -> tuple[EntrySpan, ...] | None:
     """Ask a command by its old key; a refusal is a definite answer too."""
     account, key = whose
     try:
@@ -154,12 +156,12 @@ async def _asked(floor: Floor, heard: Heard, whose: Whose) -> tuple[Span, ...] |
         return None
 
 
-async def _go_on(floor: Floor, found: Found) -> None:
+async def _go_on(floor: CommandHandler, found: Found) -> None:
     """Have the people of the table say that no dice are known, and play on."""
-    people, tended = People(floor, TABLE), await floor.tended(TABLE)
+    people, house_table = People(floor, TABLE), await floor.table(TABLE)
     if found.interrupted:
-        if tended.interrupted != tended.table.current.number:
-            found.problems.append(f"the table is not interrupted but {tended.interrupted}")
+        if house_table.interrupted != house_table.table.current.number:
+            found.problems.append(f"the table is not interrupted but {house_table.interrupted}")
         await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
-    if tended.table.round is None:
+    if house_table.table.round is None:
         await people.play("open betting", "p00 bets 5 on big", "dice 6 5 4")

@@ -13,13 +13,13 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.faults.kill_load import CUSTOMERS, GAME, PLAYERS, TABLE
-from tests.floor.setting import People
+from tests.house.setting import People
 from tests.log.postgres_server import PostgresServer
-from threedice.cage.commands import Deposit, OpenAccount
-from threedice.floor import Floor
-from threedice.log.checkpoints import Notary
-from threedice.log.keys import open_keys
-from threedice.log.opening import open_store
+from threedice.account.commands import Deposit, OpenAccount
+from threedice.house import CommandHandler
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.proof.keys import open_keys
+from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,14 +91,14 @@ def _set_up(url: str, state: Path) -> frozenset[Whose]:
     store = open_store(url, serving=True)
     try:
         asyncio.run(_open(store, state))
-        Notary(store, open_keys(state), state).make(1)
+        CheckpointSigner(store, open_keys(state), state).create_checkpoint(1)
         return frozenset((answer.account, answer.key) for answer in store.answers())
     finally:
         store.close()
 
 
 async def _open(store: Store, state: Path) -> None:
-    async with Floor(store, state=state) as floor:
+    async with CommandHandler(store, state_dir=state) as floor:
         people = People(floor, TABLE)
         await people.open(GAME, stacks=dict.fromkeys(PLAYERS, 10_000), float_amount=10_000_000)
         for name in CUSTOMERS:

@@ -10,10 +10,10 @@ import psycopg
 
 from tests.faults.kill_load import PLAYERS, TABLE
 from tests.faults.kill_tally import ListenerTally
-from tests.floor.setting import People
-from threedice.floor.folds import table_stream
-from threedice.floor.house import House as Served
-from threedice.log.listening import APPLICATION
+from tests.house.setting import People
+from threedice.house.house import House as Served
+from threedice.house.stream_state import table_stream
+from threedice.log.stores.postgres_streams import LISTENER_APPLICATION_NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -35,13 +35,13 @@ def kill_listeners(houses: Houses, count: int) -> ListenerTally:
 
 async def _two_houses(house: House, count: int, tally: ListenerTally) -> None:
     async with (
-        Served(house.url, state=house.state) as here,
-        Served(house.url, state=house.state) as there,
+        Served(house.url, state_dir=house.state) as here,
+        Served(house.url, state_dir=house.state) as there,
         asyncio.timeout(PATIENCE_SECONDS),
     ):
-        people, stream = People(here.floor, TABLE), table_stream(TABLE)
+        people, stream = People(here.command_handler, TABLE), table_stream(TABLE)
         await people.play("open betting")
-        feed = there.feed.subscribe(stream, here.floor.store.head(stream).version)
+        feed = there.feed.subscribe(stream, here.command_handler.store.head(stream).version)
         listening = await asyncio.to_thread(_listening, house.url, set())
         for number in range(count):
             shown = asyncio.create_task(_next(feed))
@@ -71,6 +71,6 @@ def _listening(url: str, before: set[int]) -> set[int]:
         while len(pids) != HOUSES:
             if monotonic() > until:
                 raise TimeoutError(f"{len(pids)} of {HOUSES} houses listen again")
-            rows = connection.execute(asked, (APPLICATION, connection.info.dbname))
+            rows = connection.execute(asked, (LISTENER_APPLICATION_NAME, connection.info.dbname))
             pids = {pid for (pid,) in rows} - before
     return pids

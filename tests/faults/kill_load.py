@@ -10,23 +10,23 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, Literal
 
 from tests.faults.kill_words import Asking, Failed, Refused, Told, spans_of
-from tests.floor.setting import player
-from threedice.cage.commands import Deposit
-from threedice.cases.phrases import commands_of
-from threedice.cases.script import Scene
-from threedice.errors import Refusal, StoreAway
-from threedice.floor.bookkeeping import project
-from threedice.floor.folds import cage_stream, table_stream
-from threedice.table import commands as asked
+from tests.house.setting import player
+from threedice.account.commands import Deposit
+from threedice.cases.language import CaseContext
+from threedice.cases.phrases import parse_line
+from threedice.errors import Refusal, StoreUnavailable
+from threedice.house.reports.statements import update_statements
+from threedice.house.stream_state import account_stream, table_stream
+from threedice.table import commands
 
 if TYPE_CHECKING:
     from random import Random
 
     from tests.faults.kill_words import Hear
-    from threedice.floor import Floor
-    from threedice.floor.commands import AnyFloorCommand
-    from threedice.floor.folds import Tended
-    from threedice.log.checkpoints import Notary
+    from threedice.house import CommandHandler
+    from threedice.house.commands import AnyStreamCommand
+    from threedice.house.stream_state import HouseTable
+    from threedice.log.proof.checkpoints import CheckpointSigner
 
 GAME: Final = "sg-rws-tai-sai-v6/a"
 TABLE: Final = "1"
@@ -41,7 +41,7 @@ BETS_PER_ROUND: Final = 40
 class Load:
     """People who ask things of a floor until they are stopped."""
 
-    def __init__(self, floor: Floor, notary: Notary, random: Random) -> None:
+    def __init__(self, floor: CommandHandler, notary: CheckpointSigner, random: Random) -> None:
         self.floor, self._notary, self._random = floor, notary, random
         self._keys = map(str, count(1))
         self._hear: Hear
@@ -65,7 +65,7 @@ class Load:
         for each in (self._betting, self._enough, self._settled):
             each.set()
 
-    async def ask(self, account: str, command: AnyFloorCommand) -> bool:
+    async def ask(self, account: str, command: AnyStreamCommand) -> bool:
         """Ask until there is a definite answer, and tell whether it is a good one."""
         key = next(self._keys)
         self._hear(Asking(account, key, command))
@@ -75,7 +75,7 @@ class Load:
             except Refusal:
                 self._hear(Refused(account, key))
                 return False
-            except StoreAway as away:
+            except StoreUnavailable as away:
                 self._hear(Failed(account, key, str(away)))
             else:
                 self._hear(Told(account, key, spans_of(answer)))
@@ -86,7 +86,7 @@ class Load:
     async def _play(self, name: str) -> None:
         while not self._stopped:
             command = self._wish(name)
-            if isinstance(command, asked.PlaceBet):
+            if isinstance(command, commands.PlaceBet):
                 await self._betting.wait()
                 accepted = await self.ask(name, command)
                 self._bets += accepted  # read only now: others have bet meanwhile
@@ -95,20 +95,20 @@ class Load:
             else:
                 await self.ask("cashier" if isinstance(command, Deposit) else name, command)
 
-    def _wish(self, name: str) -> asked.PlaceBet | asked.BuyIn | asked.CashOut | Deposit:
+    def _wish(self, name: str) -> commands.PlaceBet | commands.BuyIn | commands.CashOut | Deposit:
         """Return what a player thinks of next; mostly it is a bet."""
         actor, amount = player(name), 5 * self._random.randint(1, 10)
         source: Literal["cash", "account"] = "account" if name in CUSTOMERS else "cash"
         to: Literal["outside", "account"] = "account" if name in CUSTOMERS else "outside"
         kind = self._random.random()
         if kind < 0.08:
-            return asked.BuyIn(by=actor, player=name, amount=amount, source=source, age_years=30)
+            return commands.BuyIn(by=actor, player=name, amount=amount, source=source, age_years=30)
         if kind < 0.14:
-            return asked.CashOut(by=actor, player=name, amount=amount, to=to)
+            return commands.CashOut(by=actor, player=name, amount=amount, to=to)
         if kind < 0.18 and name in CUSTOMERS:
             return Deposit(by="cashier", player=name, amount=amount)
         box = self._random.choice(BOXES)
-        return asked.PlaceBet(by=actor, player=name, box=box, amount=amount)
+        return commands.PlaceBet(by=actor, player=name, box=box, amount=amount)
 
     async def _deal(self) -> None:
         while not self._stopped:
@@ -126,29 +126,31 @@ class Load:
 
     async def _say(self, line: str) -> None:
         """Have the dealer do what a line of a case says, as far as the table is ready for it."""
-        tended = await self._tended()
-        game = self.floor.game(tended)
-        if game is None or (line == "open betting" and tended.table.round is not None):
+        house_table = await self._tended()
+        game = self.floor.game(house_table)
+        if game is None or (line == "open betting" and house_table.table.round is not None):
             return
-        for command in commands_of(line, Scene(game, tended.table)):
+        for command in parse_line(line, CaseContext(game, house_table.table)):
             await self.ask(command.by.id, command)
 
-    async def _tended(self) -> Tended:
+    async def _tended(self) -> HouseTable:
         while True:
-            with suppress(StoreAway):
-                return await self.floor.tended(TABLE)
+            with suppress(StoreUnavailable):
+                return await self.floor.table(TABLE)
 
     async def _keep(self) -> None:
         while not self._stopped:
             await self._settled.wait()
             self._settled.clear()
-            with suppress(StoreAway):  # the next time; the log has everything
+            with suppress(StoreUnavailable):  # the next time; the log has everything
                 await self._close_books()
 
     async def _close_books(self) -> None:
-        store, names = self.floor.store, [table_stream(TABLE), *map(cage_stream, CUSTOMERS[:2])]
-        for running in await self.floor.streams.ready(names):
-            snapshot = running.kept()
+        store, names = self.floor.store, [table_stream(TABLE), *map(account_stream, CUSTOMERS[:2])]
+        for running in await self.floor.streams.get(names):
+            snapshot = running.take_snapshot()
             await asyncio.to_thread(store.save_snapshot, snapshot)
-            await asyncio.to_thread(project, store, running.name, self.floor.streams.games.pinned)
-        await asyncio.to_thread(self._notary.make, self.floor.streams.now())
+            await asyncio.to_thread(
+                update_statements, store, running.name, self.floor.streams.games.load_pinned
+            )
+        await asyncio.to_thread(self._notary.create_checkpoint, self.floor.streams.now())

@@ -11,16 +11,17 @@ import signal
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_args
 
-from threedice.log.postgres import PostgresStore
-from threedice.log.sqlite import SqliteStore, connect_file
-from threedice.log.store import Accepted
+from threedice.log.store import Acceptance
+from threedice.log.stores.files import connect_sqlite
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from threedice.log.deadline import Connection as PostgresConnection
-    from threedice.log.sqlite import Connect, Connection
-    from threedice.log.store import Checkpoint, Outcome, Proposal, Store
+    from threedice.log.store import Checkpoint, Proposal, ProposalOutcome, Store
+    from threedice.log.stores.files import SqliteConnection, SqliteConnector
+    from threedice.log.stores.postgres_connection import PostgresConnection
 
 Result = TypeVar("Result")
 
@@ -83,9 +84,9 @@ class _Doomed:
     def __init__(self, store: Store, doom: Doom) -> None:
         self._store, self._doom = store, doom
 
-    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         outcomes = self._store.write(proposals)
-        if any(isinstance(each, Accepted) for each in outcomes):
+        if any(isinstance(each, Acceptance) for each in outcomes):
             self._doom.at("after commit")
         return outcomes
 
@@ -113,14 +114,16 @@ class _Watched:
         return getattr(self._connection, name)
 
 
-def _watching(doom: Doom) -> Connect:
+def _watching(doom: Doom) -> SqliteConnector:
     """Return how an SQLite file is opened; the first connection is the one that writes the log."""
-    made: list[Connection] = []
+    made: list[SqliteConnection] = []
 
-    def connect(path: str) -> Connection:
-        connection = connect_file(path)
+    def connect(path: str) -> SqliteConnection:
+        connection = connect_sqlite(path)
         made.append(connection)
-        return cast("Connection", _Watched(connection, doom)) if len(made) == 1 else connection
+        return (
+            cast("SqliteConnection", _Watched(connection, doom)) if len(made) == 1 else connection
+        )
 
     return connect
 
@@ -132,8 +135,8 @@ class _Postgres(PostgresStore):
         self._doom = doom
         super().__init__(url, serving=True)
 
-    def _writing(self, work: Callable[[PostgresConnection], Result]) -> Result:
+    def _run_on_writer(self, work: Callable[[PostgresConnection], Result]) -> Result:
         def watched(connection: PostgresConnection) -> Result:
             return work(cast("PostgresConnection", _Watched(connection, self._doom)))
 
-        return super()._writing(watched)
+        return super()._run_on_writer(watched)

@@ -23,10 +23,10 @@ import psycopg
 from tests.faults.kill_load import Load
 from tests.faults.kill_words import Heard, line, parse
 from tests.log.dictating import Watched, pid_of
-from threedice.floor import Floor
-from threedice.log.checkpoints import Notary
-from threedice.log.keys import open_keys
-from threedice.log.opening import open_store
+from threedice.house import CommandHandler
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.proof.keys import open_keys
+from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,8 +199,8 @@ def live(house: House, seed: int, mouth: Connection) -> None:
 
 
 async def _serve(store: Store, house: House, random: Random, tell: Hear) -> None:
-    notary = Notary(store, open_keys(house.state), house.state)
-    async with Floor(store, state=house.state) as floor:
+    notary = CheckpointSigner(store, open_keys(house.state), house.state)
+    async with CommandHandler(store, state_dir=house.state) as floor:
         load = Load(floor, notary, random)
         asyncio.get_running_loop().add_signal_handler(SIGTERM, load.stop)
         await load.run(tell)

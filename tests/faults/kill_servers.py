@@ -24,11 +24,11 @@ from tests.faults.kill_load import Load
 from tests.faults.kill_tally import ServerTally
 from tests.faults.kill_words import Heard
 from tests.log.losing import cut_way
-from threedice.errors import StoreAway
-from threedice.floor import Floor
-from threedice.log.checkpoints import Notary
-from threedice.log.keys import open_keys
-from threedice.log.postgres import PostgresStore
+from threedice.errors import StoreUnavailable
+from threedice.house import CommandHandler
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.proof.keys import open_keys
+from threedice.log.stores.postgres import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.faults.kill_words import Word
     from tests.log.losing import Cut
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.store import Outcome, Proposal
+    from threedice.log.store import Proposal, ProposalOutcome
 
 Way = Literal[
     "postmaster",  # and started again at once
@@ -89,9 +89,9 @@ async def _live_through(
 ) -> None:
     """Serve a house while PostgreSQL is killed, and see that all is well afterwards."""
     store = _Store(server.url, LONG if way == "postmaster at a commit" else SHORT)
-    notary = Notary(store, open_keys(house.state), house.state)
+    notary = CheckpointSigner(store, open_keys(house.state), house.state)
     try:
-        async with Floor(store, state=house.state) as floor:
+        async with CommandHandler(store, state_dir=house.state) as floor:
             kill = _Kill(server, house, store, Load(floor, notary, random))
             await kill.happen(way, random.randint(20, 150))
             tally.add(way, kill.met, await kill.found(), kill.heard)
@@ -107,11 +107,11 @@ class _Store(PostgresStore):
         self.given_up = Event()
         super().__init__(url, deadline_seconds=seconds, serving=True)
 
-    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         """Write a batch in one durable transaction; each proposal as a whole or not at all."""
         try:
             return super().write(proposals)
-        except StoreAway:
+        except StoreUnavailable:
             self.given_up.set()
             raise
 

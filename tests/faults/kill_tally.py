@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.faults.kill_found import Found
     from tests.faults.kill_words import Heard
-    from threedice.floor import Answer
+    from threedice.house import CommandResult
     from threedice.log.entry import Entry
 
 
@@ -96,7 +96,7 @@ class ListenerTally:
     shown: int = 0
     problems: list[str] = field(default_factory=list)
 
-    def add(self, killed: int, answer: Answer, shown: list[Entry]) -> None:
+    def add(self, killed: int, answer: CommandResult, shown: list[Entry]) -> None:
         """Count what one house wrote after a kill, and whether another has shown just that."""
         self.killed += killed
         self.written += 1

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from threedice.floor.commands import AnyFloorCommand
-from threedice.log.store import Span
+from threedice.house.commands import AnyStreamCommand
+from threedice.log.store import EntrySpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from threedice.floor import Answer
+    from threedice.house import CommandResult
 
 Whose = tuple[str, str]
 """The account and the key that a command is known by."""
@@ -28,7 +28,7 @@ class Asking(msgspec.Struct, frozen=True, tag=True):
 
     account: str
     key: str
-    command: AnyFloorCommand
+    command: AnyStreamCommand
 
 
 class Told(msgspec.Struct, frozen=True, tag=True):
@@ -36,7 +36,7 @@ class Told(msgspec.Struct, frozen=True, tag=True):
 
     account: str
     key: str
-    spans: tuple[Span, ...]
+    spans: tuple[EntrySpan, ...]
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
@@ -72,20 +72,20 @@ def parse(text: bytes) -> Word:
     return word
 
 
-def spans_of(answer: Answer) -> tuple[Span, ...]:
+def spans_of(answer: CommandResult) -> tuple[EntrySpan, ...]:
     """Return which entries an answer tells of."""
     versions: dict[str, list[int]] = {}
     for entry in answer.entries:
         versions.setdefault(entry.stream, []).append(entry.version)
-    return tuple(Span(stream, min(each), max(each)) for stream, each in versions.items())
+    return tuple(EntrySpan(stream, min(each), max(each)) for stream, each in versions.items())
 
 
 class Heard:
     """All that was heard of a house, by command."""
 
     def __init__(self) -> None:
-        self.asked: dict[Whose, AnyFloorCommand] = {}
-        self.told: dict[Whose, tuple[Span, ...]] = {}
+        self.asked: dict[Whose, AnyStreamCommand] = {}
+        self.told: dict[Whose, tuple[EntrySpan, ...]] = {}
         self.refused: set[Whose] = set()
         self.failures: list[str] = []
 
@@ -108,7 +108,7 @@ class Heard:
             self.hear(word)
 
     @property
-    def in_flight(self) -> dict[Whose, AnyFloorCommand]:
+    def in_flight(self) -> dict[Whose, AnyStreamCommand]:
         """What was asked and has got no answer."""
         answered = self.told.keys() | self.refused
         return {whose: self.asked[whose] for whose in self.asked if whose not in answered}

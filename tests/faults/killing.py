@@ -25,7 +25,7 @@ from tests.faults.kill_scribes import VICTIMS, kill_one
 from tests.faults.kill_servers import BACKENDS, POSTMASTER, kill_postgres, wait_until_gone
 from tests.faults.kill_tally import Tally
 from threedice.errors import ThreediceError
-from threedice.log.opening import open_store
+from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import astuple
 
-from threedice.log.entry import EMPTY, Head, chained
-from threedice.log.store import Answer, Span
+from threedice.log.entry import EMPTY_HEAD, Head, hash_entry
+from threedice.log.store import EntrySpan, StoredAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,15 +60,15 @@ def compare(store: Store, written: Written) -> Found:
 def _is_there(
     proposal: Proposal,
     streams: dict[str, list[Entry]],
-    answers: dict[tuple[str, str], Answer],
+    answers: dict[tuple[str, str], StoredAnswer],
     games: dict[str, bytes],
 ) -> bool:
     """Tell whether a proposal is there entry for entry, with its answer and its games."""
     spans = tuple(
-        Span(each.stream, each.entries[0].version, each.entries[-1].version)
+        EntrySpan(each.stream, each.entries[0].version, each.entries[-1].version)
         for each in proposal.appends
     )
-    answer = Answer(proposal.account, proposal.key, proposal.command_hash, spans)
+    answer = StoredAnswer(proposal.account, proposal.key, proposal.command_hash, spans)
     return (
         answers.get((proposal.account, proposal.key)) == answer
         and all(
@@ -82,7 +82,7 @@ def _is_there(
 def _is_absent(
     proposal: Proposal,
     streams: dict[str, list[Entry]],
-    answers: dict[tuple[str, str], Answer],
+    answers: dict[tuple[str, str], StoredAnswer],
 ) -> bool:
     return (proposal.account, proposal.key) not in answers and all(
         len(streams.get(append.stream, [])) <= append.expected.version
@@ -92,22 +92,22 @@ def _is_absent(
 
 def _broken_chains(streams: dict[str, list[Entry]], heads: dict[str, Head]) -> Iterable[str]:
     for stream, entries in streams.items():
-        head = EMPTY
+        head = EMPTY_HEAD
         for entry in entries:
             _, version, at, kind, schema, data, cause, hashed = astuple(entry)
             if version != head.version + 1:
                 yield f"{stream}: version {version} follows {head.version}"
-            if hashed != chained(head.hash, stream, version, at, kind, schema, data, cause):
+            if hashed != hash_entry(head.hash, stream, version, at, kind, schema, data, cause):
                 yield f"{stream}: the hash of version {version} is not that of its columns"
             head = Head(version, hashed)
-        if heads.get(stream, EMPTY) != head:
+        if heads.get(stream, EMPTY_HEAD) != head:
             yield f"{stream}: its head is not its last entry"
 
 
 def _beyond(
     proposals: Sequence[Proposal],
     streams: dict[str, list[Entry]],
-    answers: dict[tuple[str, str], Answer],
+    answers: dict[tuple[str, str], StoredAnswer],
 ) -> Iterable[str]:
     """Yield what is there beside the proposals that should be."""
     entries = sum(len(append.entries) for each in proposals for append in each.appends)

@@ -11,8 +11,8 @@ from tests.faults.disk import Disk, Image, Operation
 from tests.faults.disk_store import Level, opened
 from tests.faults.power_found import Written
 from tests.faults.power_round import Play, Step
-from threedice.log.entry import EMPTY
-from threedice.log.store import Accepted, Checkpoint, Line, Proposal, Snapshot
+from threedice.log.entry import EMPTY_HEAD
+from threedice.log.store import Acceptance, Checkpoint, ProjectionLine, Proposal, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,12 +100,12 @@ def write(store: Store, step: Step) -> None:
         store.set_person("anna", step.body)
         store.erase_person("anna")
         name = f"round-{step.number}"
-        line = Line("results", "", name, 1, 0, step.number, step.body)
+        line = ProjectionLine("results", "", name, 1, 0, step.number, step.body)
         assert store.project("results", name, 0, 1, [line])
-        store.save_snapshot(Snapshot("table/1", "state", "1", EMPTY, step.body * 4))
+        store.save_snapshot(Snapshot("table/1", "state", "1", EMPTY_HEAD, step.body * 4))
     else:
         outcomes = store.write(step)
-        assert all(isinstance(each, Accepted) for each in outcomes), outcomes
+        assert all(isinstance(each, Acceptance) for each in outcomes), outcomes
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from threedice.log.entry import EMPTY, Head, Record, cause_of, extend
+from threedice.log.entry import EMPTY_HEAD, Head, NewEntry, extend_stream, hash_cause
 from threedice.log.store import Append, Checkpoint, Proposal
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Batch = list[Proposal]
 Step = Batch | Checkpoint
-Wanted = Mapping[str, list[Record]]
+Wanted = Mapping[str, list[NewEntry]]
 
 TABLES = ("table/1", "table/2")
 PLAYERS = ("anna", "ben", "chloe")
@@ -80,19 +80,19 @@ class Play:
         self._checkpoints += 1
         return Checkpoint(self._checkpoints, self._random.randbytes(400), "key", bytes(64))
 
-    def _records(self, kind: str, size: int) -> list[Record]:
-        return [Record(kind, 1, self._random.randbytes(size))]
+    def _records(self, kind: str, size: int) -> list[NewEntry]:
+        return [NewEntry(kind, 1, self._random.randbytes(size))]
 
     def _proposed_by(
         self, account: str, wanted: Wanted, games: Mapping[str, bytes] | None = None
     ) -> Proposal:
         self._proposed += 1
         key, command_hash = f"key-{self._proposed}", self._random.randbytes(32)
-        cause = cause_of(account, key, command_hash)
+        cause = hash_cause(account, key, command_hash)
         appends = []
         for stream, records in wanted.items():
-            expected = self._heads.get(stream, EMPTY)
+            expected = self._heads.get(stream, EMPTY_HEAD)
             at = 1_700_000_000_000_000 + self._proposed
-            entries, self._heads[stream] = extend(expected, stream, at, cause, records)
+            entries, self._heads[stream] = extend_stream(expected, stream, at, cause, records)
             appends.append(Append(stream, expected, entries))
         return Proposal(account, key, command_hash, tuple(appends), games or {})

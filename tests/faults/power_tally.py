@@ -9,7 +9,7 @@ import apsw
 
 from tests.faults.disk_store import damage, opened
 from tests.faults.power_found import Found, compare
-from threedice.errors import StoreUnfit, ThreediceError
+from threedice.errors import StoreUnusable, ThreediceError
 
 if TYPE_CHECKING:
     from tests.faults.disk import Cut, Disk
@@ -72,7 +72,7 @@ def look(disk: Disk, written: Written) -> Found:
     except UNREADABLE as error:
         return Found(
             damaged=True,
-            unfit=isinstance(error, StoreUnfit),
+            unfit=isinstance(error, StoreUnusable),
             problems=[f"{type(error).__name__}: {error}"],
         )
     return found._replace(damaged=bool(wrong), problems=[*found.problems, *wrong])

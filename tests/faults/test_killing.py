@@ -16,18 +16,18 @@ from tests.faults.kill_points import POINTS
 from tests.faults.kill_scribes import VICTIMS
 from tests.faults.kill_servers import BACKENDS, POSTMASTER, kill_postgres
 from tests.faults.killing import kill_processes, kill_scribes
-from tests.floor.setting import People
-from threedice.errors import StoreAway
-from threedice.floor import Floor
-from threedice.floor.auditing import audit
-from threedice.log.memory import MemoryStore
+from tests.house.setting import People
+from threedice.errors import StoreUnavailable
+from threedice.house import CommandHandler
+from threedice.house.audit.auditor import audit
+from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tests.faults.kill_houses import Houses, Kind
     from tests.faults.kill_servers import Way
-    from threedice.log.store import Outcome, Proposal
+    from threedice.log.store import Proposal, ProposalOutcome
 
 SEED = 20_261
 
@@ -103,13 +103,13 @@ class Unheard(MemoryStore):
         super().__init__()
         self.lose, self.lost, self.go_on = False, Event(), Event()
 
-    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         outcomes = super().write(proposals)
         if self.lose:
             self.lose = False
             self.lost.set()
             self.go_on.wait()
-            raise StoreAway("the answer was lost on its way")
+            raise StoreUnavailable("the answer was lost on its way")
         return outcomes
 
 
@@ -117,7 +117,7 @@ def test_a_batch_upon_one_that_nobody_heard_of_leaves_memory_and_log_the_same() 
     store = Unheard()
 
     async def bet_and_bet() -> None:
-        async with Floor(store) as floor:
+        async with CommandHandler(store) as floor:
             people = People(floor)
             await people.open()
             await people.play("open betting")

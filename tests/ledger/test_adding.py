@@ -11,9 +11,9 @@ from tests.properties.test_table import EVENTS, GAMES, drive
 from tests.table.setting import DEALER
 from threedice import load
 from threedice.errors import InvariantBroken
-from threedice.ledger import Balances, add, postings
-from threedice.ledger.adding import STILL
-from threedice.table import events as happened
+from threedice.ledger import Balances, post_event, table_postings
+from threedice.ledger.balances import EVENTS_WITHOUT_POSTINGS
+from threedice.table import events
 
 if TYPE_CHECKING:
     from threedice.table.events import AnyEvent
@@ -33,9 +33,9 @@ def added(balances: Balances, event: AnyEvent) -> str:
 def refused(balances: Balances, event: AnyEvent, *, by_postings: bool) -> str:
     try:
         if by_postings:
-            balances.post(postings(event))
+            balances.post(table_postings(event))
         else:
-            add(balances, event)
+            post_event(balances, event)
     except InvariantBroken as broken:
         return str(broken)
     return ""
@@ -49,28 +49,28 @@ def test_every_event_of_random_tables_adds_up_to_its_postings() -> None:
         for event in table.events:
             assert added(at_once, event) == posted(one_by_one, event) == ""
             assert at_once == one_by_one, event
-            if type(event) in STILL:
-                assert postings(event) == []
+            if type(event) in EVENTS_WITHOUT_POSTINGS:
+                assert table_postings(event) == []
             seen[type(event).__name__] += 1
 
-    assert {each.__name__ for each in STILL} <= seen.keys() <= EVENTS
+    assert {each.__name__ for each in EVENTS_WITHOUT_POSTINGS} <= seen.keys() <= EVENTS
     assert min(seen[name] for name in ("BetPlaced", "LosersCollected", "WinnersPaid")) > 50
 
 
 def bet(amount: int) -> AnyEvent:
-    return happened.BetPlaced(
+    return events.BetPlaced(
         player="ann", spot="big", area="", amount=amount, number=1, manner="self", by=DEALER
     )
 
 
 def lost(*amounts: int) -> AnyEvent:
     bets = [("big", "ann", amount) for amount in amounts]
-    return happened.LosersCollected(bets=bets)
+    return events.LosersCollected(bets=bets)
 
 
 def won(*bets: tuple[int, int]) -> AnyEvent:
     paid = [("big", "ann", stake, winnings) for stake, winnings in bets]
-    return happened.WinnersPaid(round=1, dice=(6, 5, 4), bets=paid)
+    return events.WinnersPaid(round=1, dice=(6, 5, 4), bets=paid)
 
 
 @pytest.mark.parametrize(

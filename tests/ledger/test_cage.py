@@ -6,30 +6,30 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from threedice.cage import events as happened
-from threedice.ledger import Posting, cage_postings
+from threedice.account import events
+from threedice.ledger import Posting, account_postings
 
 if TYPE_CHECKING:
-    from threedice.cage.events import AnyCageEvent
+    from threedice.account.events import AnyPlayerAccountEvent
 
 
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
-        (happened.AccountOpened(player="ann", currency="SGD", by="c"), []),
+        (events.AccountOpened(player="ann", currency="SGD", by="c"), []),
         (
-            happened.Deposited(player="ann", amount=50, by="c"),
+            events.Deposited(player="ann", amount=50, by="c"),
             [Posting("outside", "cage/ann", 50)],
         ),
         (
-            happened.Withdrawn(player="ann", amount=50, by="c"),
+            events.Withdrawn(player="ann", amount=50, by="c"),
             [Posting("cage/ann", "outside", 50)],
         ),
-        (happened.SentToTable(player="ann", table="1", amount=50), []),
-        (happened.ReceivedFromTable(player="ann", table="1", amount=50), []),
+        (events.SentToTable(player="ann", table="1", amount=50), []),
+        (events.ReceivedFromTable(player="ann", table="1", amount=50), []),
     ],
 )
 def test_cash_comes_from_outside_and_transfers_are_posted_by_the_table(
-    event: AnyCageEvent, expected: list[Posting]
+    event: AnyPlayerAccountEvent, expected: list[Posting]
 ) -> None:
-    assert cage_postings(event) == expected
+    assert account_postings(event) == expected

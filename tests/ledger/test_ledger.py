@@ -8,13 +8,13 @@ import pytest
 
 from tests.table.setting import Table
 from threedice.errors import InvariantBroken
-from threedice.ledger import Balances, Posting, account, postings
+from threedice.ledger import Balances, Posting, compute_table_figures, table_postings
 
 
 def balances(table: Table) -> Balances:
     found = Balances()
     for event in table.events:
-        found.post(postings(event))
+        found.post(table_postings(event))
     return found
 
 
@@ -80,7 +80,7 @@ def test_the_accounting_of_a_shift() -> None:
                "bob bets 100 on total:9", "dice 6 5 4", "open betting", "ann bets 100 on big",
                "dice 1 1 2", "dealer corrects round 2 for ann by 10 with supervisor: late bet",
                "shift-manager rules -5 for bob: chips found")  # fmt: skip
-    accounts = account(table.game, table.events)
+    accounts = compute_table_figures(table.game, table.events)
 
     assert (accounts.opening_float, accounts.fills, accounts.credits) == (10_000, 500, 200)
     assert (accounts.drop, accounts.rounds, accounts.turnover) == (2000, 2, 300)
@@ -94,7 +94,7 @@ def test_a_reversed_round_won_nothing() -> None:
     table = Table(stacks={"ann": 1000})
     table.play("open betting", "ann bets 100 on big", "dice 6 5 4",
                "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
-    accounts = account(table.game, table.events)
+    accounts = compute_table_figures(table.game, table.events)
 
     assert (accounts.win, accounts.turnover, accounts.rounds) == (0, 0, 0)
 
@@ -104,7 +104,7 @@ def test_a_round_voided_during_the_next_leaves_the_next_its_own_figures() -> Non
     table.play("open betting", "ann bets 100 on big", "dice 6 5 4", "open betting",
                "supervisor reports dice-damaged affecting 1 with shift-manager",
                "bob bets 200 on big", "dice 1 1 2")  # fmt: skip
-    accounts = account(table.game, table.events)
+    accounts = compute_table_figures(table.game, table.events)
 
     assert {number: each.win for number, each in accounts.by_round.items()} == {2: 200}
     assert accounts.turnover == 200
@@ -139,9 +139,9 @@ def test_the_shooters_bet_counts_when_it_is_decided() -> None:
     start = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
              "ann bets 100 on shooter")  # fmt: skip
     table.play(*start, "dice club club club")
-    lost = account(table.game, table.events)
+    lost = compute_table_figures(table.game, table.events)
     table.play(*start, "dice crown club club", *["open betting", "dice crown heart club"] * 3)
-    both = account(table.game, table.events)
+    both = compute_table_figures(table.game, table.events)
 
     assert (lost.win, lost.turnover) == (100, 100)
     assert (both.win, both.turnover) == (100 - 900, 200)
@@ -149,4 +149,4 @@ def test_the_shooters_bet_counts_when_it_is_decided() -> None:
 
 def test_a_table_without_a_drop_has_no_hold() -> None:
     table = Table(stacks={"ann": 5})
-    assert account(table.game, table.events[:1]).hold is None
+    assert compute_table_figures(table.game, table.events[:1]).hold is None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.table.setting import DEALER, MANAGER, SUPERVISOR, Table
-from threedice.ledger import Posting, postings
-from threedice.table import events as happened
+from threedice.ledger import Posting, table_postings
+from threedice.table import events
 
 if TYPE_CHECKING:
     from threedice.table.events import AnyEvent
@@ -17,14 +17,14 @@ Moves = list[tuple[str, str, int]]
 
 
 def reversed_(transfers: list[tuple[str, int]], owing: list[tuple[str, int]]) -> AnyEvent:
-    return happened.RoundsReversed(
+    return events.RoundsReversed(
         rounds=[1], cause="dice-damaged", transfers=transfers, owing=owing, by=SUPERVISOR,
         approved_by=MANAGER,
     )  # fmt: skip
 
 
 def corrected(amount: int, owing: int = 0) -> AnyEvent:
-    return happened.BetCorrected(
+    return events.BetCorrected(
         round=1, player="ann", amount=amount, owing=owing, reason="why", by=DEALER,
         approved_by=SUPERVISOR,
     )  # fmt: skip
@@ -33,35 +33,35 @@ def corrected(amount: int, owing: int = 0) -> AnyEvent:
 @pytest.mark.parametrize(
     ("event", "moves"),
     [
-        (happened.FloatFilled(amount=5, by=SUPERVISOR), [("vault", "float", 5)]),
-        (happened.FloatCredited(amount=5, by=SUPERVISOR), [("float", "vault", 5)]),
-        (happened.TableClosed(
+        (events.FloatFilled(amount=5, by=SUPERVISOR), [("vault", "float", 5)]),
+        (events.FloatCredited(amount=5, by=SUPERVISOR), [("float", "vault", 5)]),
+        (events.TableClosed(
             carried_away=[("ann", 5), ("bob", 0)], float_amount=10, drop=15, by=SUPERVISOR),
          [("stack/ann", "outside", 5), ("float", "vault", 10), ("cash", "vault", 15)]),
-        (happened.BoughtIn(player="ann", amount=5, source="cash"),
+        (events.BoughtIn(player="ann", amount=5, source="cash"),
          [("outside", "cash", 5), ("float", "stack/ann", 5)]),
-        (happened.BoughtIn(player="ann", amount=5, source="account"),
+        (events.BoughtIn(player="ann", amount=5, source="account"),
          [("cage/ann", "vault", 5), ("float", "stack/ann", 5)]),
-        (happened.CashedOut(player="ann", amount=5, to="outside"), [("stack/ann", "outside", 5)]),
-        (happened.CashedOut(player="ann", amount=5, to="account"),
+        (events.CashedOut(player="ann", amount=5, to="outside"), [("stack/ann", "outside", 5)]),
+        (events.CashedOut(player="ann", amount=5, to="account"),
          [("stack/ann", "float", 5), ("vault", "cage/ann", 5)]),
-        (happened.BetPlaced(
+        (events.BetPlaced(
             player="ann", spot="big", area="", amount=5, number=1, manner="self", by=DEALER),
          [("stack/ann", "layout", 5)]),
-        (happened.BetWithdrawn(player="ann", spot="big", amount=5), [("layout", "stack/ann", 5)]),
-        (happened.BetRejected(player="ann", spot="big", amount=5, number=1, limit="maximum"),
+        (events.BetWithdrawn(player="ann", spot="big", amount=5), [("layout", "stack/ann", 5)]),
+        (events.BetRejected(player="ann", spot="big", amount=5, number=1, limit="maximum"),
          [("layout", "stack/ann", 5)]),
-        (happened.BetsApportioned(bets=[("big", "ann", 15, 10), ("big", "bob", 10, 10)]),
+        (events.BetsApportioned(bets=[("big", "ann", 15, 10), ("big", "bob", 10, 10)]),
          [("layout", "stack/ann", 5)]),
-        (happened.LosersCollected(bets=[("big", "ann", 5), ("odd", "bob", 10)]),
+        (events.LosersCollected(bets=[("big", "ann", 5), ("odd", "bob", 10)]),
          [("layout", "float", 5), ("layout", "float", 10)]),
-        (happened.WinnersPaid(round=1, dice=(1, 1, 2), bets=[("double:1", "ann", 5, 55)]),
+        (events.WinnersPaid(round=1, dice=(1, 1, 2), bets=[("double:1", "ann", 5, 55)]),
          [("layout", "stack/ann", 5), ("float", "stack/ann", 55)]),
-        (happened.ShooterWon(player="ann", stake=5, winnings=45),
+        (events.ShooterWon(player="ann", stake=5, winnings=45),
          [("layout", "stack/ann", 5), ("float", "stack/ann", 45)]),
-        (happened.ShooterLost(player="ann", stake=5), [("layout", "float", 5)]),
-        (happened.ShooterAdvanced(player="ann", throws=1), []),
-        (happened.RoundVoided(
+        (events.ShooterLost(player="ann", stake=5), [("layout", "float", 5)]),
+        (events.ShooterAdvanced(player="ann", throws=1), []),
+        (events.RoundVoided(
             round=1, cause="", bets="returned", returned=[("big", "ann", 5)], by=DEALER),
          [("layout", "stack/ann", 5)]),
         (reversed_([("ann", 5), ("bob", -5)], []),
@@ -75,15 +75,15 @@ def corrected(amount: int, owing: int = 0) -> AnyEvent:
         (corrected(5, -5), [("vault", "owing/ann", 5)]),
         (corrected(-5), [("stack/ann", "float", 5)]),
         (corrected(-15, 5), [("stack/ann", "float", 10), ("owing/ann", "vault", 5)]),
-        (happened.RulingMade(player="ann", amount=1, owing=0, reason="why", by=MANAGER),
+        (events.RulingMade(player="ann", amount=1, owing=0, reason="why", by=MANAGER),
          [("float", "stack/ann", 1)]),
     ],
 )  # fmt: skip
 def test_an_event_moves_money_between_these_accounts(event: AnyEvent, moves: Moves) -> None:
-    assert postings(event) == [Posting(*each) for each in moves]
+    assert table_postings(event) == [Posting(*each) for each in moves]
 
 
 def test_opening_a_table_brings_its_float_from_the_vault() -> None:
     opened = Table(float_amount=700_000).events[0]
 
-    assert postings(opened) == [Posting("vault", "float", 700_000)]
+    assert table_postings(opened) == [Posting("vault", "float", 700_000)]

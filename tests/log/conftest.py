@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.log.logs import play
-from threedice.log.memory import MemoryStore
-from threedice.log.postgres import PostgresStore
-from threedice.log.sqlite import SqliteStore
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,14 +28,14 @@ def postgres_url(postgres: PostgresServer) -> str:
 @pytest.fixture(scope="session")
 def sqlite_scribe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     """A store with a scribe, which takes a moment to start: all tests share it."""
-    store = SqliteStore(tmp_path_factory.mktemp("scribe") / "log.sqlite", scribe=True)
+    store = SqliteStore(tmp_path_factory.mktemp("scribe") / "log.sqlite", use_writer_process=True)
     yield store
     store.close()
 
 
 @pytest.fixture(scope="session")
 def postgres_scribe(postgres: PostgresServer) -> Iterator[PostgresStore]:
-    store = PostgresStore(postgres.fresh(), scribe=True)
+    store = PostgresStore(postgres.fresh(), use_writer_process=True)
     yield store
     store.close()
 
@@ -56,7 +56,7 @@ def open_kind(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store:
         return MemoryStore()
     if kind == "postgres":
         return PostgresStore(request.getfixturevalue("postgres_url"))
-    return SqliteStore(folder / "log.sqlite", shared=kind == "sqlite-shared")
+    return SqliteStore(folder / "log.sqlite", single_connection=kind == "sqlite-shared")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def sqlite(path: Path) -> Iterator[SqliteStore]:
     """A store with a scribe of its own, in a file."""
-    store = SqliteStore(path, serving=True, scribe=True)
+    store = SqliteStore(path, serving=True, use_writer_process=True)
     yield store
     store.close()
 
@@ -88,6 +88,8 @@ def served(request: pytest.FixtureRequest) -> Iterator[Stored]:
     if request.param == "sqlite":
         yield request.getfixturevalue("sqlite")
         return
-    store = PostgresStore(request.getfixturevalue("postgres_url"), serving=True, scribe=True)
+    store = PostgresStore(
+        request.getfixturevalue("postgres_url"), serving=True, use_writer_process=True
+    )
     yield store
     store.close()

@@ -14,19 +14,19 @@ import msgspec
 import psycopg
 
 from tests.log.proposing import PATIENCE
-from threedice.log.judging import check_proposal
-from threedice.log.memory import MemoryStore
-from threedice.log.postgres import PostgresStore
-from threedice.log.schema import metadata
-from threedice.log.scribe import Scribe
-from threedice.log.sqlite import SqliteStore
+from threedice.log.conflicts import check_proposal
 from threedice.log.store import Proposal
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.schema import metadata
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.writer_process import WriterProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from threedice.log.store import Outcome, Store
+    from threedice.log.store import ProposalOutcome, Store
 
 Stored = SqliteStore | PostgresStore
 
@@ -34,8 +34,8 @@ Stored = SqliteStore | PostgresStore
 class WithScribe:
     """A store that passes everything on, and has a scribe or hides the one that it has."""
 
-    def __init__(self, store: Store, scribe: Scribe | None) -> None:
-        self._store, self.scribe = store, scribe
+    def __init__(self, store: Store, scribe: WriterProcess | None) -> None:
+        self._store, self.writer_process = store, scribe
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -48,10 +48,10 @@ class Dictated(WithScribe):
         super().__init__(store, None)
         self._own = scribe_of(store)
 
-    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         for proposal in proposals:
             check_proposal(proposal)  # as the writer does
-        return asyncio.run(self._own.write([self._own.words(each) for each in proposals]))
+        return asyncio.run(self._own.write([self._own.encode_proposal(each) for each in proposals]))
 
 
 @contextmanager
@@ -86,9 +86,9 @@ def locked(path: Path) -> Iterator[None]:
         connection.execute("ROLLBACK")
 
 
-def scribe_of(store: Store) -> Scribe:
-    assert store.scribe is not None
-    return store.scribe
+def scribe_of(store: Store) -> WriterProcess:
+    assert store.writer_process is not None
+    return store.writer_process
 
 
 def pid_of(store: Store) -> int:
@@ -97,13 +97,13 @@ def pid_of(store: Store) -> int:
     return pid
 
 
-async def told(scribe: Scribe, *proposals: Proposal) -> list[Outcome]:
+async def told(scribe: WriterProcess, *proposals: Proposal) -> list[ProposalOutcome]:
     """Have a scribe write, as the writer does."""
     async with asyncio.timeout(PATIENCE):
-        return await scribe.write([scribe.words(each) for each in proposals])
+        return await scribe.write([scribe.encode_proposal(each) for each in proposals])
 
 
-def tell(store: Stored, *proposals: Proposal) -> list[Outcome]:
+def tell(store: Stored, *proposals: Proposal) -> list[ProposalOutcome]:
     return asyncio.run(told(scribe_of(store), *proposals))
 
 
@@ -138,7 +138,7 @@ def kill(store: Stored) -> None:
 _read = msgspec.msgpack.Decoder(Proposal).decode
 
 
-class GatedScribe(Scribe):
+class GatedScribe(WriterProcess):
     """Writes to a store of this process: says when it begins, and ends when it is let.
 
     What it is told to fail with comes first, and then it has not written.
@@ -149,7 +149,7 @@ class GatedScribe(Scribe):
         self.begun = asyncio.Queue[int]()
         self.gate = asyncio.Semaphore(0)
 
-    async def write(self, batch: Sequence[bytes]) -> list[Outcome]:
+    async def write(self, batch: Sequence[bytes]) -> list[ProposalOutcome]:
         self.begun.put_nowait(len(batch))
         async with asyncio.timeout(PATIENCE):
             await self.gate.acquire()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from tests.log.proposing import PATIENCE, propose
-from threedice.log.memory import MemoryStore
+from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -10,17 +10,16 @@ from itertools import count
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from threedice.log.entry import Entry, Record, cause_of, extend
-from threedice.log.sqlite import SqliteStore
-from threedice.log.store import Accepted, Append, Conflict, Known, Proposal
+from threedice.log.entry import Entry, NewEntry, extend_stream, hash_cause
+from threedice.log.store import Acceptance, Append, DuplicateKey, HeadConflict, Proposal
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from threedice.log.findings import Finding, Report
-    from threedice.log.rows import Row
-    from threedice.log.store import Store
+    from threedice.log.proof import IntegrityFinding, VerificationReport
+    from threedice.log.store import Store, StoredRow
 
 _numbers = count(1)
 
@@ -36,21 +35,21 @@ def bet(
     """Write one command that appends to each stream, over again where others were first."""
     number = next(_numbers)
     key, command = f"key-{number}", sha256(b"%d" % number).digest()
-    cause = cause_of(account, key, command)
-    records = [Record("BetPlaced", 1, data)] * entries
+    cause = hash_cause(account, key, command)
+    records = [NewEntry("BetPlaced", 1, data)] * entries
     while True:
         appends = []
         for stream in streams:
             head = store.head(stream)
-            added, _ = extend(head, stream, 1_700_000_000_000_000 + number, cause, records)
+            added, _ = extend_stream(head, stream, 1_700_000_000_000_000 + number, cause, records)
             appends.append(Append(stream, head, added))
         proposal = Proposal(account, key, command, tuple(appends), games or {})
         match store.write([proposal]):
-            case [Accepted()]:
+            case [Acceptance()]:
                 return proposal
-            case [Conflict()]:
+            case [HeadConflict()]:
                 continue
-            case [Known()] | _:
+            case [DuplicateKey()] | _:
                 raise AssertionError(f"{key} was used before")
 
 
@@ -67,10 +66,10 @@ class Seen:
     """Keeps what it is shown of a log, and where it was stopped."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[StoredRow] = []
         self.stopped: list[str] = []
 
-    def visit(self, rows: Sequence[Row]) -> None:
+    def visit(self, rows: Sequence[StoredRow]) -> None:
         self.rows += rows
 
     def stop(self, stream: str) -> None:
@@ -146,13 +145,13 @@ def as_row(entry: Entry) -> tuple[Any, ...]:
     )
 
 
-def found(report: Report) -> list[str]:
+def found(report: VerificationReport) -> list[str]:
     return [str(finding) for finding in report.findings]
 
 
-def at(report: Report) -> list[str]:
+def at(report: VerificationReport) -> list[str]:
     return [finding.where for finding in report.findings]
 
 
-def told(findings: Sequence[Finding]) -> str:
+def told(findings: Sequence[IntegrityFinding]) -> str:
     return "; ".join(map(str, findings)) or "nothing found"

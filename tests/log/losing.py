@@ -11,8 +11,8 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from tests.log.stating import propose
-from threedice.log.postgres import PostgresStore
-from threedice.log.store import Accepted, Conflict, Known
+from threedice.log.store import Acceptance, DuplicateKey, HeadConflict
+from threedice.log.stores.postgres import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,11 +95,11 @@ def race(url: str, name: str, rounds: int) -> None:
             )
             same = propose({}, account="all", key=f"{number}", command_hash=name.encode() * 32)
             outcome, shared = store.write([own, same])
-            assert isinstance(shared, Accepted | Known)
-            if isinstance(shared, Accepted):
+            assert isinstance(shared, Acceptance | DuplicateKey)
+            if isinstance(shared, Acceptance):
                 print(number)  # noqa: T201 -- told to whoever started the race
-            if not isinstance(outcome, Conflict):
-                assert isinstance(outcome, Accepted)
+            if not isinstance(outcome, HeadConflict):
+                assert isinstance(outcome, Acceptance)
                 break
     store.close()
 

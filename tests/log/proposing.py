@@ -6,8 +6,8 @@ from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
 
-from threedice.log.entry import EMPTY, Record, cause_of, extend
-from threedice.log.judging import after
+from threedice.log.conflicts import head_after
+from threedice.log.entry import EMPTY_HEAD, NewEntry, extend_stream, hash_cause
 from threedice.log.store import Append, Proposal
 
 if TYPE_CHECKING:
@@ -19,20 +19,20 @@ PATIENCE = 60
 _numbers = count(1)
 
 
-def propose(stream: str, head: Head = EMPTY, entries: int = 1, key: str = "") -> Proposal:
+def propose(stream: str, head: Head = EMPTY_HEAD, entries: int = 1, key: str = "") -> Proposal:
     """Return what a command of one's own would append to a stream with that head."""
     number = next(_numbers)
     key = key or f"follow-{number}"
     command = sha256(key.encode()).digest()
-    records = [Record("BetPlaced", 1, b"%d of %d" % (place, number)) for place in range(entries)]
-    added, _ = extend(head, stream, number, cause_of("ann", key, command), records)
+    records = [NewEntry("BetPlaced", 1, b"%d of %d" % (place, number)) for place in range(entries)]
+    added, _ = extend_stream(head, stream, number, hash_cause("ann", key, command), records)
     return Proposal("ann", key, command, (Append(stream, head, added),))
 
 
-def propose_row(stream: str, length: int, head: Head = EMPTY) -> list[Proposal]:
+def propose_row(stream: str, length: int, head: Head = EMPTY_HEAD) -> list[Proposal]:
     """Return proposals of an entry each, every one upon the one before it."""
     row: list[Proposal] = []
     for _ in range(length):
         row.append(propose(stream, head))
-        head = after(row[-1].appends[0])
+        head = head_after(row[-1].appends[0])
     return row

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from threedice.log.entry import EMPTY, Head, Record, cause_of, extend
-from threedice.log.store import Accepted, Append, Proposal
+from threedice.log.entry import EMPTY_HEAD, Head, NewEntry, extend_stream, hash_cause
+from threedice.log.store import Acceptance, Append, Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-ACCEPTED = Accepted()
+ACCEPTED = Acceptance()
 
 _keys = count(1)
 
@@ -27,15 +27,15 @@ def propose(
 ) -> Proposal:
     """Propose to append the given data to streams that are taken to have the given heads."""
     key = key or f"key-{next(_keys)}"
-    cause = cause_of(account, key, command_hash)
+    cause = hash_cause(account, key, command_hash)
     made = []
     for stream, (head, data) in appends.items():
-        records = [Record("Noted", 1, each) for each in data]
-        made.append(Append(stream, head, extend(head, stream, at, cause, records)[0]))
+        records = [NewEntry("Noted", 1, each) for each in data]
+        made.append(Append(stream, head, extend_stream(head, stream, at, cause, records)[0]))
     return Proposal(account, key, command_hash, tuple(made), games or {})
 
 
-def one(stream: str, head: Head = EMPTY, *data: bytes, key: str = "") -> Proposal:
+def one(stream: str, head: Head = EMPTY_HEAD, *data: bytes, key: str = "") -> Proposal:
     """Propose to append to one stream, a single entry unless told otherwise."""
     return propose({stream: (head, data or (b"data",))}, key=key)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from tests.log.proposing import PATIENCE
 from threedice.errors import StoreFailed
-from threedice.log.memory import MemoryStore
+from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from threedice.log.store import Outcome, Proposal
-    from threedice.log.writer import Result
+    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.writer import WriteResult
 
 
 class GatedStore(MemoryStore):
@@ -25,7 +25,7 @@ class GatedStore(MemoryStore):
         self.begun = SimpleQueue[int]()
         self.gate = Semaphore(0)
 
-    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         self.begun.put(len(proposals))
         assert self.gate.acquire(timeout=PATIENCE)
         return super().write(proposals)
@@ -44,26 +44,26 @@ class FailingStore(MemoryStore):
         super().__init__()
         self.failures, self.notes, self.writes = list(failures), notes, 0
 
-    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         self.writes += 1
         if self.failures:
             raise self.failures.pop(0)
         return super().write(proposals)
 
-    def suspend(self, cause: str) -> None:
+    def suspend(self, reason: str) -> None:
         if not self.notes:
             raise StoreFailed("no space left on device")
-        super().suspend(cause)
+        super().suspend(reason)
 
 
 class Callers:
     """Everybody who has submitted something; remembers what was delivered, and in how many goes."""
 
     def __init__(self) -> None:
-        self.batches = SimpleQueue[list[tuple[int, "Result"]]]()
+        self.batches = SimpleQueue[list[tuple[int, "WriteResult"]]]()
 
-    def deliver(self, tokens: Sequence[int], results: Sequence[Result]) -> None:
+    def deliver(self, tokens: Sequence[int], results: Sequence[WriteResult]) -> None:
         self.batches.put(list(zip(tokens, results, strict=True)))
 
-    def next_batch(self) -> list[tuple[int, Result]]:
+    def next_batch(self) -> list[tuple[int, WriteResult]]:
         return self.batches.get(timeout=PATIENCE)

@@ -14,23 +14,34 @@ import psycopg
 import pytest
 
 from tests.log.logs import bet, tampering, writing
-from threedice.errors import InvalidInput, StoreAway, StoreFailed, StoreUnfit, Tampered
-from threedice.log import schema
-from threedice.log.backup import FOLDS, KEPT, backup, restore
-from threedice.log.checkpoints import FILE, Notary, heads_signed, read_checkpoints
-from threedice.log.keys import open_keys
-from threedice.log.memory import MemoryStore
-from threedice.log.opening import open_store
-from threedice.log.rows import open_rows
-from threedice.log.store import Line, Snapshot
-from threedice.log.verification import verify_log
+from threedice.errors import (
+    InvalidInput,
+    StoreFailed,
+    StoreUnavailable,
+    StoreUnusable,
+    TamperedData,
+)
+from threedice.log.proof.backup import BACKUP_TABLES, DERIVED_TABLES, create_backup, restore_backup
+from threedice.log.proof.checkpoints import (
+    CHECKPOINTS_FILE,
+    CheckpointSigner,
+    read_checkpoints,
+    signed_heads,
+)
+from threedice.log.proof.keys import open_keys
+from threedice.log.proof.verification import verify_log
+from threedice.log.store import ProjectionLine, Snapshot
+from threedice.log.stores import schema
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.rows import open_rows
+from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from threedice.log.findings import Report
-    from threedice.log.keys import Keys
+    from threedice.log.proof import VerificationReport
+    from threedice.log.proof.keys import SigningKeys
     from threedice.log.store import Store
 
 KINDS = ("sqlite", "postgres")
@@ -57,7 +68,7 @@ def house(request: pytest.FixtureRequest, fresh: Callable[[str], str]) -> Iterat
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> Keys:
+def keys(tmp_path: Path) -> SigningKeys:
     return open_keys(tmp_path)
 
 
@@ -67,34 +78,36 @@ def play(store: Store) -> None:
     bet(store, "table/1", "cage/ann", entries=3, games={sha256(canonical).hexdigest(): canonical})
     bet(store, "table/2", account="bob", data=bytes(range(256)))
     store.save_snapshot(Snapshot("table/1", "table", "1", store.head("table/1"), b"state"))
-    store.project("results", "table/1", 0, 3, [Line("results", "", "table/1", 3, 0, 7, b"4-5-6")])
+    store.project(
+        "results", "table/1", 0, 3, [ProjectionLine("results", "", "table/1", 3, 0, 7, b"4-5-6")]
+    )
     store.set_person("ann", b"Ann, born in 1990")
-    store.take_lease("driver of table/1", "server 1", 60)
+    store.acquire_lease("driver of table/1", "server 1", 60)
 
 
 def sign(store: Store, state: Path) -> None:
     """Make a checkpoint, as whoever makes a backup does first."""
-    Notary(store, open_keys(state), state).make(at=1)
+    CheckpointSigner(store, open_keys(state), state).create_checkpoint(at=1)
 
 
 def content(store: Store | Path) -> dict[str, list[tuple[Any, ...]]]:
     with open_rows(store) as rows:
         return {
             table.name: list(chain.from_iterable(rows.chunks(table)))
-            for table in (*KEPT, schema.people)
+            for table in (*BACKUP_TABLES, schema.people)
         }
 
 
 def folds(store: Store | Path) -> list[tuple[Any, ...]]:
     """Return what is kept that follows from the log."""
     with open_rows(store) as rows:
-        return [row for table in FOLDS for row in chain.from_iterable(rows.chunks(table))]
+        return [row for table in DERIVED_TABLES for row in chain.from_iterable(rows.chunks(table))]
 
 
-def test_backup_holds_what_the_store_holds(house: Store, keys: Keys, tmp_path: Path) -> None:
+def test_backup_holds_what_the_store_holds(house: Store, keys: SigningKeys, tmp_path: Path) -> None:
     play(house)
-    Notary(house, keys, tmp_path).make(at=1)
-    counts = backup(house, tmp_path / "backup.sqlite")
+    CheckpointSigner(house, keys, tmp_path).create_checkpoint(at=1)
+    counts = create_backup(house, tmp_path / "backup.sqlite")
 
     assert content(tmp_path / "backup.sqlite") == content(house)
     assert all(content(house).values())
@@ -103,20 +116,22 @@ def test_backup_holds_what_the_store_holds(house: Store, keys: Keys, tmp_path: P
 
 
 def test_what_follows_from_the_log_is_neither_copied_nor_brought_back(
-    house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+    house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     play(house)
     sign(house, tmp_path)
-    backup(house, tmp_path / "backup.sqlite")
+    create_backup(house, tmp_path / "backup.sqlite")
     assert folds(house)
     assert not folds(tmp_path / "backup.sqlite")
 
     with closing(open_store(f"sqlite:///{tmp_path}/backup.sqlite")) as store:
         store.save_snapshot(Snapshot("table/1", "table", "1", store.head("table/1"), b"forged"))
-        store.project("results", "table/1", 0, 3, [Line("results", "", "table/1", 3, 0, 7, b"6")])
+        store.project(
+            "results", "table/1", 0, 3, [ProjectionLine("results", "", "table/1", 3, 0, 7, b"6")]
+        )
     assert folds(tmp_path / "backup.sqlite")
     url = fresh("sqlite")
-    restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
+    restore_backup(tmp_path / "backup.sqlite", url, public_keys=keys.public)
     with closing(open_store(url)) as store:
         assert not folds(store)
 
@@ -125,7 +140,7 @@ def test_backup_is_one_file_for_its_owner_alone(house: Store, tmp_path: Path) ->
     play(house)
     sign(house, tmp_path)
     (tmp_path / "kept").mkdir()
-    backup(house, tmp_path / "kept/backup.sqlite")
+    create_backup(house, tmp_path / "kept/backup.sqlite")
 
     assert [file.name for file in (tmp_path / "kept").iterdir()] == ["backup.sqlite"]
     assert S_IMODE((tmp_path / "kept/backup.sqlite").stat().st_mode) == 0o600
@@ -135,7 +150,7 @@ def test_backup_holds_neither_keys_nor_leases(house: Store, tmp_path: Path) -> N
     play(house)
     sign(house, tmp_path)
     house.suspend("the disk is full")
-    backup(house, tmp_path / "backup.sqlite")
+    create_backup(house, tmp_path / "backup.sqlite")
 
     with closing(sqlite3.connect(tmp_path / "backup.sqlite")) as connection:
         assert connection.execute("SELECT count(*) FROM leases").fetchone() == (0,)
@@ -150,11 +165,11 @@ def test_backup_holds_neither_keys_nor_leases(house: Store, tmp_path: Path) -> N
 def test_people_can_be_left_out(house: Store, tmp_path: Path) -> None:
     play(house)
     sign(house, tmp_path)
-    counts = backup(house, tmp_path / "backup.sqlite", people=False)
+    counts = create_backup(house, tmp_path / "backup.sqlite", people=False)
 
     assert "people" not in counts
     assert b"born in 1990" not in (tmp_path / "backup.sqlite").read_bytes()
-    backup(house, tmp_path / "with.sqlite")
+    create_backup(house, tmp_path / "with.sqlite")
     assert b"born in 1990" in (tmp_path / "with.sqlite").read_bytes()
 
 
@@ -162,20 +177,20 @@ def test_backup_does_not_replace_another(house: Store, tmp_path: Path) -> None:
     (tmp_path / "backup.sqlite").write_bytes(b"the one before")
 
     with pytest.raises(InvalidInput, match="there already"):
-        backup(house, tmp_path / "backup.sqlite")
+        create_backup(house, tmp_path / "backup.sqlite")
     assert (tmp_path / "backup.sqlite").read_bytes() == b"the one before"
 
 
 def test_backup_into_no_folder_is_refused(house: Store, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be made"):
-        backup(house, tmp_path / "none" / "backup.sqlite")
+        create_backup(house, tmp_path / "none" / "backup.sqlite")
 
 
 def test_store_in_memory_is_not_backed_up(tmp_path: Path) -> None:
     store = MemoryStore()
     sign(store, tmp_path)
     with pytest.raises(InvalidInput, match="memory"):
-        backup(store, tmp_path / "backup.sqlite")
+        create_backup(store, tmp_path / "backup.sqlite")
     assert list(tmp_path.glob("backup*")) == []
 
 
@@ -187,21 +202,23 @@ def test_rows_that_no_log_has_are_not_backed_up(
         sign(store, tmp_path)
         with tampering(tmp_path / "new-0.sqlite", lax=True) as run:
             run("UPDATE entries SET data = NULL WHERE version = 1 AND stream = 'table/1'")
-        with pytest.raises(Tampered, match="table entries: holds what cannot be copied"):
-            backup(store, tmp_path / "backup.sqlite")
+        with pytest.raises(TamperedData, match="table entries: holds what cannot be copied"):
+            create_backup(store, tmp_path / "backup.sqlite")
     assert list(tmp_path.glob("backup*")) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_backup_while_the_log_is_written_is_whole(
-    kind: str, house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+    kind: str, house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
-    notary = Notary(house, keys, tmp_path)
-    notary.make(at=0)
-    reports: dict[int, Report] = {}
-    with writing(house, "table/1", "cage/ann", then=lambda: notary.make(at=1)) as writer:
+    notary = CheckpointSigner(house, keys, tmp_path)
+    notary.create_checkpoint(at=0)
+    reports: dict[int, VerificationReport] = {}
+    with writing(
+        house, "table/1", "cage/ann", then=lambda: notary.create_checkpoint(at=1)
+    ) as writer:
         for file in (tmp_path / f"backup-{number}.sqlite" for number in count()):
-            backup(house, file)
+            create_backup(house, file)
             report = verify_log(file, public_keys=keys.public)
             reports[report.entries] = report
             caught = len(reports) >= 4 and report.checkpoints  # as many moments
@@ -210,10 +227,10 @@ def test_backup_while_the_log_is_written_is_whole(
 
     assert len(reports) >= 4
     assert not any(each.findings for each in reports.values())
-    outside = read_checkpoints(tmp_path / FILE)
+    outside = read_checkpoints(tmp_path / CHECKPOINTS_FILE)
     url = fresh(kind)
     signed = outside[: report.checkpoints]
-    assert restore(file, url, public_keys=keys.public, against=signed) == report
+    assert restore_backup(file, url, public_keys=keys.public, against=signed) == report
     with closing(open_store(url)) as store:
         assert content(store) == content(file)
         bet(store, "table/1", "cage/ann")
@@ -221,48 +238,48 @@ def test_backup_while_the_log_is_written_is_whole(
 
 
 def test_backup_signed_beside_a_server_holds_all_that_was_there_before(
-    house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+    house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
-    server = Notary(house, keys, tmp_path)
-    with writing(house, "table/1", "cage/ann", then=lambda: server.make(at=1)):
+    server = CheckpointSigner(house, keys, tmp_path)
+    with writing(house, "table/1", "cage/ann", then=lambda: server.create_checkpoint(at=1)):
         for file in (tmp_path / f"backup-{number}.sqlite" for number in range(3)):
             bet(house, "table/2")
             before = house.heads()
             sign(house, tmp_path)
-            backup(house, file)
+            create_backup(house, file)
             url = fresh("sqlite")
-            restore(file, url, public_keys=keys.public)
+            restore_backup(file, url, public_keys=keys.public)
             with closing(open_store(url)) as store:
                 heads = store.heads()
             assert all(heads[name].version >= each.version for name, each in before.items())
-    assert read_checkpoints(tmp_path / FILE) == house.checkpoints()
+    assert read_checkpoints(tmp_path / CHECKPOINTS_FILE) == house.checkpoints()
     assert verify_log(house, public_keys=keys.public).is_sound
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_backup_ends_at_the_last_checkpoint(
-    kind: str, house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+    kind: str, house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     play(house)
-    made = Notary(house, keys, tmp_path).make(at=1)
+    made = CheckpointSigner(house, keys, tmp_path).create_checkpoint(at=1)
     bet(house, "table/1", "cage/ann")
     bet(house, "table/3")
-    backup(house, tmp_path / "backup.sqlite")
+    create_backup(house, tmp_path / "backup.sqlite")
     url = fresh(kind)
-    report = restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
+    report = restore_backup(tmp_path / "backup.sqlite", url, public_keys=keys.public)
 
     with closing(open_store(url)) as store:
-        assert store.heads() == heads_signed([made])
+        assert store.heads() == signed_heads([made])
         assert "table/3" not in store.streams()
         assert (report.entries, report.answers) == (7, 2)
         assert store.person("ann") == b"Ann, born in 1990"
-        assert store.take_lease("driver of table/1", "server 2", 60)
+        assert store.acquire_lease("driver of table/1", "server 2", 60)
 
 
 def test_log_without_a_checkpoint_is_not_backed_up(house: Store, tmp_path: Path) -> None:
     play(house)
-    with pytest.raises(StoreUnfit, match="holds no checkpoint"):
-        backup(house, tmp_path / "backup.sqlite")
+    with pytest.raises(StoreUnusable, match="holds no checkpoint"):
+        create_backup(house, tmp_path / "backup.sqlite")
     assert list(tmp_path.glob("backup*")) == []
 
 
@@ -274,48 +291,48 @@ def test_log_behind_its_last_checkpoint_is_not_backed_up(
         sign(store, tmp_path)
         with tampering(tmp_path / "new-0.sqlite") as run:
             run("UPDATE streams SET version = 2 WHERE stream = 'table/1'")
-        with pytest.raises(Tampered, match="head of table/1: was signed at version 3"):
-            backup(store, tmp_path / "backup.sqlite")
+        with pytest.raises(TamperedData, match="head of table/1: was signed at version 3"):
+            create_backup(store, tmp_path / "backup.sqlite")
 
 
 @pytest.fixture
-def saved(keys: Keys, tmp_path: Path, fresh: Callable[[str], str]) -> Path:
+def saved(keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]) -> Path:
     """A backup with two checkpoints."""
     with closing(open_store(fresh("sqlite"))) as store:
-        notary = Notary(store, keys, tmp_path)
+        notary = CheckpointSigner(store, keys, tmp_path)
         play(store)
-        notary.make(at=1)
+        notary.create_checkpoint(at=1)
         bet(store, "table/1")
-        notary.make(at=2)
-        backup(store, tmp_path / "backup.sqlite")
+        notary.create_checkpoint(at=2)
+        create_backup(store, tmp_path / "backup.sqlite")
     return tmp_path / "backup.sqlite"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_restoring_into_what_is_not_empty_is_refused(
-    kind: str, saved: Path, keys: Keys, fresh: Callable[[str], str]
+    kind: str, saved: Path, keys: SigningKeys, fresh: Callable[[str], str]
 ) -> None:
     url = fresh(kind)
     with closing(open_store(url)) as store:
         bet(store, "table/7")
         before = content(store)
         store.close()
-    with pytest.raises(StoreUnfit, match="not empty"):
-        restore(saved, url, public_keys=keys.public)
+    with pytest.raises(StoreUnusable, match="not empty"):
+        restore_backup(saved, url, public_keys=keys.public)
     with closing(open_store(url)) as store:
         assert content(store) == before
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_restoring_into_what_is_served_is_refused(
-    kind: str, saved: Path, keys: Keys, fresh: Callable[[str], str]
+    kind: str, saved: Path, keys: SigningKeys, fresh: Callable[[str], str]
 ) -> None:
     url = fresh(kind)
     with (
         closing(open_store(url, serving=True)),
-        pytest.raises(StoreUnfit, match=r"served|another server"),
+        pytest.raises(StoreUnusable, match=r"served|another server"),
     ):
-        restore(saved, url, public_keys=keys.public)
+        restore_backup(saved, url, public_keys=keys.public)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -333,21 +350,23 @@ def test_backup_that_cannot_be_proved_is_not_restored(
     kind: str,
     statement: str,
     saved: Path,
-    keys: Keys,
+    keys: SigningKeys,
     tmp_path: Path,
     fresh: Callable[[str], str],
 ) -> None:
     with tampering(saved) as run:
         run(statement)
     url = fresh(kind)
-    with pytest.raises(Tampered):
-        restore(saved, url, public_keys=keys.public)
+    with pytest.raises(TamperedData):
+        restore_backup(saved, url, public_keys=keys.public)
     assert not list(tmp_path.glob("new-1*"))  # it was not even begun
     with closing(open_store(url)) as store:
         assert not any(content(store).values())
 
 
-def test_copy_that_came_out_another_is_not_kept(saved: Path, keys: Keys, postgres_url: str) -> None:
+def test_copy_that_came_out_another_is_not_kept(
+    saved: Path, keys: SigningKeys, postgres_url: str
+) -> None:
     with closing(open_store(postgres_url)), psycopg.connect(postgres_url) as connection:
         connection.execute(
             "CREATE FUNCTION falsify() RETURNS trigger LANGUAGE plpgsql AS"
@@ -355,52 +374,52 @@ def test_copy_that_came_out_another_is_not_kept(saved: Path, keys: Keys, postgre
             "CREATE TRIGGER falsify BEFORE INSERT ON entries"
             " FOR EACH ROW EXECUTE FUNCTION falsify()"
         )
-    with pytest.raises(Tampered, match="the copy is not restored"):
-        restore(saved, postgres_url, public_keys=keys.public)
+    with pytest.raises(TamperedData, match="the copy is not restored"):
+        restore_backup(saved, postgres_url, public_keys=keys.public)
     with closing(open_store(postgres_url)) as store:
         assert not any(content(store).values())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_backup_with_entries_that_nobody_signed_is_not_restored(
-    kind: str, saved: Path, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+    kind: str, saved: Path, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     with closing(open_store(f"sqlite:///{saved}")) as store:
         bet(store, "cage/ann", "table/1")
         bet(store, "cage/eve", entries=3)
-    outside = read_checkpoints(tmp_path / FILE)
+    outside = read_checkpoints(tmp_path / CHECKPOINTS_FILE)
     url = fresh(kind)
     with pytest.raises(
-        Tampered,
+        TamperedData,
         match=r"signs its last 5 entries \(cage/ann version 4, cage/eve versions 1 to 3, table/1"
         r" version 5\).*Make the backup again",
     ):
-        restore(saved, url, public_keys=keys.public, against=outside)
+        restore_backup(saved, url, public_keys=keys.public, against=outside)
     with closing(open_store(url)) as store:
         assert not any(content(store).values())
 
 
 def test_backup_behind_the_checkpoints_outside_is_not_restored(
-    saved: Path, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+    saved: Path, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     with tampering(saved) as run:
         run("DELETE FROM checkpoints WHERE number = 2")
-    outside = read_checkpoints(tmp_path / FILE)
-    with pytest.raises(Tampered, match="checkpoint 2"):
-        restore(saved, fresh("sqlite"), public_keys=keys.public, against=outside)
+    outside = read_checkpoints(tmp_path / CHECKPOINTS_FILE)
+    with pytest.raises(TamperedData, match="checkpoint 2"):
+        restore_backup(saved, fresh("sqlite"), public_keys=keys.public, against=outside)
 
 
 def test_backup_signed_by_somebody_else_is_not_restored(
     saved: Path, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     foreign = open_keys(tmp_path / "foreign")
-    with pytest.raises(Tampered, match="not trusted"):
-        restore(saved, fresh("sqlite"), public_keys=foreign.public)
+    with pytest.raises(TamperedData, match="not trusted"):
+        restore_backup(saved, fresh("sqlite"), public_keys=foreign.public)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_restore_that_fails_on_the_way_leaves_nothing(
-    kind: str, saved: Path, keys: Keys, fresh: Callable[[str], str]
+    kind: str, saved: Path, keys: SigningKeys, fresh: Callable[[str], str]
 ) -> None:
     class Stopped(Exception):
         """Somebody has had enough."""
@@ -413,22 +432,22 @@ def test_restore_that_fails_on_the_way_leaves_nothing(
     heard: list[tuple[int, int]] = []
     url = fresh(kind)
     with pytest.raises(Stopped):
-        restore(saved, url, public_keys=keys.public, progress=progress)
+        restore_backup(saved, url, public_keys=keys.public, progress=progress)
     with closing(open_store(url)) as store:
         assert not any(content(store).values())
-    restore(saved, url, public_keys=keys.public)
+    restore_backup(saved, url, public_keys=keys.public)
     with closing(open_store(url)) as store:
         assert content(store) == content(saved)
 
 
 def test_people_of_a_backup_without_them_stay_unknown(
-    house: Store, keys: Keys, tmp_path: Path, fresh: Callable[[str], str]
+    house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     play(house)
-    Notary(house, keys, tmp_path).make(at=1)
-    backup(house, tmp_path / "backup.sqlite", people=False)
+    CheckpointSigner(house, keys, tmp_path).create_checkpoint(at=1)
+    create_backup(house, tmp_path / "backup.sqlite", people=False)
     url = fresh("sqlite")
-    restore(tmp_path / "backup.sqlite", url, public_keys=keys.public)
+    restore_backup(tmp_path / "backup.sqlite", url, public_keys=keys.public)
 
     with closing(open_store(url)) as store:
         assert store.person("ann") is None
@@ -436,17 +455,17 @@ def test_people_of_a_backup_without_them_stay_unknown(
 
 
 def test_backup_with_other_tables_is_refused(
-    saved: Path, keys: Keys, fresh: Callable[[str], str]
+    saved: Path, keys: SigningKeys, fresh: Callable[[str], str]
 ) -> None:
     with tampering(saved) as run:
         run("UPDATE meta SET value = '99' WHERE name = 'schema'")
-    with pytest.raises(StoreUnfit, match="version 99"):
-        restore(saved, fresh("sqlite"), public_keys=keys.public)
+    with pytest.raises(StoreUnusable, match="version 99"):
+        restore_backup(saved, fresh("sqlite"), public_keys=keys.public)
 
 
-def test_backup_is_not_restored_into_memory(saved: Path, keys: Keys) -> None:
+def test_backup_is_not_restored_into_memory(saved: Path, keys: SigningKeys) -> None:
     with pytest.raises(InvalidInput, match="not memory"):
-        restore(saved, "memory:", public_keys=keys.public)
+        restore_backup(saved, "memory:", public_keys=keys.public)
 
 
 def test_postgres_that_goes_away_is_an_operating_failure(postgres_url: str) -> None:
@@ -458,7 +477,7 @@ def test_postgres_that_goes_away_is_an_operating_failure(postgres_url: str) -> N
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
-            with pytest.raises(StoreAway, match="does not answer"):
+            with pytest.raises(StoreUnavailable, match="does not answer"):
                 list(rows.chunks(schema.entries))
 
 
@@ -469,7 +488,7 @@ def test_backup_for_which_there_is_no_room_leaves_nothing(house: Store, tmp_path
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
     try:
         with pytest.raises(StoreFailed, match="is there room"):
-            backup(house, tmp_path / "backup.sqlite")
+            create_backup(house, tmp_path / "backup.sqlite")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert list(tmp_path.glob("backup*")) == []
@@ -478,4 +497,4 @@ def test_backup_for_which_there_is_no_room_leaves_nothing(house: Store, tmp_path
 def test_unfinished_backup_is_not_written_over(house: Store, tmp_path: Path) -> None:
     (tmp_path / "backup.sqlite.part").write_bytes(b"another is at it")
     with pytest.raises(InvalidInput, match=r"\.part is there already"):
-        backup(house, tmp_path / "backup.sqlite")
+        create_backup(house, tmp_path / "backup.sqlite")

@@ -8,13 +8,13 @@ import psycopg
 import pytest
 
 from tests.log.logs import bet, found, play, tampering
-from threedice.log.sqlite import SqliteStore
-from threedice.log.verification import verify_log
+from threedice.log.proof.verification import verify_log
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice.log.postgres import PostgresStore
+    from threedice.log.stores.postgres import PostgresStore
 
 
 @pytest.fixture

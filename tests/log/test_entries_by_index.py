@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.log.logs import bet, tampering
-from threedice.log.sqlite import SqliteStore
-from threedice.log.verification import verify_log
+from threedice.log.proof.verification import verify_log
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path

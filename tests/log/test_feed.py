@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.log.following import NEVER, TABLE, Follower, append, run, whole
 from tests.log.proposing import PATIENCE, propose_row
 from threedice.log.feed import Feed
-from threedice.log.memory import MemoryStore
+from threedice.log.stores.memory import MemoryStore
 from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ async def follow_through(steps: list[tuple[str, str, int]], window: int) -> None
                     for fresh in late[number : number + 1]:
                         feed.publish(fresh)
                 case "look":
-                    feed.look_again()
+                    feed.poll_now()
                 case "settle":
-                    feed.look_again()
+                    feed.poll_now()
                     await all_catch_up(store, followers)
                 case _:
                     late.append(append(store, stream, number))
@@ -77,9 +77,9 @@ def tell(feed: Feed, what: str, fresh: dict[str, list[Entry]]) -> None:
         case "publish":
             feed.publish(fresh)
         case "hint":
-            feed.heard(heads)
+            feed.notify_versions(heads)
         case "hint too much":
-            feed.heard({stream: version + 7 for stream, version in heads.items()})
+            feed.notify_versions({stream: version + 7 for stream, version in heads.items()})
 
 
 def test_followers_who_come_and_go_while_a_writer_writes_miss_nothing() -> None:
@@ -87,7 +87,7 @@ def test_followers_who_come_and_go_while_a_writer_writes_miss_nothing() -> None:
         store, random = MemoryStore(), Random(4)
         row, followers = propose_row(TABLE, 600), list[Follower]()
         async with Feed(store, window=16, poll_seconds=NEVER) as feed:
-            with Writer[int](store, publish=feed.publish, largest_batch=9) as writer:
+            with Writer[int](store, publish=feed.publish, max_batch=9) as writer:
                 for number, proposal in enumerate(row):
                     writer.submit(proposal, number)
                     if number % 10 == 0:
@@ -169,10 +169,10 @@ def test_closing_ends_every_subscription() -> None:
         await feed.close()
         for follower in followers:
             await follower.task
-        assert feed.subscribers() == 0
+        assert feed.subscriber_count() == 0
         assert [entries async for entries in feed.subscribe(TABLE)] == []
         feed.publish(append(store, TABLE))
-        feed.heard({TABLE: 2})
+        feed.notify_versions({TABLE: 2})
         await feed.close()
 
     run(story())
@@ -217,4 +217,4 @@ def test_a_writer_that_outlives_the_loop_is_not_disturbed() -> None:
 
     feed = run(story())
     feed.publish(append(store, TABLE))
-    feed.look_again()
+    feed.poll_now()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.log.following import NEVER, TABLE, CountingStore, Follower, append, run, whole
 from threedice.log.feed import Feed
-from threedice.log.memory import MemoryStore
+from threedice.log.stores.memory import MemoryStore
 
 
 def test_many_followers_of_published_entries_do_not_ask_the_store() -> None:
@@ -30,7 +30,7 @@ def test_many_followers_of_a_hint_ask_the_store_once() -> None:
             followers = [Follower(feed, TABLE) for _ in range(100)]
             for version in range(1, 20):
                 append(store, TABLE)
-                feed.heard({TABLE: version})
+                feed.notify_versions({TABLE: version})
                 for follower in followers:
                     await follower.reaches(version)
                 assert (store.looks, store.reads) == (1, version)
@@ -48,7 +48,7 @@ def test_a_follower_who_does_not_read_costs_no_more_than_the_window() -> None:
             for version in range(2, 500):
                 feed.publish(append(store, TABLE))
                 await quick.reaches(version)
-                assert feed.held() <= 20
+                assert feed.cached_entry_count() <= 20
             while len(seen) < 499:
                 seen += await anext(slow)
             assert seen == whole(store, TABLE)
@@ -67,8 +67,8 @@ def test_what_nobody_follows_any_more_is_not_kept() -> None:
                 feed.publish(append(store, stream))
             await follower.reaches(1)
             await other.reaches(1)
-            assert (feed.held(), feed.subscribers()) == (2, 2)
+            assert (feed.cached_entry_count(), feed.subscriber_count()) == (2, 2)
             await follower.leaves()
-            assert (feed.held(), feed.subscribers()) == (1, 1)
+            assert (feed.cached_entry_count(), feed.subscriber_count()) == (1, 1)
 
     run(story())

@@ -10,9 +10,9 @@ import pytest
 
 from tests.log.following import NEVER, TABLE, CountingStore, Follower, append, run
 from tests.log.proposing import PATIENCE, propose
-from threedice.errors import InvariantBroken, StoreAway, StoreFailed
+from threedice.errors import InvariantBroken, StoreFailed, StoreUnavailable
 from threedice.log.feed import Feed
-from threedice.log.memory import MemoryStore
+from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from threedice.log.entry import Entry, Head
@@ -41,7 +41,7 @@ def test_a_hint_of_more_than_a_page_is_followed_to_its_end() -> None:
             follower = Follower(feed, TABLE)
             await follower.reaches(1)
             append(store, TABLE, 7)
-            feed.heard({TABLE: 8})
+            feed.notify_versions({TABLE: 8})
             await follower.reaches(8)
 
     run(story())
@@ -54,10 +54,10 @@ def test_a_hint_of_more_than_there_is_neither_deafens_nor_costs() -> None:
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = Follower(feed, TABLE)
             await follower.reaches(1)
-            feed.heard({TABLE: 1_000_000})
+            feed.notify_versions({TABLE: 1_000_000})
             for version in range(2, 20):
                 append(store, TABLE)
-                feed.look_again()
+                feed.poll_now()
                 await follower.reaches(version)
             so_far = store.reads
             for version in range(20, 40):
@@ -87,7 +87,7 @@ async def stale_read(store: StaleStore, feed: Feed) -> Follower:
     append(store, TABLE)
     follower = Follower(feed, TABLE)
     await follower.reaches(1)
-    feed.heard({TABLE: 7})  # which is not true
+    feed.notify_versions({TABLE: 7})  # which is not true
     for _ in range(2):
         assert await asyncio.to_thread(store.begun.acquire, timeout=PATIENCE)
     append(store, TABLE)
@@ -99,7 +99,7 @@ def test_a_hint_that_comes_during_a_read_is_not_taken_for_answered() -> None:
         store = StaleStore()
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = await stale_read(store, feed)
-            feed.heard({TABLE: 2})
+            feed.notify_versions({TABLE: 2})
             await asyncio.to_thread(lambda: None)
             store.gate.release(99)
             await follower.reaches(2)
@@ -112,7 +112,7 @@ def test_who_has_heard_more_does_not_share_an_older_answer() -> None:
         store = StaleStore()
         async with Feed(store, poll_seconds=NEVER) as feed:
             first = await stale_read(store, feed)
-            feed.heard({TABLE: 2})
+            feed.notify_versions({TABLE: 2})
             await asyncio.to_thread(lambda: None)
             second = Follower(feed, TABLE, 1)
             await asyncio.to_thread(lambda: None)
@@ -126,7 +126,7 @@ def test_who_has_heard_more_does_not_share_an_older_answer() -> None:
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_store_that_is_away_for_a_while_is_asked_again(times: int) -> None:
     async def story() -> None:
-        store = CountingStore(*[StoreAway("no answer")] * times)
+        store = CountingStore(*[StoreUnavailable("no answer")] * times)
         append(store, TABLE, 5)
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = Follower(feed, TABLE)
@@ -143,7 +143,7 @@ def test_a_store_that_does_not_even_tell_its_heads_is_asked_again() -> None:
         def head(self, stream: str) -> Head:
             self.away -= 1
             if self.away >= 0:
-                raise StoreAway("no answer")
+                raise StoreUnavailable("no answer")
             return super().head(stream)
 
     async def story() -> None:
@@ -223,7 +223,7 @@ def test_a_defect_in_the_poll_is_not_kept_from_followers() -> None:
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = Follower(feed, TABLE)
             await follower.reaches(1)
-            feed.look_again()
+            feed.poll_now()
             with pytest.raises(InvariantBroken):
                 await follower.reaches(2)
 

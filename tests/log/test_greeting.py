@@ -14,28 +14,35 @@ import msgspec
 import pytest
 
 import threedice
-from tests.floor.setting import DEALER, SUPERVISOR, People
+from tests.house.setting import DEALER, SUPERVISOR, People
 from tests.log.dictating import Watched, pid_of, scribe_of
 from tests.log.proposing import PATIENCE, propose
-from threedice.errors import HouseOutdated, StoreAway, StoreFailed
-from threedice.floor.commands import ResolveInterruption
-from threedice.floor.house import House
-from threedice.log.greeting import forms_of, greeted, greeting
-from threedice.log.scribe import FORMS, Failed, Place, encode
-from threedice.log.sqlite import SqliteStore
-from threedice.log.store import Accepted
+from threedice.errors import HouseOutdated, StoreFailed, StoreUnavailable
+from threedice.house.commands import ResolveInterruption
+from threedice.house.house import House
+from threedice.log.store import Acceptance
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.writer_process import (
+    PROTOCOL_FINGERPRINT,
+    BatchFailure,
+    WriterProcessTarget,
+    check_handshake,
+    encode_handshake,
+    encode_message,
+    fingerprint_messages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.store import Outcome, Store
+    from threedice.log.store import ProposalOutcome, Store
 
 INSTALLED = Path(threedice.__file__).parent
 
 RELEASED = ("__init__.py", f'"{threedice.__version__}"', '"99.0"')
 OTHER_MESSAGES = ("log/store.py", "    command_hash: bytes\n", "    command_digest: bytes\n")
-OTHER_SCHEMA = ("log/schema.py", "VERSION: Final = 1\n", "VERSION: Final = 999\n")
+OTHER_SCHEMA = ("log/stores/schema.py", "VERSION: Final = 1\n", "VERSION: Final = 999\n")
 CHANGES = {
     "released": [RELEASED],
     "with other messages": [OTHER_MESSAGES],
@@ -75,11 +82,11 @@ def kill_scribe(store: Store) -> None:
         scribe.wait()
 
 
-def tell(store: Store, stream: str) -> list[Outcome]:
-    async def told() -> list[Outcome]:
+def tell(store: Store, stream: str) -> list[ProposalOutcome]:
+    async def told() -> list[ProposalOutcome]:
         scribe = scribe_of(store)
         async with asyncio.timeout(PATIENCE):
-            return await scribe.write([scribe.words(propose(stream))])
+            return await scribe.write([scribe.encode_proposal(propose(stream))])
 
     return asyncio.run(told())
 
@@ -88,15 +95,17 @@ def tell(store: Store, stream: str) -> list[Outcome]:
 def test_a_scribe_of_another_version_refuses_before_it_opens_the_database(
     tmp_path: Path, change: str
 ) -> None:
-    with closing(SqliteStore(tmp_path / "log.sqlite", serving=True, scribe=True)) as store:
-        assert tell(store, "table/1") == [Accepted()]
+    with closing(
+        SqliteStore(tmp_path / "log.sqlite", serving=True, use_writer_process=True)
+    ) as store:
+        assert tell(store, "table/1") == [Acceptance()]
         kill_scribe(store)
-        with pytest.raises(StoreAway, match="signal 9"):
+        with pytest.raises(StoreUnavailable, match="signal 9"):
             tell(store, "table/2")
         with replaced(tmp_path, change), pytest.raises(HouseOutdated, match="restart the house"):
             tell(store, "table/2")
         assert store.streams() == ["table/1"]
-        assert tell(store, "table/2") == [Accepted()]  # what was there before is there again
+        assert tell(store, "table/2") == [Acceptance()]  # what was there before is there again
 
 
 def test_a_house_under_which_it_was_replaced_stops_and_the_one_started_next_plays_on(
@@ -105,23 +114,27 @@ def test_a_house_under_which_it_was_replaced_stops_and_the_one_started_next_play
     state = tmp_path / "state"
 
     async def play() -> None:
-        async with House(url, state=state) as house:
-            people = People(house.floor)
+        async with House(url, state_dir=state) as house:
+            people = People(house.command_handler)
             await people.open()
             await people.play("open betting")
             await people.bet("ann", 50, "big")
             with replaced(tmp_path, "all of it"):
-                kill_scribe(house.floor.store)
+                kill_scribe(house.command_handler.store)
                 for _ in range(2):
                     with pytest.raises(StoreFailed, match=r"99\.0.* restart the house"):
                         await asyncio.wait_for(people.bet("ann", 25, "big"), PATIENCE)
-            assert "restart the house" in house.floor.suspended
-            assert house.floor.store.suspended() == ""  # others on this database play on
+            assert "restart the house" in house.command_handler.suspension_reason
+            assert (
+                house.command_handler.store.suspension_reason() == ""
+            )  # others on this database play on
 
     async def come_back() -> None:
-        async with House(url, state=state) as house:
-            assert not house.floor.suspended  # there is nothing that a person must release
-            people = People(house.floor)
+        async with House(url, state_dir=state) as house:
+            assert (
+                not house.command_handler.suspension_reason
+            )  # there is nothing that a person must release
+            people = People(house.command_handler)
             assert await people.stack("ann") == 950
             await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
             assert await people.stack("ann") == 1000
@@ -134,39 +147,44 @@ def test_a_house_under_which_it_was_replaced_stops_and_the_one_started_next_play
 
 
 def test_a_greeting_brings_its_message_to_who_is_of_the_same_version() -> None:
-    place = encode(Place("sqlite", "/house.sqlite", file=(1, 2)))
-    assert greeted(FORMS, greeting(FORMS, place)) == place
+    place = encode_message(WriterProcessTarget("sqlite", "/house.sqlite", file=(1, 2)))
+    assert (
+        check_handshake(PROTOCOL_FINGERPRINT, encode_handshake(PROTOCOL_FINGERPRINT, place))
+        == place
+    )
 
 
-OWN = {"version": threedice.__version__, "forms": FORMS, "message": {}}
+OWN = {"version": threedice.__version__, "forms": PROTOCOL_FINGERPRINT, "message": {}}
 OTHERS = {
     "nothing": b"",
     "no words": b"\xff\x00",
-    "no greeting": encode(Place("sqlite", "/house.sqlite")),
-    "another version": encode(OWN | {"version": "0.0.1"}),
-    "other forms": encode(OWN | {"forms": "0" * 64}),
-    "more than this one knows": encode(OWN | {"forms": "0" * 64, "more": 1}),
-    "something else": encode(OWN | {"forms": 7}),
+    "no greeting": encode_message(WriterProcessTarget("sqlite", "/house.sqlite")),
+    "another version": encode_message(OWN | {"version": "0.0.1"}),
+    "other forms": encode_message(OWN | {"forms": "0" * 64}),
+    "more than this one knows": encode_message(OWN | {"forms": "0" * 64, "more": 1}),
+    "something else": encode_message(OWN | {"forms": 7}),
 }
 
 
 @pytest.mark.parametrize("said", OTHERS.values(), ids=OTHERS)
 def test_whatever_else_is_said_is_another_version(said: bytes) -> None:
     with pytest.raises(HouseOutdated, match="restart the house"):
-        greeted(FORMS, said)
+        check_handshake(PROTOCOL_FINGERPRINT, said)
 
 
 def test_greetings_and_refusals_have_the_form_that_every_version_reads() -> None:
-    said = msgspec.msgpack.decode(greeting("abc", encode(["anything"])))
+    said = msgspec.msgpack.decode(encode_handshake("abc", encode_message(["anything"])))
     assert said == {"version": threedice.__version__, "forms": "abc", "message": ["anything"]}
-    refused = msgspec.msgpack.decode(encode(Failed("HouseOutdated", "restart the house")))
+    refused = msgspec.msgpack.decode(
+        encode_message(BatchFailure("HouseOutdated", "restart the house"))
+    )
     assert refused == {"type": "Failed", "kind": "HouseOutdated", "words": "restart the house"}
 
 
 def test_messages_that_differ_in_a_name_a_type_or_an_order_have_other_forms() -> None:
     fields = [("a", bytes), ("b", bytes), ("c", int)]
     alike = [
-        forms_of([msgspec.defstruct("Message", fields, module="m", array_like=True)], 1)
+        fingerprint_messages([msgspec.defstruct("Message", fields, module="m", array_like=True)], 1)
         for _ in range(2)
     ]
     assert alike[0] == alike[1]
@@ -177,7 +195,9 @@ def test_messages_that_differ_in_a_name_a_type_or_an_order_have_other_forms() ->
         (fields, 2),
     ]
     forms = {
-        forms_of([msgspec.defstruct("Message", each, module="m", array_like=True)], version)
+        fingerprint_messages(
+            [msgspec.defstruct("Message", each, module="m", array_like=True)], version
+        )
         for each, version in others
     }
     assert len(forms | set(alike)) == 1 + len(others)

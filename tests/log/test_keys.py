@@ -19,16 +19,16 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from threedice.errors import InvalidInput, StoreUnfit
-from threedice.log.keys import (
+from threedice.errors import InvalidInput, StoreUnusable
+from threedice.log.proof.keys import (
     PublicKey,
-    export_json,
     export_pem,
-    import_json,
-    is_signed,
+    export_public_keys,
+    import_public_keys,
+    is_valid_signature,
     open_keys,
-    rotate,
-    trusted,
+    rotate_signing_key,
+    trusted_keys,
 )
 
 if TYPE_CHECKING:
@@ -40,8 +40,12 @@ def test_first_start_makes_a_key_and_later_ones_use_it(tmp_path: Path) -> None:
     again = open_keys(tmp_path / "state")
 
     assert again.key_id == made.key_id
-    assert is_signed(again.public[made.key_id], b"what was said", made.sign(b"what was said"))
-    assert not is_signed(again.public[made.key_id], b"other words", made.sign(b"what was said"))
+    assert is_valid_signature(
+        again.public[made.key_id], b"what was said", made.sign(b"what was said")
+    )
+    assert not is_valid_signature(
+        again.public[made.key_id], b"other words", made.sign(b"what was said")
+    )
 
 
 def test_key_is_for_the_house_alone(tmp_path: Path) -> None:
@@ -67,7 +71,7 @@ def test_key_open_to_others_is_refused(tmp_path: Path, mode: int) -> None:
     open_keys(tmp_path)
     (tmp_path / "keys/signing.pem").chmod(mode)
 
-    with pytest.raises(StoreUnfit, match="chmod 0600"):
+    with pytest.raises(StoreUnusable, match="chmod 0600"):
         open_keys(tmp_path)
 
 
@@ -75,7 +79,7 @@ def test_folder_open_to_others_is_refused(tmp_path: Path) -> None:
     open_keys(tmp_path)
     (tmp_path / "keys").chmod(0o755)
 
-    with pytest.raises(StoreUnfit, match="chmod 0700"):
+    with pytest.raises(StoreUnusable, match="chmod 0700"):
         open_keys(tmp_path)
 
 
@@ -84,7 +88,7 @@ def test_key_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     somebody_else = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: somebody_else)
 
-    with pytest.raises(StoreUnfit, match="another user"):
+    with pytest.raises(StoreUnusable, match="another user"):
         open_keys(tmp_path)
 
 
@@ -94,7 +98,7 @@ def test_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
     file.rename(tmp_path / "elsewhere.pem")
     file.symlink_to(tmp_path / "elsewhere.pem")
 
-    with pytest.raises(StoreUnfit, match="plain file"):
+    with pytest.raises(StoreUnusable, match="plain file"):
         open_keys(tmp_path)
 
 
@@ -102,7 +106,7 @@ def test_damaged_key_is_refused(tmp_path: Path) -> None:
     open_keys(tmp_path)
     (tmp_path / "keys/signing.pem").write_bytes(b"-----BEGIN nothing")
 
-    with pytest.raises(StoreUnfit, match=r"signing\.pem is damaged"):
+    with pytest.raises(StoreUnusable, match=r"signing\.pem is damaged"):
         open_keys(tmp_path)
 
 
@@ -112,7 +116,7 @@ def test_key_of_another_kind_is_refused(tmp_path: Path) -> None:
     pem = other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     (tmp_path / "keys/signing.pem").write_bytes(pem)
 
-    with pytest.raises(StoreUnfit, match=r"signing\.pem is damaged"):
+    with pytest.raises(StoreUnusable, match=r"signing\.pem is damaged"):
         open_keys(tmp_path)
 
 
@@ -121,7 +125,7 @@ def test_damaged_record_is_refused(tmp_path: Path, text: bytes) -> None:
     keys = open_keys(tmp_path)
     (tmp_path / f"keys/{keys.key_id}.json").write_bytes(text)
 
-    with pytest.raises(StoreUnfit, match=rf"{keys.key_id}\.json is damaged"):
+    with pytest.raises(StoreUnusable, match=rf"{keys.key_id}\.json is damaged"):
         open_keys(tmp_path)
 
 
@@ -130,7 +134,7 @@ def test_record_under_another_name_is_refused(tmp_path: Path) -> None:
     record = tmp_path / f"keys/{keys.key_id}.json"
     (tmp_path / "keys/0123456789abcdef.json").write_bytes(record.read_bytes())
 
-    with pytest.raises(StoreUnfit, match="damaged"):
+    with pytest.raises(StoreUnusable, match="damaged"):
         open_keys(tmp_path)
 
 
@@ -138,7 +142,7 @@ def test_lost_private_key_is_not_replaced_in_silence(tmp_path: Path) -> None:
     open_keys(tmp_path)
     (tmp_path / "keys/signing.pem").unlink()
 
-    with pytest.raises(StoreUnfit, match="missing"):
+    with pytest.raises(StoreUnusable, match="missing"):
         open_keys(tmp_path)
 
 
@@ -151,7 +155,7 @@ def test_first_start_that_was_cut_short_is_finished(tmp_path: Path) -> None:
 
 def test_servers_that_start_at_once_share_one_key(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from threedice.log.keys import open_keys;"
+        "import sys; from pathlib import Path; from threedice.log.proof.keys import open_keys;"
         "sys.stdin.read(); print(open_keys(Path(sys.argv[1])).key_id)"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
@@ -171,20 +175,20 @@ def test_servers_that_start_at_once_share_one_key(tmp_path: Path) -> None:
 
 def test_rotation_passes_trust_on(tmp_path: Path) -> None:
     first = open_keys(tmp_path)
-    second = rotate(tmp_path)
-    third = rotate(tmp_path)
+    second = rotate_signing_key(tmp_path)
+    third = rotate_signing_key(tmp_path)
 
     assert len({first.key_id, second.key_id, third.key_id}) == 3
     assert open_keys(tmp_path).key_id == third.key_id
     assert third.public.keys() == {first.key_id, second.key_id, third.key_id}
-    assert trusted(first.public, third.public) == third.public
+    assert trusted_keys(first.public, third.public) == third.public
 
 
 def test_rotation_destroys_the_old_private_key(tmp_path: Path) -> None:
     open_keys(tmp_path)
     old = (tmp_path / "keys/signing.pem").read_bytes()
     (tmp_path / "keys/new-left-by-a-crash.pem").write_bytes(old)
-    rotate(tmp_path)
+    rotate_signing_key(tmp_path)
 
     assert [file.name for file in (tmp_path / "keys").glob("*.pem")] == ["signing.pem"]
     assert (tmp_path / "keys/signing.pem").read_bytes() != old
@@ -193,7 +197,7 @@ def test_rotation_destroys_the_old_private_key(tmp_path: Path) -> None:
 def test_key_that_nobody_vouches_for_is_not_trusted(tmp_path: Path) -> None:
     house, foreign = open_keys(tmp_path / "house"), open_keys(tmp_path / "foreign")
 
-    assert trusted(house.public, foreign.public) == house.public
+    assert trusted_keys(house.public, foreign.public) == house.public
 
 
 def test_forged_endorsement_is_not_trusted(tmp_path: Path) -> None:
@@ -201,7 +205,7 @@ def test_forged_endorsement_is_not_trusted(tmp_path: Path) -> None:
     own = foreign.public[foreign.key_id]
     forged = PublicKey(own.key_id, own.public, house.key_id, foreign.sign(b"anything").hex())
 
-    assert trusted(house.public, {own.key_id: forged}) == house.public
+    assert trusted_keys(house.public, {own.key_id: forged}) == house.public
 
 
 def test_signature_of_a_checkpoint_is_no_endorsement(tmp_path: Path) -> None:
@@ -210,14 +214,14 @@ def test_signature_of_a_checkpoint_is_no_endorsement(tmp_path: Path) -> None:
     signature = house.sign(bytes.fromhex(own.public))
     forged = PublicKey(own.key_id, own.public, house.key_id, signature.hex())
 
-    assert trusted(house.public, {own.key_id: forged}) == house.public
+    assert trusted_keys(house.public, {own.key_id: forged}) == house.public
 
 
 def test_public_keys_can_be_taken_elsewhere(tmp_path: Path) -> None:
     open_keys(tmp_path)
-    keys = rotate(tmp_path)
+    keys = rotate_signing_key(tmp_path)
 
-    assert import_json(export_json(keys.public.values())) == keys.public
+    assert import_public_keys(export_public_keys(keys.public.values())) == keys.public
     pem = load_pem_public_key(export_pem(keys.public[keys.key_id]))
     assert isinstance(pem, Ed25519PublicKey)
     raw = pem.public_bytes(Encoding.Raw, PublicFormat.Raw)
@@ -235,11 +239,11 @@ def test_public_keys_can_be_taken_elsewhere(tmp_path: Path) -> None:
 )
 def test_what_is_no_export_is_refused(text: bytes) -> None:
     with pytest.raises(InvalidInput, match="public key"):
-        import_json(text)
+        import_public_keys(text)
 
 
 def test_nonsense_is_no_signature(tmp_path: Path) -> None:
     keys = open_keys(tmp_path)
 
-    assert not is_signed(keys.public[keys.key_id], b"body", b"short")
-    assert not is_signed(PublicKey("0" * 16, "00"), b"body", bytes(64))
+    assert not is_valid_signature(keys.public[keys.key_id], b"body", b"short")
+    assert not is_valid_signature(PublicKey("0" * 16, "00"), b"body", bytes(64))

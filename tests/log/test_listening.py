@@ -11,12 +11,15 @@ import psycopg
 from tests.log.following import NEVER, TABLE, Follower, run
 from tests.log.postgres_server import running
 from tests.log.proposing import PATIENCE, propose, propose_row
-from threedice.log.appending import CHANNEL
 from threedice.log.feed import Feed
-from threedice.log.listening import APPLICATION, Listener
-from threedice.log.memory import MemoryStore
-from threedice.log.postgres import PostgresStore
-from threedice.log.store import Accepted
+from threedice.log.store import Acceptance
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.postgres_streams import (
+    LISTENER_APPLICATION_NAME,
+    NOTIFY_CHANNEL,
+    NotificationListener,
+)
 from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 class House:
     """A server whose feed is told by a listener."""
 
-    def __init__(self, url: str, feed: Feed, store: Store, listener: Listener) -> None:
+    def __init__(self, url: str, feed: Feed, store: Store, listener: NotificationListener) -> None:
         self.url, self.feed, self.store, self.listener = url, feed, store, listener
 
     def append(self) -> int:
@@ -40,7 +43,7 @@ class House:
 
     def notify(self, payload: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
+            connection.execute("SELECT pg_notify(%s, %s)", (NOTIFY_CHANNEL, payload))
 
     def backends(self) -> list[int]:
         """Return the server's processes that serve the listener."""
@@ -48,7 +51,7 @@ class House:
             found = connection.execute(
                 "SELECT pid FROM pg_stat_activity"
                 " WHERE application_name = %s AND datname = current_database()",
-                (APPLICATION,),
+                (LISTENER_APPLICATION_NAME,),
             )
             return [pid for (pid,) in found]
 
@@ -64,12 +67,12 @@ async def house(
 ) -> AsyncIterator[House]:
     store = MemoryStore()  # which tells nobody that it has grown: only the test does
     async with Feed(store, poll_seconds=NEVER) as feed:
-        listener = Listener(
+        listener = NotificationListener(
             url,
             feed,
             check_seconds=check_seconds,
             deadline_seconds=deadline_seconds,
-            slowest_retry_seconds=0.2,
+            max_retry_seconds=0.2,
         )
         try:
             yield House(url, feed, store, listener)
@@ -118,7 +121,7 @@ def test_notifications_that_arrive_during_a_check_are_not_lost(postgres_url: str
                 for _ in range(200):
                     version = own.append()
                     payload = f"{TABLE} {version}"
-                    connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
+                    connection.execute("SELECT pg_notify(%s, %s)", (NOTIFY_CHANNEL, payload))
                     await follower.reaches(version)
             assert own.listener.connections == 1
 
@@ -173,7 +176,7 @@ def test_a_connection_that_is_stuck_is_given_up(postgres_url: str) -> None:
                 version = own.append()
                 await comes_true(lambda: own.listener.connections > 1)
                 await follower.reaches(version)
-                assert "no answer" in own.listener.trouble
+                assert "no answer" in own.listener.last_error
             finally:
                 os.kill(stuck, signal.SIGCONT)
 
@@ -183,7 +186,7 @@ def test_a_connection_that_is_stuck_is_given_up(postgres_url: str) -> None:
 def test_a_listener_without_a_server_says_so_and_can_be_closed() -> None:
     async def story() -> None:
         async with house("host=/nonexistent") as own:
-            await comes_true(lambda: "/nonexistent" in own.listener.trouble)
+            await comes_true(lambda: "/nonexistent" in own.listener.last_error)
             assert not own.listener.listening.is_set()
 
     run(story())
@@ -196,7 +199,7 @@ def write_row(store: Store, feed: Feed, length: int) -> None:
     """Write as a server would that has its own feed."""
     with Writer[int](store, publish=feed.publish) as writer:
         for proposal in propose_row(TABLE, length, store.head(TABLE)):
-            assert writer.write_now(proposal) == Accepted()
+            assert writer.write_and_wait(proposal) == Acceptance()
 
 
 def test_what_one_server_writes_the_other_shows(postgres_url: str) -> None:
@@ -209,7 +212,10 @@ def test_what_one_server_writes_the_other_shows(postgres_url: str) -> None:
                 Feed(here, window=8, poll_seconds=NEVER) as near,
                 Feed(there, window=8, poll_seconds=NEVER) as far,
             ):
-                with Listener(postgres_url, near) as one, Listener(postgres_url, far) as other:
+                with (
+                    NotificationListener(postgres_url, near) as one,
+                    NotificationListener(postgres_url, far) as other,
+                ):
                     for listener in (one, other):
                         assert await asyncio.to_thread(listener.listening.wait, PATIENCE)
                     followers = [Follower(feed, TABLE) for feed in (near, far, far)]
@@ -234,7 +240,7 @@ def test_a_listener_killed_while_the_other_server_writes_misses_nothing(postgres
             closing(PostgresStore(postgres_url)) as there,
         ):
             async with Feed(here, poll_seconds=NEVER) as near, Feed(there) as far:
-                with Listener(postgres_url, near) as listener:
+                with NotificationListener(postgres_url, near) as listener:
                     own = House(postgres_url, near, here, listener)
                     await own.listens()
                     follower = Follower(near, TABLE)
@@ -256,7 +262,7 @@ def test_without_any_notification_the_poll_shows_everything(postgres_url: str) -
             closing(PostgresStore(postgres_url)) as there,
         ):
             async with Feed(here, poll_seconds=0.01) as near, Feed(there) as far:
-                with Listener(postgres_url, near, channel="elsewhere") as deaf:
+                with NotificationListener(postgres_url, near, channel="elsewhere") as deaf:
                     assert await asyncio.to_thread(deaf.listening.wait, PATIENCE)
                     follower = Follower(near, TABLE)
                     for length in (1, 20, 1, 3):

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from threedice.errors import InvalidInput
-from threedice.log.memory import MemoryStore
-from threedice.log.opening import default_url, open_store, state_directory
-from threedice.log.postgres import PostgresStore
-from threedice.log.sqlite import SqliteStore
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.urls import default_url, open_store, state_directory
 
 
 @pytest.mark.parametrize("form", ["sqlite:///house.sqlite", "house.sqlite", "./house.sqlite"])
@@ -36,7 +36,7 @@ def test_memory_and_postgresql_are_what_they_say(postgres_url: str) -> None:
     assert isinstance(open_store("memory:"), MemoryStore)
     store = open_store(postgres_url, serving=True)
     assert isinstance(store, PostgresStore)
-    assert store.alone()
+    assert store.is_sole_server()
     store.close()
 
 

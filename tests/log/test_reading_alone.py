@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.log.logs import bet, found, tampering
-from threedice.errors import StoreAway, StoreUnfit, Tampered
-from threedice.log import schema, sqlite_rows
-from threedice.log.sqlite import SqliteStore
-from threedice.log.sqlite_rows import open_alone, open_sqlite
-from threedice.log.verification import verify_log
+from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
+from threedice.log.proof.verification import verify_log
+from threedice.log.stores import schema, sqlite_rows
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.sqlite_rows import open_sqlite_rows, open_sqlite_rows_with_apsw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from threedice.log.sqlite_rows import SqliteRows
+    from threedice.log.stores.sqlite_rows import SqliteRows
 
     Opened = Callable[[Path], AbstractContextManager[SqliteRows]]
 
@@ -47,18 +47,18 @@ def every_row(file: Path, opened: Opened) -> list[tuple[Any, ...]]:
 def test_either_driver_reads_the_same(file: Path, column: str, value: str) -> None:
     with tampering(file, lax=True) as run:
         run(f"UPDATE entries SET {column} = {value} WHERE stream = 'table/1' AND version = 2")
-    standard, alone = every_row(file, open_sqlite), every_row(file, open_alone)
+    standard, alone = every_row(file, open_sqlite_rows), every_row(file, open_sqlite_rows_with_apsw)
 
     assert len(standard) > 9
     assert list(map(repr, alone)) == list(map(repr, standard))
 
 
-@pytest.mark.parametrize("opened", [open_sqlite, open_alone])
+@pytest.mark.parametrize("opened", [open_sqlite_rows, open_sqlite_rows_with_apsw])
 @pytest.mark.parametrize("size", [1, 2, 250])
 def test_text_that_is_none_keeps_its_bytes_and_hides_nothing_after_it(
     file: Path, opened: Opened, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_rows, "CHUNK", size)
+    monkeypatch.setattr(sqlite_rows, "CHUNK_ROWS", size)
     with tampering(file, lax=True) as run:
         run(f"UPDATE entries SET kind = {NO_TEXT} WHERE stream = 'table/1' AND version = 2")
     with opened(file) as rows:
@@ -74,7 +74,7 @@ def test_text_that_is_none_keeps_its_bytes_and_hides_nothing_after_it(
 
 def test_a_file_that_nobody_has_open_is_proved_without_a_trace(file: Path) -> None:
     beside, before = sorted(file.parent.iterdir()), file.read_bytes()
-    with open_alone(file) as rows:
+    with open_sqlite_rows_with_apsw(file) as rows:
         report = verify_log(rows, public_keys={})
         assert sorted(file.parent.iterdir()) == beside
 
@@ -84,12 +84,12 @@ def test_a_file_that_nobody_has_open_is_proved_without_a_trace(file: Path) -> No
 
 @pytest.mark.parametrize("stays", [True, False])
 def test_a_house_that_comes_up_during_a_proof_has_it_asked_again(file: Path, stays: bool) -> None:
-    with pytest.raises(StoreAway, match="try again"):
+    with pytest.raises(StoreUnavailable, match="try again"):
         read_while_a_house_comes_up(file, stays=stays)
 
 
 def read_while_a_house_comes_up(file: Path, *, stays: bool) -> None:
-    with ExitStack() as house, open_alone(file):
+    with ExitStack() as house, open_sqlite_rows_with_apsw(file):
         store = house.enter_context(closing(SqliteStore(file)))
         bet(store, "table/1")
         if not stays:
@@ -116,7 +116,10 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "other.sqlite"
     with tampering(file) as run:
         run("CREATE TABLE songs (name TEXT)")
-    with pytest.raises(StoreUnfit, match="tables of something else"), open_alone(file):
+    with (
+        pytest.raises(StoreUnusable, match="tables of something else"),
+        open_sqlite_rows_with_apsw(file),
+    ):
         pass
 
 
@@ -124,7 +127,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_another_version_is_refused(file: Path, version: int, what: str) -> None:
     with tampering(file) as run:
         run(f"UPDATE meta SET value = '{version}' WHERE name = 'schema'")
-    with pytest.raises(StoreUnfit, match=what), open_alone(file):
+    with pytest.raises(StoreUnusable, match=what), open_sqlite_rows_with_apsw(file):
         pass
 
 
@@ -132,11 +135,11 @@ def test_a_file_of_another_version_is_refused(file: Path, version: int, what: st
 def test_a_version_that_is_none_is_refused(file: Path, value: str) -> None:
     with tampering(file, lax=True) as run:
         run(f"UPDATE meta SET value = {value} WHERE name = 'schema'")
-    with pytest.raises((StoreUnfit, Tampered)), open_alone(file):
+    with pytest.raises((StoreUnusable, TamperedData)), open_sqlite_rows_with_apsw(file):
         pass
 
 
-@pytest.mark.parametrize("opened", [open_sqlite, open_alone])
+@pytest.mark.parametrize("opened", [open_sqlite_rows, open_sqlite_rows_with_apsw])
 @pytest.mark.parametrize(
     "change",
     ["sql = replace(sql, 'NOT NULL', '/*' || CAST(x'ff' AS TEXT) || '*/ NOT NULL')",
@@ -154,7 +157,7 @@ def told_by(file: Path, opened: Opened) -> list[str]:
     try:
         with opened(file) as rows:
             return [each.where for each in verify_log(rows, public_keys={}).findings]
-    except Tampered as tampered:
+    except TamperedData as tampered:
         return [tampered.where]
 
 
@@ -170,7 +173,7 @@ def test_what_a_link_leads_to_is_read_with_all_that_is_beside_it(file: Path) -> 
 def test_an_empty_log_that_was_left_behind_is_nobodys(file: Path) -> None:
     file.with_name(f"{file.name}-wal").touch()
     beside = sorted(file.parent.iterdir())
-    with open_alone(file) as rows:
+    with open_sqlite_rows_with_apsw(file) as rows:
         assert verify_log(rows, public_keys={}).entries == 9
 
     assert sorted(file.parent.iterdir()) == beside
@@ -191,17 +194,17 @@ def test_a_transaction_that_was_broken_off_is_not_read_half_done(file: Path) -> 
         connection.execute("ROLLBACK")
     assert copy.read_bytes() != file.read_bytes()
 
-    with pytest.raises(Tampered, match="cannot be read"), open_alone(copy):
+    with pytest.raises(TamperedData, match="cannot be read"), open_sqlite_rows_with_apsw(copy):
         pass
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnfit, match="is a folder"), open_alone(tmp_path):
+    with pytest.raises(StoreUnusable, match="is a folder"), open_sqlite_rows_with_apsw(tmp_path):
         pass
 
 
 def test_a_file_that_is_no_database_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "log.sqlite"
     file.write_bytes(b"no database" * 100)
-    with pytest.raises(Tampered, match="not a database"), open_alone(file):
+    with pytest.raises(TamperedData, match="not a database"), open_sqlite_rows_with_apsw(file):
         pass

@@ -8,16 +8,22 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine, inspect
 
-from threedice.errors import StoreUnfit
-from threedice.log.opening import open_store
-from threedice.log.schema import VERSION, creation, metadata, prepare
-from threedice.log.sqlite import SqliteStore, connect_file
+from threedice.errors import StoreUnusable
+from threedice.log.stores.files import connect_sqlite
+from threedice.log.stores.schema import (
+    SCHEMA_VERSION,
+    creation_statements,
+    metadata,
+    prepare_schema,
+)
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from threedice.log.schema import Execute
+    from threedice.log.stores.schema import ExecuteStatement
 
 
 class Database:
@@ -45,7 +51,7 @@ class Database:
         """Open as a program of another version would."""
         self.execute("BEGIN")
         try:
-            prepare(self.execute, self.tables, where="house", **given)
+            prepare_schema(self.execute, self.tables, database="house", **given)
         except BaseException:
             self.execute("ROLLBACK")
             raise
@@ -61,7 +67,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 def empty(dialect: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Database]:
     if dialect == "sqlite":
         path = tmp_path / "house.sqlite"
-        file = connect_file(str(path))
+        file = connect_sqlite(str(path))
         yield Database(f"sqlite:///{path}", f"sqlite:///{path}", file.execute)
         file.close()
         return
@@ -94,14 +100,14 @@ def test_the_tables_are_those_of_the_definition(database: Database) -> None:
 
 def test_a_database_carries_its_version_and_is_opened_again(database: Database) -> None:
     marks = "SELECT name, value FROM meta ORDER BY name"
-    assert database.execute(marks) == [("program", "threedice"), ("schema", str(VERSION))]
+    assert database.execute(marks) == [("program", "threedice"), ("schema", str(SCHEMA_VERSION))]
     database.open()
-    assert database.execute(marks) == [("program", "threedice"), ("schema", str(VERSION))]
+    assert database.execute(marks) == [("program", "threedice"), ("schema", str(SCHEMA_VERSION))]
 
 
 def test_sqlite_keeps_to_the_types_of_its_columns(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "house.sqlite").close()
-    file = connect_file(str(tmp_path / "house.sqlite"))
+    file = connect_sqlite(str(tmp_path / "house.sqlite"))
     strict: dict[str, int] = dict(
         file.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
     )
@@ -111,7 +117,9 @@ def test_sqlite_keeps_to_the_types_of_its_columns(tmp_path: Path) -> None:
 
 def test_tables_of_a_newer_version_are_refused(database: Database) -> None:
     database.execute("UPDATE meta SET value = '7' WHERE name = 'schema'")
-    with pytest.raises(StoreUnfit, match=r"tables of version 7, .* knows version 1; use the newer"):
+    with pytest.raises(
+        StoreUnusable, match=r"tables of version 7, .* knows version 1; use the newer"
+    ):
         database.open()
 
 
@@ -128,13 +136,13 @@ def test_tables_of_a_newer_version_are_refused(database: Database) -> None:
 )
 def test_a_database_of_something_else_is_refused(database: Database, spoil: str) -> None:
     database.execute(spoil)
-    with pytest.raises(StoreUnfit, match="give it a new file or an empty database"):
+    with pytest.raises(StoreUnusable, match="give it a new file or an empty database"):
         database.open()
 
 
 def test_a_database_with_other_tables_is_left_as_it_is(empty: Database) -> None:
     empty.execute("CREATE TABLE recipes (name TEXT)")
-    with pytest.raises(StoreUnfit, match="tables of something else"):
+    with pytest.raises(StoreUnusable, match="tables of something else"):
         empty.open()
     assert empty.tables == ["recipes"]
 
@@ -142,11 +150,11 @@ def test_a_database_with_other_tables_is_left_as_it_is(empty: Database) -> None:
 # --- migrations ---------------------------------------------------------------------------------
 
 
-def add_colour(execute: Execute) -> None:
+def add_colour(execute: ExecuteStatement) -> None:
     execute("ALTER TABLE games ADD COLUMN colour TEXT")
 
 
-def paint(execute: Execute) -> None:
+def paint(execute: ExecuteStatement) -> None:
     execute("UPDATE games SET colour = 'red'")
 
 
@@ -161,12 +169,12 @@ def test_older_tables_are_brought_to_the_present_version_step_by_step(
     assert database.execute("SELECT hash, colour FROM games") == [("h", "red")]
     assert database.execute("SELECT value FROM meta WHERE name = 'schema'") == [("3",)]
     database.prepare(dialect=dialect, version=3, migrations={})
-    with pytest.raises(StoreUnfit, match="version 3"):
+    with pytest.raises(StoreUnusable, match="version 3"):
         database.open()
 
 
 def test_a_migration_that_fails_changes_nothing(database: Database, dialect: str) -> None:
-    def fail(execute: Execute) -> None:
+    def fail(execute: ExecuteStatement) -> None:
         execute("DROP TABLE games")
         raise RuntimeError("half way")
 
@@ -184,5 +192,5 @@ def test_a_new_database_is_made_in_the_present_version(empty: Database, dialect:
 
 
 def test_the_statements_are_the_same_every_time(dialect: str) -> None:
-    assert creation(dialect) == creation(dialect)
-    assert len(creation(dialect)) == len(metadata.tables) + 3
+    assert creation_statements(dialect) == creation_statements(dialect)
+    assert len(creation_statements(dialect)) == len(metadata.tables) + 3

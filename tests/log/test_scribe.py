@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.floor.setting import DEALER, SUPERVISOR, People
+from tests.house.setting import DEALER, SUPERVISOR, People
 from tests.log.dictating import Stored, Watched, kill, pid_of, tell
 from tests.log.proposing import PATIENCE, propose, propose_row
-from threedice.errors import InvalidInput, StoreAway, StoreFailed
-from threedice.floor import Floor
-from threedice.floor.commands import ResolveInterruption
-from threedice.floor.house import House
-from threedice.log.entry import EMPTY
-from threedice.log.opening import open_store
-from threedice.log.postgres import PostgresStore
-from threedice.log.sqlite import SqliteStore
-from threedice.log.store import Accepted, Conflict
+from threedice.errors import InvalidInput, StoreFailed, StoreUnavailable
+from threedice.house import CommandHandler
+from threedice.house.commands import ResolveInterruption
+from threedice.house.house import House
+from threedice.log.entry import EMPTY_HEAD
+from threedice.log.store import Acceptance, HeadConflict
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 def test_what_a_scribe_has_written_its_store_reads_at_once(served: Stored) -> None:
     first, second = propose_row("table/1", 2)
-    assert tell(served, first) == [Accepted()]
-    lost = Conflict("table/1", served.head("table/1"))
-    assert tell(served, propose("table/1"), second) == [lost, Accepted()]
+    assert tell(served, first) == [Acceptance()]
+    lost = HeadConflict("table/1", served.head("table/1"))
+    assert tell(served, propose("table/1"), second) == [lost, Acceptance()]
     assert served.read("table/1") == [*first.appends[0].entries, *second.appends[0].entries]
 
 
 def test_others_cannot_read_from_its_process_which_database_it_writes(served: Stored) -> None:
-    assert tell(served, propose("table/1")) == [Accepted()]
+    assert tell(served, propose("table/1")) == [Acceptance()]
     process = Path(f"/proc/{pid_of(served)}")
     name = served.url if isinstance(served, PostgresStore) else str(served.path)
     for open_to_others in ("cmdline", "environ"):
@@ -52,7 +52,7 @@ def test_a_scribe_has_nothing_open_that_is_not_its_own(path: Path) -> None:
     ours, _ = pipe = os.pipe()
     os.set_inheritable(ours, True)
     mine = Path(f"/proc/self/fd/{ours}").readlink()
-    store = SqliteStore(path, serving=True, scribe=True)
+    store = SqliteStore(path, serving=True, use_writer_process=True)
     try:
         tell(store, propose("table/1"))
         theirs = [each.readlink() for each in Path(f"/proc/{pid_of(store)}/fd").iterdir()]
@@ -72,7 +72,7 @@ def test_closing_its_store_ends_a_scribe_and_leaves_nothing_of_it(served: Stored
     with pytest.raises(ProcessLookupError):  # not even one that nobody has asked how it ended
         os.kill(pid, 0)
     served.close()
-    with pytest.raises(StoreAway, match="has been closed"):
+    with pytest.raises(StoreUnavailable, match="has been closed"):
         tell(served, propose("table/1"))
 
 
@@ -81,10 +81,10 @@ def test_a_scribe_writes_the_file_it_was_given_wherever_its_house_goes(
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
-    with closing(SqliteStore("log.sqlite", serving=True, scribe=True)) as store:
+    with closing(SqliteStore("log.sqlite", serving=True, use_writer_process=True)) as store:
         monkeypatch.chdir("elsewhere")
         kill(store)
-        with suppress(StoreAway):
+        with suppress(StoreUnavailable):
             tell(store, propose("table/1"))
         tell(store, propose("table/2"))
         monkeypatch.chdir(tmp_path)
@@ -96,15 +96,17 @@ def test_a_scribe_that_cannot_be_started_is_away_until_it_can(
     sqlite: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kill(sqlite)
-    with pytest.raises(StoreAway, match="signal 9"):
+    with pytest.raises(StoreUnavailable, match="signal 9"):
         tell(sqlite, propose("table/1"))
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "/nowhere/python")
-        with pytest.raises(StoreAway, match=r"cannot be started: .*/nowhere/python"):
+        with pytest.raises(StoreUnavailable, match=r"cannot be started: .*/nowhere/python"):
             tell(sqlite, propose("table/1"))
-        with pytest.raises(StoreAway, match="cannot be started"):
-            SqliteStore(sqlite.path.with_name("other.sqlite"), serving=True, scribe=True)
-    assert tell(sqlite, propose("table/1")) == [Accepted()]
+        with pytest.raises(StoreUnavailable, match="cannot be started"):
+            SqliteStore(
+                sqlite.path.with_name("other.sqlite"), serving=True, use_writer_process=True
+            )
+    assert tell(sqlite, propose("table/1")) == [Acceptance()]
 
 
 # --- a database that cannot be written ----------------------------------------------------------
@@ -144,9 +146,9 @@ def test_a_house_halts_when_a_scribe_cannot_open_its_database(
     path: Path, tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     async def play() -> None:
-        store = SqliteStore(path, serving=True, scribe=True)
+        store = SqliteStore(path, serving=True, use_writer_process=True)
         with closing(store):
-            async with Floor(store, state=tmp_path / "state") as floor:
+            async with CommandHandler(store, state_dir=tmp_path / "state") as floor:
                 people = People(floor)
                 await people.open()
                 await people.play("open betting")
@@ -155,7 +157,7 @@ def test_a_house_halts_when_a_scribe_cannot_open_its_database(
                 bet = asyncio.wait_for(people.bet("ann", 50, "big"), PATIENCE)
                 with pytest.raises(StoreFailed, match=SPOILED[spoil]):
                     await bet
-                assert SPOILED[spoil] in floor.suspended
+                assert SPOILED[spoil] in floor.suspension_reason
         assert not (tmp_path / "state" / "healthy").exists()
         assert path.exists() is (spoil is not removed)
 
@@ -168,22 +170,22 @@ def test_a_disk_that_fails_below_a_scribe_halts_the_house_until_a_person_release
     url, state = f"sqlite:///{path}", tmp_path / "state"
 
     async def play() -> None:
-        async with House(url, state=state) as house:
-            people = People(house.floor)
+        async with House(url, state_dir=state) as house:
+            people = People(house.command_handler)
             await people.open()
             await people.play("open betting")
-            let_write_no_more(pid_of(house.floor.store))
-            before = house.floor.store.head("table/1")
+            let_write_no_more(pid_of(house.command_handler.store))
+            before = house.command_handler.store.head("table/1")
             for _ in range(2):
                 with pytest.raises(StoreFailed, match="disk I/O error"):
                     await people.bet("ann", 50, "big")
-            assert "disk I/O error" in house.floor.suspended
-            assert house.floor.store.head("table/1") == before
+            assert "disk I/O error" in house.command_handler.suspension_reason
+            assert house.command_handler.store.head("table/1") == before
 
     async def come_back() -> None:
-        async with House(url, state=state) as house:
-            people = People(house.floor)
-            assert house.floor.suspended
+        async with House(url, state_dir=state) as house:
+            people = People(house.command_handler)
+            assert house.command_handler.suspension_reason
             with pytest.raises(StoreFailed):
                 await people.bet("ann", 50, "big")
             await house.release("sue", "there is room again")
@@ -218,15 +220,15 @@ def test_a_scribe_writes_nothing_more_when_its_store_could_not_write(sqlite: Sql
 def test_a_house_released_after_a_failure_is_written_by_another_scribe(tmp_path: Path) -> None:
     async def play() -> None:
         async with House(f"sqlite:///{tmp_path / 'log.sqlite'}") as house:
-            people = People(house.floor)
+            people = People(house.command_handler)
             await people.open()
             await people.play("open betting")
-            let_write_no_more(failing := pid_of(house.floor.store))
+            let_write_no_more(failing := pid_of(house.command_handler.store))
             with pytest.raises(StoreFailed):
                 await people.bet("ann", 50, "big")
             await house.release("sue", "there is room again")
             await people.bet("ann", 50, "big")
-            assert pid_of(house.floor.store) != failing
+            assert pid_of(house.command_handler.store) != failing
 
     asyncio.run(play())
 
@@ -239,13 +241,13 @@ def let_write_no_more(pid: int) -> None:
 def test_what_a_database_cannot_hold_is_the_fault_of_the_proposal(served: Stored) -> None:
     with pytest.raises(InvalidInput):
         tell(served, propose("nul\0"))
-    assert tell(served, propose("table/1")) == [Accepted()]
-    assert served.head("nul") == EMPTY
+    assert tell(served, propose("table/1")) == [Acceptance()]
+    assert served.head("nul") == EMPTY_HEAD
 
 
 def test_a_store_opened_to_serve_has_a_scribe_and_others_have_none(path: Path) -> None:
     url = f"sqlite:///{path}"
     with closing(open_store(url, serving=True)) as serving:
-        assert serving.scribe is not None
+        assert serving.writer_process is not None
         with closing(open_store(url)) as looking:
-            assert looking.scribe is None
+            assert looking.writer_process is None

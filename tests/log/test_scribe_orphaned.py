@@ -16,10 +16,10 @@ import uvloop
 
 from tests.log.dictating import Watched, locked, pid_of, scribe_of, tell, told
 from tests.log.proposing import PATIENCE, propose
-from threedice.errors import StoreAway, StoreUnfit
-from threedice.log.scribe import STOPS
-from threedice.log.sqlite import SqliteStore
-from threedice.log.store import Accepted, Conflict
+from threedice.errors import StoreUnavailable, StoreUnusable
+from threedice.log.store import Acceptance, HeadConflict
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.writer_process import BLOCKED_SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,7 +49,7 @@ def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next(
             await given_up
         assert sqlite.head("table/1").version == 1  # it was in hand, and is written
         (outcome,) = await told(scribe_of(sqlite), propose("table/1"))
-        assert outcome == Conflict("table/1", sqlite.head("table/1"))
+        assert outcome == HeadConflict("table/1", sqlite.head("table/1"))
 
     on(loop, give_up())
 
@@ -63,9 +63,9 @@ def test_a_store_closed_by_the_loop_in_the_midst_of_a_batch_hangs_nobody(
         batch = asyncio.create_task(told(scribe_of(sqlite), propose("table/1")))
         await asyncio.sleep(0)
         sqlite.close()
-        with suppress(StoreAway):
-            assert await batch == [Accepted()]
-        with pytest.raises(StoreAway, match="has been closed"):
+        with suppress(StoreUnavailable):
+            assert await batch == [Acceptance()]
+        with pytest.raises(StoreUnavailable, match="has been closed"):
             await told(scribe_of(sqlite), propose("table/2"))
 
     on(loop, close_in_midst())
@@ -76,35 +76,35 @@ def test_a_store_closed_by_the_loop_in_the_midst_of_a_batch_hangs_nobody(
 HOUSE = """
 import asyncio, os, signal, sys
 from tests.log.proposing import propose
-from threedice.log.entry import EMPTY
-from threedice.log.judging import after
-from threedice.log.opening import open_store
+from threedice.log.entry import EMPTY_HEAD
+from threedice.log.conflicts import head_after
+from threedice.log.stores.urls import open_store
 from threedice.log.writer import Writer
 
 def say(*words):
     print(*words, flush=True)
 
 async def die_in_midst(store):
-    scribe = store.scribe
+    scribe = store.writer_process
     await scribe.write([])
     say(scribe.pid)
     sys.stdin.readline()
-    asyncio.create_task(scribe.write([scribe.words(propose("table/1"))]))
+    asyncio.create_task(scribe.write([scribe.encode_proposal(propose("table/1"))]))
     await asyncio.sleep(0)
     os.kill(os.getpid(), signal.SIGKILL)
 
 async def leave(store):
-    say(store.scribe.pid)
+    say(store.writer_process.pid)
 
 async def serve(store):
     stopped, answered = asyncio.Event(), asyncio.Queue()
     for stop in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(stop, stopped.set)
     writer = Writer(store, deliver=lambda tokens, results: answered.put_nowait((tokens, results)))
-    head = EMPTY
+    head = EMPTY_HEAD
     while not stopped.is_set():
         proposal = propose("table/1", head)
-        head = after(proposal.appends[0])
+        head = head_after(proposal.appends[0])
         writer.submit(proposal, 0)
         say(head.version, *(await answered.get())[1])
     await asyncio.to_thread(writer.close)
@@ -138,7 +138,7 @@ def test_when_its_house_was_killed_a_scribe_writes_what_it_has_and_nobody_serves
                 process.stdin.flush()
                 assert process.wait(PATIENCE) == -signal.SIGKILL
                 assert not scribe.has_ended()
-                with pytest.raises(StoreUnfit, match="is served by process"):
+                with pytest.raises(StoreUnusable, match="is served by process"):
                     SqliteStore(path, serving=True)
             scribe.wait()
     with closing(SqliteStore(path, serving=True)) as next_one:
@@ -157,24 +157,24 @@ def test_signals_to_all_processes_of_a_house_let_it_finish(path: Path) -> None:
     with house(f"sqlite:///{path}", "serve") as process:
         assert process.stdout
         heard = [process.stdout.readline() for _ in range(20)]
-        for stop in STOPS:
+        for stop in BLOCKED_SIGNALS:
             os.killpg(process.pid, stop)
         heard += process.stdout.readlines()
     assert process.returncode == 0
     *answers, last = heard
     assert last == "closed\n"
-    assert answers == [f"{number} Accepted()\n" for number in range(1, len(heard))]
+    assert answers == [f"{number} Acceptance()\n" for number in range(1, len(heard))]
     with closing(SqliteStore(path)) as store:
         assert store.head("table/1").version == len(answers)
 
 
 def test_a_scribe_takes_no_signal_to_stop_not_even_before_it_is_ready(sqlite: SqliteStore) -> None:
     scribe = pid_of(sqlite)
-    for stop in STOPS:
+    for stop in BLOCKED_SIGNALS:
         os.kill(scribe, stop)
-    assert tell(sqlite, propose("table/1")) == [Accepted()]
-    for stop in STOPS:
+    assert tell(sqlite, propose("table/1")) == [Acceptance()]
+    for stop in BLOCKED_SIGNALS:
         os.kill(scribe, stop)
-    assert tell(sqlite, propose("table/2")) == [Accepted()]
+    assert tell(sqlite, propose("table/2")) == [Acceptance()]
     assert pid_of(sqlite) == scribe
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()  # and we take all of ours

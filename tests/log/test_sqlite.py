@@ -15,23 +15,24 @@ import apsw
 import pytest
 
 from tests.log.stating import left, one
-from threedice.errors import StoreAway, StoreFailed, StoreUnfit, Tampered
-from threedice.log.entry import EMPTY
-from threedice.log.sqlite import Connection, SqliteStore, connect_file
-from threedice.log.store import Accepted, Snapshot
+from threedice.errors import StoreFailed, StoreUnavailable, StoreUnusable, TamperedData
+from threedice.log.entry import EMPTY_HEAD
+from threedice.log.store import Acceptance, Snapshot
+from threedice.log.stores.files import SqliteConnection, connect_sqlite
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-ACCEPTED = Accepted()
+ACCEPTED = Acceptance()
 
 
 class Meddled:
     """A connection whose statements somebody may change, answer or fail before they are run."""
 
     def __init__(self, path: str, meddle: Callable[[str], str | list[Any] | None]) -> None:
-        self.inner, self.meddle = connect_file(path), meddle
+        self.inner, self.meddle = connect_sqlite(path), meddle
 
     def execute(self, sql: str, params: Sequence[Any] = (), /) -> Iterable[tuple[Any, ...]]:
         told = self.meddle(sql)
@@ -62,7 +63,7 @@ def test_what_was_written_is_there_when_the_file_is_opened_again(path: Path) -> 
     again = SqliteStore(path)
 
     assert again.read("table/1") == list(proposal.appends[0].entries)
-    assert again.suspended() == "disk full"
+    assert again.suspension_reason() == "disk full"
     again.close()
 
 
@@ -91,7 +92,7 @@ def test_the_files_are_for_their_owners_eyes_only(path: Path) -> None:
 def test_a_connection_that_is_not_durable_is_refused(
     path: Path, pragma: str, answer: list[Any], words: str
 ) -> None:
-    with pytest.raises(StoreUnfit, match=words):
+    with pytest.raises(StoreUnusable, match=words):
         SqliteStore(path, connect=lambda p: Meddled(p, {pragma: answer}.get))
 
 
@@ -101,7 +102,7 @@ def test_commits_of_the_log_wait_for_the_disk(path: Path) -> None:
     def note(sql: str) -> None:
         asked.append(sql)
 
-    store = SqliteStore(path, connect=lambda p: Meddled(p, note), shared=True)
+    store = SqliteStore(path, connect=lambda p: Meddled(p, note), single_connection=True)
     store.close()
 
     assert "PRAGMA synchronous = 2" in asked
@@ -119,7 +120,7 @@ def test_a_failure_at_any_statement_of_a_write_leaves_nothing_and_ends_writing(
             if armed.is_set() and sql.startswith(start):
                 raise sqlite3.OperationalError("disk I/O error")
 
-        def connect(p: str, meddle: Callable[[str], None] = meddle) -> Connection:
+        def connect(p: str, meddle: Callable[[str], None] = meddle) -> SqliteConnection:
             return Meddled(p, meddle)
 
         store = SqliteStore(path, connect=connect)
@@ -135,7 +136,7 @@ def test_a_failure_at_any_statement_of_a_write_leaves_nothing_and_ends_writing(
             store.set_person("ann", b"x")
         assert store.head("table/1") == head
         store.suspend("it failed")
-        assert store.suspended() == "it failed"
+        assert store.suspension_reason() == "it failed"
         store.close()
 
         fresh = SqliteStore(path)
@@ -149,10 +150,10 @@ def test_a_file_held_by_another_process_is_away_and_comes_back(path: Path) -> No
         return "PRAGMA busy_timeout = 1" if "busy_timeout" in sql else None
 
     store = SqliteStore(path, connect=lambda p: Meddled(p, hurry))
-    other = connect_file(str(path))
+    other = connect_sqlite(str(path))
     other.execute("BEGIN IMMEDIATE")
 
-    with pytest.raises(StoreAway, match="another process"):
+    with pytest.raises(StoreUnavailable, match="another process"):
         store.write([one("table/1")])
     other.execute("ROLLBACK")
 
@@ -164,19 +165,19 @@ def test_a_file_held_by_another_process_is_away_and_comes_back(path: Path) -> No
 def test_one_shared_connection_of_another_driver_serves_as_well(path: Path) -> None:
     opened: list[apsw.Connection] = []
 
-    def connect(name: str) -> Connection:
+    def connect(name: str) -> SqliteConnection:
         opened.append(apsw.Connection(name))
         opened[-1].execute("PRAGMA locking_mode = EXCLUSIVE")
         return opened[-1]
 
-    store = SqliteStore(path, connect=connect, shared=True)
+    store = SqliteStore(path, connect=connect, single_connection=True)
     first = one("table/1")
     assert store.write([first, one("table/1", left(first))]) == [ACCEPTED, ACCEPTED]
     store.save_snapshot(Snapshot("table/1", "state", "f", left(first), b"x"))
 
     assert [entry.version for entry in store.scan("table/1")] == [1, 2]
-    assert store.take_lease("driver/1", "a", 60)
-    assert not store.take_lease("driver/1", "b", 60)
+    assert store.acquire_lease("driver/1", "a", 60)
+    assert not store.acquire_lease("driver/1", "b", 60)
     assert len(opened) == 1
     opened[0].execute("DROP TABLE answers")
     with pytest.raises(StoreFailed, match="no such table"):
@@ -190,12 +191,12 @@ def test_one_shared_connection_of_another_driver_serves_as_well(path: Path) -> N
 def test_a_second_server_is_refused_and_told_who_serves(path: Path) -> None:
     first = SqliteStore(path, serving=True)
 
-    with pytest.raises(StoreUnfit, match=f"served by process {os.getpid()} already"):
+    with pytest.raises(StoreUnusable, match=f"served by process {os.getpid()} already"):
         SqliteStore(path, serving=True)
 
     first.close()
     second = SqliteStore(path, serving=True)
-    assert second.alone()
+    assert second.is_sole_server()
     second.close()
 
 
@@ -206,19 +207,19 @@ def test_a_second_server_is_refused_through_a_link_too(path: Path, tmp_path: Pat
     link.symlink_to(path)
     for first, second in ((path, link), (link, path)):
         with closing(SqliteStore(first, serving=True)):
-            with pytest.raises(StoreUnfit, match="already"):
+            with pytest.raises(StoreUnusable, match="already"):
                 SqliteStore(second, serving=True)
             with closing(SqliteStore(second)) as beside:
-                assert not beside.alone()
+                assert not beside.is_sole_server()
 
 
 def test_a_file_of_two_names_is_not_served_until_one_is_removed(path: Path) -> None:
     other = path.with_name("other.sqlite")
     with closing(SqliteStore(path, serving=True)):
         other.hardlink_to(path)
-        with pytest.raises(StoreUnfit, match="2 names of the same file"):
+        with pytest.raises(StoreUnusable, match="2 names of the same file"):
             SqliteStore(other, serving=True)
-    with pytest.raises(StoreUnfit, match="remove the others"):
+    with pytest.raises(StoreUnusable, match="remove the others"):
         SqliteStore(path, serving=True)
     other.unlink()
     SqliteStore(path, serving=True).close()
@@ -227,19 +228,19 @@ def test_a_file_of_two_names_is_not_served_until_one_is_removed(path: Path) -> N
 def test_who_serves_a_file_next_does_not_wait_for_leases_of_one_that_died(path: Path) -> None:
     first = SqliteStore(path, serving=True)
     beside = SqliteStore(path)
-    assert first.take_lease("dealer/1", "a", 3600)
-    assert not beside.take_lease("dealer/1", "b", 60)
+    assert first.acquire_lease("dealer/1", "a", 3600)
+    assert not beside.acquire_lease("dealer/1", "b", 60)
     beside.close()
     first.close()
 
     second = SqliteStore(path, serving=True)
-    assert second.take_lease("dealer/1", "b", 60)
+    assert second.acquire_lease("dealer/1", "b", 60)
     second.close()
 
 
 def test_a_file_served_by_a_process_that_was_killed_may_be_served_again(path: Path) -> None:
     program = (
-        "import sys; from threedice.log.sqlite import SqliteStore; "
+        "import sys; from threedice.log.stores.sqlite import SqliteStore; "
         "store = SqliteStore(sys.argv[1], serving=True); print(flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -248,13 +249,13 @@ def test_a_file_served_by_a_process_that_was_killed_may_be_served_again(path: Pa
         assert server.stdout is not None
         server.stdout.readline()
         beside = SqliteStore(path)
-        assert not beside.alone()
+        assert not beside.is_sole_server()
         assert beside.write([one("table/1")]) == [ACCEPTED]
-        with pytest.raises(StoreUnfit, match=f"process {server.pid} "):
+        with pytest.raises(StoreUnusable, match=f"process {server.pid} "):
             SqliteStore(path, serving=True)
         server.kill()
 
-    assert beside.alone()
+    assert beside.is_sole_server()
     beside.close()
     again = SqliteStore(path, serving=True)
     assert len(again.read("table/1")) == 1
@@ -278,7 +279,7 @@ def test_readers_see_whole_batches_while_they_are_written(path: Path) -> None:
     with ThreadPoolExecutor() as pool:
         readers = [pool.submit(look) for _ in range(3)]
         try:
-            head = EMPTY
+            head = EMPTY_HEAD
             for _ in range(60):
                 proposal = one("table/1", head, b"1", b"2", b"3")
                 assert store.write([proposal]) == [ACCEPTED]
@@ -297,15 +298,15 @@ def test_a_closed_store_says_so(path: Path) -> None:
     store.close()
 
     for ask in (lambda: store.head("table/1"), lambda: store.write([one("table/1")])):
-        with pytest.raises(StoreAway, match="has been closed"):
+        with pytest.raises(StoreUnavailable, match="has been closed"):
             ask()
 
 
 def test_a_connection_given_back_while_the_store_is_closed_is_closed(path: Path) -> None:
     store = SqliteStore(path)
 
-    class Closing(list[Connection]):
-        def append(self, connection: Connection) -> None:
+    class Closing(list[SqliteConnection]):
+        def append(self, connection: SqliteConnection) -> None:
             store.close()
             super().append(connection)
 
@@ -320,7 +321,7 @@ def test_a_connection_given_back_while_the_store_is_closed_is_closed(path: Path)
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> None:
     path.write_bytes(b"Dear diary, " * 100)
 
-    with pytest.raises(StoreUnfit, match="no SQLite database; use another file"):
+    with pytest.raises(StoreUnusable, match="no SQLite database; use another file"):
         SqliteStore(path)
 
     assert path.read_bytes() == b"Dear diary, " * 100
@@ -328,7 +329,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> 
 
 def test_a_folder_that_is_not_there_is_named(path: Path) -> None:
     for serving in (False, True):
-        with pytest.raises(StoreUnfit, match="nowhere"):
+        with pytest.raises(StoreUnusable, match="nowhere"):
             SqliteStore(path.parent / "nowhere" / "house.sqlite", serving=serving)
 
 
@@ -347,12 +348,12 @@ def test_an_erased_person_is_in_no_file_any_more(path: Path) -> None:
 
 def test_text_that_is_no_text_is_tampering_and_is_located(path: Path) -> None:
     store = SqliteStore(path)
-    store.write([one("table/1", EMPTY, *[b"x"] * 20)])
-    other = connect_file(str(path))
+    store.write([one("table/1", EMPTY_HEAD, *[b"x"] * 20)])
+    other = connect_sqlite(str(path))
     other.execute("UPDATE entries SET kind = CAST(x'ff' AS TEXT) WHERE version = 17")
     other.close()
 
-    with pytest.raises(Tampered, match="table/1 after version 16"):
+    with pytest.raises(TamperedData, match="table/1 after version 16"):
         store.read("table/1")
 
     assert len(store.read("table/1", 0, 16)) == 16
@@ -361,9 +362,9 @@ def test_text_that_is_no_text_is_tampering_and_is_located(path: Path) -> None:
 
 def test_a_damaged_page_is_tampering_and_a_damaged_file_is_not_opened(path: Path) -> None:
     store = SqliteStore(path)
-    store.write([one("table/1", EMPTY, *[b"x" * 4000] * 50)])
+    store.write([one("table/1", EMPTY_HEAD, *[b"x" * 4000] * 50)])
     store.close()
-    other = connect_file(str(path))
+    other = connect_sqlite(str(path))
     ((root,),) = other.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'")
     other.close()
     store = SqliteStore(path)
@@ -371,7 +372,7 @@ def test_a_damaged_page_is_tampering_and_a_damaged_file_is_not_opened(path: Path
         file.seek((root - 1) * 4096)
         file.write(b"\xee" * 4096)
 
-    with pytest.raises(Tampered, match="malformed"):
+    with pytest.raises(TamperedData, match="malformed"):
         store.read("table/1")
     store.close()
 
@@ -431,12 +432,15 @@ def test_what_a_store_goes_by_is_read_from_the_disk_when_it_is_opened(
     if not is_forgotten_when_asked(file):
         pytest.skip("this file system keeps everything in memory")
 
-    def connect(path: str) -> Connection:
+    def connect(path: str) -> SqliteConnection:
         cached.append(is_cached(file))
-        return connect_file(path)
+        return connect_sqlite(path)
 
     for _ in range(100):  # it is advice: pages that were just written are now and then kept
         written(file, size)
-        with suppress(StoreUnfit), closing(SqliteStore(path, connect=connect, shared=True)):
+        with (
+            suppress(StoreUnusable),
+            closing(SqliteStore(path, connect=connect, single_connection=True)),
+        ):
             pass
     assert False in cached

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.log.stating import propose
-from threedice.log.entry import EMPTY, Head
-from threedice.log.judging import after
-from threedice.log.memory import MemoryStore
+from threedice.log.conflicts import head_after
+from threedice.log.entry import EMPTY_HEAD, Head
+from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from threedice.log.store import Proposal, Store
@@ -72,7 +72,7 @@ def proposals(model: MemoryStore, here: str, wishes: list[Wish]) -> list[Proposa
     heads = {here + name: model.head(here + name) for name in "abc"}
     for wish in wishes:
         data = [b"%d" % number for number in range(wish.entries)]
-        on = {"nothing": EMPTY, "a forgery": FORGED}
+        on = {"nothing": EMPTY_HEAD, "a forgery": FORGED}
         appends = {
             here + name: (on.get(wish.on, heads[here + name]), data) for name in wish.streams
         }
@@ -85,5 +85,5 @@ def proposals(model: MemoryStore, here: str, wishes: list[Wish]) -> list[Proposa
                 games={wish.game: wish.game.encode()} if wish.game else {},
             )
         )
-        heads |= {append.stream: after(append) for append in batch[-1].appends}
+        heads |= {append.stream: head_after(append) for append in batch[-1].appends}
     return batch

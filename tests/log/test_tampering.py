@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.log.logs import bet, stored_log, tampering, told
-from threedice.errors import Tampered
-from threedice.log.checkpoints import FILE, Notary, read_checkpoints
-from threedice.log.entry import EMPTY, Entry, Record, extend
-from threedice.log.keys import Keys, open_keys
-from threedice.log.sqlite import SqliteStore
-from threedice.log.verification import verify_log
+from threedice.errors import TamperedData
+from threedice.log.entry import EMPTY_HEAD, Entry, NewEntry, extend_stream
+from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, CheckpointSigner, read_checkpoints
+from threedice.log.proof.keys import SigningKeys, open_keys
+from threedice.log.proof.verification import verify_log
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,12 +30,12 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.folder, self.keys = folder, open_keys(folder)
         store = stored_log(folder)
-        notary = Notary(store, self.keys, folder)
-        notary.make(at=1)
+        notary = CheckpointSigner(store, self.keys, folder)
+        notary.create_checkpoint(at=1)
         for _ in range(3):
             bet(store, "table/1", "cage/1", account="cage/1")
-            notary.make(at=2)
-        self.path, self.checkpoints = store.path, read_checkpoints(folder / FILE)
+            notary.create_checkpoint(at=2)
+        self.path, self.checkpoints = store.path, read_checkpoints(folder / CHECKPOINTS_FILE)
         store.close()
 
     def find(self, what: str, *, outside: bool = False) -> list[str]:
@@ -83,8 +83,8 @@ def test_deletion_with_the_rest_renumbered_is_located(house: House) -> None:
 
 def test_insertion_is_located(house: House) -> None:
     last = house.entries("table/1")[-1]
-    (added,), head = extend(
-        _head(last), "table/1", last.at, last.cause, [Record("BetPlaced", 1, b"forged")]
+    (added,), head = extend_stream(
+        _head(last), "table/1", last.at, last.cause, [NewEntry("BetPlaced", 1, b"forged")]
     )
     with tampering(house.path) as run:
         run(INSERT, *_row(added))
@@ -211,22 +211,25 @@ def test_checkpoints_removed_from_the_store_are_found_by_those_outside(house: Ho
     places = house.find("the last checkpoints removed", outside=True)
     assert places == ["checkpoint 3", "checkpoint 4"]
 
-    with closing(SqliteStore(house.path)) as store, pytest.raises(Tampered, match="checkpoint 3"):
-        Notary(store, house.keys, house.folder)
+    with (
+        closing(SqliteStore(house.path)) as store,
+        pytest.raises(TamperedData, match="checkpoint 3"),
+    ):
+        CheckpointSigner(store, house.keys, house.folder)
 
 
 def test_older_copy_of_the_whole_database_is_found_by_checkpoints_outside(
     tmp_path: Path,
 ) -> None:
     keys, store = open_keys(tmp_path), stored_log(tmp_path)
-    notary = Notary(store, keys, tmp_path)
-    notary.make(at=1)
+    notary = CheckpointSigner(store, keys, tmp_path)
+    notary.create_checkpoint(at=1)
     store.close()
     shutil.copy(store.path, tmp_path / "older.sqlite")
     with closing(SqliteStore(store.path)) as store:
         bet(store, "table/1")
-        Notary(store, keys, tmp_path).make(at=2)
-    outside = read_checkpoints(tmp_path / FILE)
+        CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=2)
+    outside = read_checkpoints(tmp_path / CHECKPOINTS_FILE)
     report = verify_log(tmp_path / "older.sqlite", public_keys=keys.public, against=outside)
     print(f"an older copy in place of the database: {told(report.findings)}")  # noqa: T201
 
@@ -241,7 +244,7 @@ def _row(entry: Entry) -> tuple[Any, ...]:
 
 
 def _head(entry: Entry) -> Any:
-    return type(EMPTY)(entry.version, entry.hash)
+    return type(EMPTY_HEAD)(entry.version, entry.hash)
 
 
 def _head_row(head: Any) -> tuple[int, bytes]:
@@ -276,8 +279,8 @@ def _rewrite(run: Any, entries: Sequence[Entry], version: int, data: bytes) -> N
     head = _head(entries[version - 2])
     for entry in entries[version - 1 :]:
         said = data if entry.version == version else entry.data
-        records = [Record(entry.kind, entry.schema, said)]
-        (changed,), head = extend(head, entry.stream, entry.at, entry.cause, records)
+        records = [NewEntry(entry.kind, entry.schema, said)]
+        (changed,), head = extend_stream(head, entry.stream, entry.at, entry.cause, records)
         run(
             "UPDATE entries SET data = ?, hash = ? WHERE stream = ? AND version = ?",
             changed.data,
@@ -289,6 +292,6 @@ def _rewrite(run: Any, entries: Sequence[Entry], version: int, data: bytes) -> N
     run("UPDATE streams SET hash = ? WHERE stream = ?", head.hash, stream)
 
 
-def _sign_anew(path: Path, keys: Keys, state: Path) -> None:
+def _sign_anew(path: Path, keys: SigningKeys, state: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        Notary(store, keys, state).make(at=9)
+        CheckpointSigner(store, keys, state).create_checkpoint(at=9)

@@ -12,12 +12,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tests.log.logs import bet, stored_log, told
-from threedice.log import schema
-from threedice.log.batch import decode_spans
-from threedice.log.checkpoints import Notary
-from threedice.log.keys import open_keys
-from threedice.log.sqlite_rows import SqliteRows, open_sqlite
-from threedice.log.verification import verify_log, verify_rows
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.proof.keys import open_keys
+from threedice.log.proof.verification import verify_log, verify_rows
+from threedice.log.store import decode_spans
+from threedice.log.stores import schema
+from threedice.log.stores.sqlite_rows import SqliteRows, open_sqlite_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,10 +50,10 @@ def test_every_flipped_bit_is_detected_and_located(tmp_path: Path) -> None:
 
 def test_every_flipped_bit_of_a_checkpoint_is_detected_and_located(tmp_path: Path) -> None:
     keys, store = open_keys(tmp_path), stored_log(tmp_path)
-    notary = Notary(store, keys, tmp_path)
-    notary.make(at=1)
+    notary = CheckpointSigner(store, keys, tmp_path)
+    notary.create_checkpoint(at=1)
     bet(store, "table/1")
-    notary.make(at=2)
+    notary.create_checkpoint(at=2)
     store.close()
     injected = 0
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
@@ -164,7 +164,7 @@ def _concerned(
 
 def test_flipped_bits_of_the_file_are_found_or_change_nothing(tmp_path: Path) -> None:
     keys, store = open_keys(tmp_path), stored_log(tmp_path)
-    Notary(store, keys, tmp_path).make(at=1)
+    CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=1)
     store.close()
     whole, content = store.path.read_bytes(), _content(store.path)
     assert all(content)
@@ -198,6 +198,6 @@ def test_damage_that_only_the_database_can_see_is_found(tmp_path: Path) -> None:
 
 
 def _content(file: Path) -> list[list[tuple[Any, ...]]]:
-    with open_sqlite(file) as rows:
+    with open_sqlite_rows(file) as rows:
         tables = (*PROVED, schema.checkpoints)
         return [list(chain.from_iterable(rows.chunks(table))) for table in tables]

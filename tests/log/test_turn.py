@@ -9,20 +9,20 @@ from threading import Event
 import pytest
 
 from tests.log.proposing import PATIENCE
-from threedice.log.turn import Turn
+from threedice.log.stores.files import WriteLock
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_thread_waits_while_a_coroutine_has_the_turn() -> None:
-    turn, said, about_to = Turn(), list[str](), Event()
+    turn, said, about_to = WriteLock(), list[str](), Event()
 
     def take() -> None:
         about_to.set()
         with turn:
             said.append("thread")
 
-    async with turn.soon():
+    async with turn.acquire_async():
         waiting = asyncio.create_task(asyncio.to_thread(take))
         await asyncio.to_thread(about_to.wait, PATIENCE)
         said.append("coroutine")
@@ -31,7 +31,7 @@ async def test_a_thread_waits_while_a_coroutine_has_the_turn() -> None:
 
 
 async def test_a_coroutine_waits_while_a_thread_has_the_turn_and_the_loop_goes_on() -> None:
-    turn, said = Turn(), list[str]()
+    turn, said = WriteLock(), list[str]()
     has, leave = Event(), Event()
 
     def take() -> None:
@@ -41,7 +41,7 @@ async def test_a_coroutine_waits_while_a_thread_has_the_turn_and_the_loop_goes_o
             said.append("thread")
 
     async def soon() -> None:
-        async with turn.soon():
+        async with turn.acquire_async():
             said.append("coroutine")
 
     thread = asyncio.create_task(asyncio.to_thread(take))
@@ -55,10 +55,10 @@ async def test_a_coroutine_waits_while_a_thread_has_the_turn_and_the_loop_goes_o
 
 
 async def test_a_coroutine_lets_those_who_wait_go_first() -> None:
-    turn, said = Turn(), list[str]()
+    turn, said = WriteLock(), list[str]()
 
     async def soon() -> None:
-        async with turn.soon():
+        async with turn.acquire_async():
             said.append("coroutine")
 
     turn._waiting.append(None)  # a thread that has asked, and has not come to take it yet
@@ -72,10 +72,10 @@ async def test_a_coroutine_lets_those_who_wait_go_first() -> None:
 
 
 async def test_two_coroutines_of_one_thread_do_not_have_it_together() -> None:
-    turn, said, inside = Turn(), list[str](), asyncio.Event()
+    turn, said, inside = WriteLock(), list[str](), asyncio.Event()
 
     async def first() -> None:
-        async with turn.soon():
+        async with turn.acquire_async():
             inside.set()
             said.append("first comes")
             await asyncio.sleep(0)
@@ -83,7 +83,7 @@ async def test_two_coroutines_of_one_thread_do_not_have_it_together() -> None:
 
     async def second() -> None:
         await inside.wait()
-        async with turn.soon():
+        async with turn.acquire_async():
             said.append("second")
 
     await asyncio.wait_for(asyncio.gather(second(), first()), PATIENCE)
@@ -91,10 +91,10 @@ async def test_two_coroutines_of_one_thread_do_not_have_it_together() -> None:
 
 
 async def test_a_coroutine_that_is_cancelled_leaves_the_turn_to_others() -> None:
-    turn, inside = Turn(), asyncio.Event()
+    turn, inside = WriteLock(), asyncio.Event()
 
     async def hold() -> None:
-        async with turn.soon():
+        async with turn.acquire_async():
             inside.set()
             await asyncio.Event().wait()
 
@@ -106,14 +106,14 @@ async def test_a_coroutine_that_is_cancelled_leaves_the_turn_to_others() -> None
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    async with asyncio.timeout(PATIENCE), turn.soon():
+    async with asyncio.timeout(PATIENCE), turn.acquire_async():
         pass
 
 
 async def test_the_thread_of_the_loop_is_let_in_beside_its_own_coroutine() -> None:
     """It could wait for ever otherwise: the coroutine goes on only when the thread does."""
-    turn = Turn()
-    async with turn.soon():
+    turn = WriteLock()
+    async with turn.acquire_async():
         with turn:
             pass
         with ThreadPoolExecutor(1) as pool:
@@ -127,14 +127,14 @@ def test_one_who_is_interrupted_while_he_waits_is_waited_for_no_more(
         def acquire(self) -> bool:
             raise KeyboardInterrupt
 
-    turn = Turn()
+    turn = WriteLock()
     with monkeypatch.context() as patched:
         patched.setattr(turn, "_lock", Interrupted())
         with pytest.raises(KeyboardInterrupt), turn:
             pass
 
     async def soon() -> None:
-        async with asyncio.timeout(PATIENCE), turn.soon():
+        async with asyncio.timeout(PATIENCE), turn.acquire_async():
             pass
 
     asyncio.run(soon())

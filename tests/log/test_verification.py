@@ -11,30 +11,29 @@ import pytest
 
 from tests.log.conftest import open_kind
 from tests.log.logs import Seen, as_row, at, found, play, tampering, writing
-from threedice.errors import InvalidInput, StoreAway, StoreUnfit, Tampered
-from threedice.log import sqlite_rows
-from threedice.log.checkpoints import Notary
-from threedice.log.keys import Keys, open_keys
-from threedice.log.postgres import PostgresStore
-from threedice.log.sqlite import SqliteStore
-from threedice.log.verification import verify_log
+from threedice.errors import InvalidInput, StoreUnavailable, StoreUnusable, TamperedData
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.proof.keys import SigningKeys, open_keys
+from threedice.log.proof.verification import verify_log
+from threedice.log.stores import sqlite_rows
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from threedice.log.findings import Report
-    from threedice.log.rows import Row
-    from threedice.log.store import Store
+    from threedice.log.proof import VerificationReport
+    from threedice.log.store import Store, StoredRow
 
 
 def test_sound_log_is_found_sound_on_every_store(store: Store, tmp_path: Path) -> None:
     keys = open_keys(tmp_path)
-    notary = Notary(store, keys, tmp_path)
+    notary = CheckpointSigner(store, keys, tmp_path)
     play(store)
-    notary.make(at=1)
+    notary.create_checkpoint(at=1)
     play(store)
-    notary.make(at=2)
+    notary.create_checkpoint(at=2)
     report = verify_log(store, public_keys=keys.public, against=store.checkpoints())
 
     assert found(report) == []
@@ -108,10 +107,10 @@ def test_what_is_shown_ends_where_a_stream_is_damaged(file: Path) -> None:
 
 def test_what_a_fold_finds_is_a_finding(file: Path) -> None:
     class Fold(Seen):
-        def visit(self, rows: Sequence[Row]) -> None:
+        def visit(self, rows: Sequence[StoredRow]) -> None:
             stream, version, *_ = rows[-1]
             if version >= 3:
-                raise Tampered(f"balance of {stream}", "is not what its entries add up to")
+                raise TamperedData(f"balance of {stream}", "is not what its entries add up to")
 
     report = verify_log(file, public_keys={}, visitor=Fold())
     assert at(report) == ["balance of table/1", "balance of table/2"]
@@ -147,9 +146,9 @@ def test_the_same_is_found_however_many_rows_are_read_at_a_time(
 ) -> None:
     keys, store = open_keys(tmp_path), SqliteStore(tmp_path / "log.sqlite")
     play(store)
-    Notary(store, keys, tmp_path).make(at=1)
+    CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=1)
     play(store)
-    Notary(store, keys, tmp_path).make(at=2)
+    CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=2)
     store.close()
     with tampering(store.path) as run:
         run(statement)
@@ -157,11 +156,11 @@ def test_the_same_is_found_however_many_rows_are_read_at_a_time(
     assert whole.findings
 
     for size in (1, 2, 3, 5):
-        monkeypatch.setattr(sqlite_rows, "CHUNK", size)
+        monkeypatch.setattr(sqlite_rows, "CHUNK_ROWS", size)
         assert seen_of(store.path, keys) == (whole, shown)
 
 
-def seen_of(file: Path, keys: Keys) -> tuple[Report, list[Row]]:
+def seen_of(file: Path, keys: SigningKeys) -> tuple[VerificationReport, list[StoredRow]]:
     seen = Seen()
     return verify_log(file, public_keys=keys.public, visitor=seen), seen.rows
 
@@ -199,16 +198,16 @@ def test_file_that_is_no_database_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnfit, match="is it there"):
+    with pytest.raises(StoreUnusable, match="is it there"):
         verify_log(tmp_path / "none.sqlite", public_keys={})
 
 
 def test_file_that_another_holds_is_away(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_rows, "BUSY_SECONDS", 0)
+    monkeypatch.setattr(sqlite_rows, "BUSY_TIMEOUT_SECONDS", 0)
     with closing(sqlite3.connect(file, isolation_level=None)) as holder:
         holder.execute("PRAGMA journal_mode = DELETE")
         holder.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(StoreAway, match="another process"):
+        with pytest.raises(StoreUnavailable, match="another process"):
             verify_log(file, public_keys={})
 
 

@@ -8,15 +8,15 @@ from typing import IO, TYPE_CHECKING
 import pytest
 
 from tests.log.logs import at, bet, found, tampering
-from threedice.log import matching, schema
-from threedice.log.causes import said_by_all
-from threedice.log.entry import cause_of
-from threedice.log.matching import record
-from threedice.log.memory import MemoryStore
-from threedice.log.rows import MemoryRows
-from threedice.log.sqlite import SqliteStore
+from threedice.log.entry import hash_cause
+from threedice.log.proof import answers
+from threedice.log.proof.answers import encode_answer_records, encode_record
+from threedice.log.proof.verification import verify_log
 from threedice.log.store import Proposal
-from threedice.log.verification import verify_log
+from threedice.log.stores import schema
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.rows import MemoryRows
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,9 +94,9 @@ def test_more_causes_than_memory_holds_are_matched(
         files.append(TemporaryFile())  # noqa: SIM115 -- closed by whoever asked for it
         return files[-1]
 
-    monkeypatch.setattr(matching, "TemporaryFile", made)
-    monkeypatch.setattr(matching, "IN_MEMORY", 60)
-    monkeypatch.setattr(matching, "PARTS", 2)
+    monkeypatch.setattr(answers, "TemporaryFile", made)
+    monkeypatch.setattr(answers, "MAX_MEMORY_BYTES", 60)
+    monkeypatch.setattr(answers, "PARTITIONS", 2)
     assert verify_log(file, public_keys={}).is_sound
     assert files
     assert all(each.closed for each in files)
@@ -155,13 +155,13 @@ def test_what_all_answers_say_is_what_each_says(
         bet(store, *together)
     each: dict[bytes, list[bytes]] = {}
     for answer in store.answers():
-        cause = cause_of(answer.account, answer.key, answer.command_hash)
+        cause = hash_cause(answer.account, answer.key, answer.command_hash)
         for span in answer.spans:
-            begin, said = record(cause, span)
+            begin, said = encode_record(cause, span)
             each.setdefault(begin, []).append(said)
 
-    (chunk,) = MemoryRows(store).in_any_order(schema.answers)
-    assert said_by_all(chunk) == each
+    (chunk,) = MemoryRows(store).chunks_unordered(schema.answers)
+    assert encode_answer_records(chunk) == each
 
 
 @pytest.mark.parametrize("name", STRANGE_NAMES)

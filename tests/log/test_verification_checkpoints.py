@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.log.logs import at, found, play, tampering
-from threedice.log.checkpoints import Body, Notary, decode, link_to, sign
-from threedice.log.keys import open_keys, rotate
-from threedice.log.memory import MemoryStore
-from threedice.log.sqlite import SqliteStore
+from threedice.log.proof.checkpoints import (
+    CheckpointBody,
+    CheckpointSigner,
+    decode_checkpoint,
+    link_hash,
+    sign_checkpoint,
+)
+from threedice.log.proof.keys import open_keys, rotate_signing_key
+from threedice.log.proof.verification import verify_log
 from threedice.log.store import Checkpoint
-from threedice.log.verification import verify_log
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +30,10 @@ class House:
 
     def __init__(self, state: Path) -> None:
         self.keys, self.store, self.state = open_keys(state), MemoryStore(), state
-        notary = Notary(self.store, self.keys, state)
+        notary = CheckpointSigner(self.store, self.keys, state)
         for number in range(3):
             play(self.store)
-            notary.make(at=number)
+            notary.create_checkpoint(at=number)
         self.made = self.store.checkpoints()
 
     def with_checkpoints(
@@ -47,10 +53,10 @@ def house(tmp_path: Path) -> House:
     return House(tmp_path)
 
 
-def changed(checkpoint: Checkpoint, **what: Any) -> Body:
-    body = decode(checkpoint)
+def changed(checkpoint: Checkpoint, **what: Any) -> CheckpointBody:
+    body = decode_checkpoint(checkpoint)
     said = {name: getattr(body, name) for name in body.__struct_fields__}
-    return Body(**(said | what))
+    return CheckpointBody(**(said | what))
 
 
 def test_checkpoints_in_store_and_outside_agree(house: House) -> None:
@@ -76,14 +82,14 @@ def test_checkpoint_missing_outside_is_found(house: House) -> None:
 
 
 def test_checkpoint_kept_twice_in_two_forms_is_found(house: House) -> None:
-    other = sign(house.keys, changed(house.made[2], at=99))
+    other = sign_checkpoint(house.keys, changed(house.made[2], at=99))
     assert house.with_checkpoints(house.made, [*house.made, other]) == [
         "checkpoint 3: was kept outside the store twice, and not the same"
     ]
 
 
 def test_other_checkpoint_than_the_one_outside_is_found(house: House) -> None:
-    other = sign(house.keys, changed(house.made[2], at=99))
+    other = sign_checkpoint(house.keys, changed(house.made[2], at=99))
     assert house.with_checkpoints([*house.made[:2], other], house.made) == [
         "checkpoint 3: is not the one that was kept outside the store"
     ]
@@ -91,7 +97,7 @@ def test_other_checkpoint_than_the_one_outside_is_found(house: House) -> None:
 
 def test_checkpoint_that_does_not_hold_on_to_the_one_before_is_found(house: House) -> None:
     first, second, third = house.made
-    again = sign(house.keys, changed(first, at=99))
+    again = sign_checkpoint(house.keys, changed(first, at=99))
     assert house.with_checkpoints([again, second, third]) == [
         "checkpoint 2: does not hold the hash of checkpoint 1"
     ]
@@ -99,8 +105,10 @@ def test_checkpoint_that_does_not_hold_on_to_the_one_before_is_found(house: Hous
 
 def test_checkpoint_that_goes_back_is_found(house: House) -> None:
     *before, third = house.made
-    heads = decode(house.made[1]).heads | {"table/1": decode(house.made[0]).heads["table/1"]}
-    back = sign(house.keys, changed(third, full=True, heads=heads))
+    heads = decode_checkpoint(house.made[1]).heads | {
+        "table/1": decode_checkpoint(house.made[0]).heads["table/1"]
+    }
+    back = sign_checkpoint(house.keys, changed(third, full=True, heads=heads))
     assert house.with_checkpoints([*before, back]) == [
         "checkpoint 3: says version 4 of table/1 after version 8 was signed"
     ]
@@ -108,8 +116,10 @@ def test_checkpoint_that_goes_back_is_found(house: House) -> None:
 
 def test_full_checkpoint_that_leaves_a_stream_out_is_found(house: House) -> None:
     *before, third = house.made
-    heads = {name: head for name, head in decode(third).heads.items() if name != "cage/ann"}
-    short = sign(house.keys, changed(third, full=True, heads=heads))
+    heads = {
+        name: head for name, head in decode_checkpoint(third).heads.items() if name != "cage/ann"
+    }
+    short = sign_checkpoint(house.keys, changed(third, full=True, heads=heads))
     assert house.with_checkpoints([*before, short]) == [
         "checkpoint 3: says nothing of cage/ann, which was there before"
     ]
@@ -136,7 +146,7 @@ def test_unreadable_checkpoint_is_found(house: House) -> None:
 
 def test_checkpoint_with_strange_columns_is_found(tmp_path: Path) -> None:
     keys, store = open_keys(tmp_path), SqliteStore(tmp_path / "log.sqlite")
-    Notary(store, keys, tmp_path).make(at=1)
+    CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=1)
     store.close()
     with tampering(store.path, lax=True) as run:
         run("UPDATE checkpoints SET body = NULL")
@@ -146,11 +156,11 @@ def test_checkpoint_with_strange_columns_is_found(tmp_path: Path) -> None:
 
 def test_keys_that_were_rotated_are_followed(tmp_path: Path) -> None:
     store = MemoryStore()
-    notary = Notary(store, open_keys(tmp_path), tmp_path)
-    notary.make(at=1)
-    keys = rotate(tmp_path)
-    notary.use(keys)
-    notary.make(at=2)
+    notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
+    notary.create_checkpoint(at=1)
+    keys = rotate_signing_key(tmp_path)
+    notary.set_keys(keys)
+    notary.create_checkpoint(at=2)
     assert verify_log(store, public_keys=keys.public).is_sound
 
     only_new = {keys.key_id: keys.public[keys.key_id]}
@@ -159,13 +169,13 @@ def test_keys_that_were_rotated_are_followed(tmp_path: Path) -> None:
 
 def test_key_that_was_retired_is_not_believed_any_more(tmp_path: Path) -> None:
     store, old = MemoryStore(), open_keys(tmp_path)
-    Notary(store, old, tmp_path).make(at=1)
-    rotate(tmp_path)
-    keys = rotate(tmp_path)
-    second = Notary(store, keys, tmp_path).make(at=2)
+    CheckpointSigner(store, old, tmp_path).create_checkpoint(at=1)
+    rotate_signing_key(tmp_path)
+    keys = rotate_signing_key(tmp_path)
+    second = CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=2)
     play(store)
     heads = {name: (each.version, each.hash.hex()) for name, each in store.heads().items()}
-    late = sign(old, Body(3, 3, link_to(second), True, heads, old.key_id))
+    late = sign_checkpoint(old, CheckpointBody(3, 3, link_hash(second), True, heads, old.key_id))
     retired = f"checkpoint 3: is signed with the key {old.key_id}, retired by checkpoint 2"
 
     outside = found(verify_log(store, public_keys=keys.public, against=[late]))
@@ -176,9 +186,9 @@ def test_key_that_was_retired_is_not_believed_any_more(tmp_path: Path) -> None:
 
 def test_keys_of_which_neither_vouches_for_the_other_may_take_turns(tmp_path: Path) -> None:
     store, states = MemoryStore(), [tmp_path / "one", tmp_path / "two"]
-    servers = [Notary(store, open_keys(state), state) for state in states]
+    servers = [CheckpointSigner(store, open_keys(state), state) for state in states]
     for number in range(4):
-        servers[number % 2].make(at=number)
+        servers[number % 2].create_checkpoint(at=number)
     keys = {**open_keys(states[0]).public, **open_keys(states[1]).public}
     assert verify_log(store, public_keys=keys).is_sound
 
@@ -187,8 +197,8 @@ def test_checkpoint_from_before_a_rotation_counts_where_only_the_file_has_it(
     tmp_path: Path,
 ) -> None:
     store = MemoryStore()
-    first = Notary(store, open_keys(tmp_path), tmp_path).make(at=1)
-    Notary(store, keys := rotate(tmp_path), tmp_path).make(at=2)
+    first = CheckpointSigner(store, open_keys(tmp_path), tmp_path).create_checkpoint(at=1)
+    CheckpointSigner(store, keys := rotate_signing_key(tmp_path), tmp_path).create_checkpoint(at=2)
     del store._checkpoints[1]
 
     assert found(verify_log(store, public_keys=keys.public, against=[first])) == [
@@ -199,8 +209,8 @@ def test_checkpoint_from_before_a_rotation_counts_where_only_the_file_has_it(
 
 def test_signed_head_that_the_stream_does_not_hold_is_found(house: House) -> None:
     *before, third = house.made
-    heads = decode(third).heads | {"table/1": (12, "0" * 64), "table/9": (2, "0" * 64)}
-    other = sign(house.keys, changed(third, heads=heads))
+    heads = decode_checkpoint(third).heads | {"table/1": (12, "0" * 64), "table/9": (2, "0" * 64)}
+    other = sign_checkpoint(house.keys, changed(third, heads=heads))
     assert house.with_checkpoints([*before, other]) == [
         "table/1 versions 9 to 12: not what checkpoint 3 signed",
         "table/9 versions 1 to 2: missing, and signed in checkpoint 3",
@@ -209,5 +219,8 @@ def test_signed_head_that_the_stream_does_not_hold_is_found(house: House) -> Non
 
 def test_chain_of_checkpoints_is_one_chain(house: House) -> None:
     first, second, third = house.made
-    assert [decode(each).previous for each in house.made[1:]] == [link_to(first), link_to(second)]
-    assert decode(third).number == 3
+    assert [decode_checkpoint(each).previous for each in house.made[1:]] == [
+        link_hash(first),
+        link_hash(second),
+    ]
+    assert decode_checkpoint(third).number == 3

@@ -13,21 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.log.logs import as_row, at, found, play, tampering
-from threedice.log.chains import Chains
-from threedice.log.checkpoints import Notary
-from threedice.log.entry import EMPTY, Entry, Record, chained, extend
-from threedice.log.keys import open_keys
-from threedice.log.matching import Matching
-from threedice.log.postgres import PostgresStore
-from threedice.log.sqlite import SqliteStore
-from threedice.log.verification import verify_log
-from threedice.log.witnesses import Claims
+from threedice.log.entry import EMPTY_HEAD, Entry, NewEntry, extend_stream, hash_entry
+from threedice.log.proof.answers import AnswerMatcher
+from threedice.log.proof.chains import ChainVerifier
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.proof.keys import open_keys
+from threedice.log.proof.verification import SignedHashes, verify_log
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from threedice.log.findings import Finding
+    from threedice.log.proof import IntegrityFinding
 
 # --- the hash -----------------------------------------------------------------------------------
 
@@ -39,16 +38,16 @@ words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
     at=st.integers(-(2**63), 2**63 - 1),
     cause=st.binary(min_size=32, max_size=32),
     records=st.lists(
-        st.builds(Record, words, st.integers(0, 2**16 - 1), st.binary(max_size=300)),
+        st.builds(NewEntry, words, st.integers(0, 2**16 - 1), st.binary(max_size=300)),
         min_size=1,
         max_size=5,
     ),
     wrong=st.integers(0, 4),
 )
 def test_hash_is_the_one_that_entries_define(
-    stream: str, at: int, cause: bytes, records: list[Record], wrong: int
+    stream: str, at: int, cause: bytes, records: list[NewEntry], wrong: int
 ) -> None:
-    entries, head = extend(EMPTY, stream, at, cause, records)
+    entries, head = extend_stream(EMPTY_HEAD, stream, at, cause, records)
     stored = [(*as_row(entry)[:7], chained_anew(entries, entry)) for entry in entries]
     assert follow(stream, stored, head.version, head.hash) == []
 
@@ -60,17 +59,17 @@ def test_hash_is_the_one_that_entries_define(
 
 
 def chained_anew(entries: Sequence[Entry], entry: Entry) -> bytes:
-    before = entries[entry.version - 2].hash if entry.version > 1 else EMPTY.hash
-    return chained(before, *as_row(entry)[:7])
+    before = entries[entry.version - 2].hash if entry.version > 1 else EMPTY_HEAD.hash
+    return hash_entry(before, *as_row(entry)[:7])
 
 
 def follow(
     stream: str, stored: list[tuple[Any, ...]], version: int, digest: bytes
-) -> list[Finding]:
-    findings: list[Finding] = []
-    with Matching() as matched:
-        chains = Chains({stream: (version, digest)}, Claims(), matched, findings, None)
-        chains.take(stored)
+) -> list[IntegrityFinding]:
+    findings: list[IntegrityFinding] = []
+    with AnswerMatcher() as matched:
+        chains = ChainVerifier({stream: (version, digest)}, SignedHashes(), matched, findings, None)
+        chains.check_rows(stored)
         chains.finish()
     return findings
 
@@ -168,7 +167,7 @@ def test_wrong_hash_is_one_finding(file: Path) -> None:
 def test_an_entry_that_was_signed_is_contested_where_it_was_changed(tmp_path: Path) -> None:
     keys, store = open_keys(tmp_path), SqliteStore(tmp_path / "log.sqlite")
     play(store)
-    Notary(store, keys, tmp_path).make(at=1)
+    CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=1)
     play(store)
     store.close()
     with tampering(store.path) as run:

@@ -10,17 +10,23 @@ import pytest
 
 from tests.log.proposing import PATIENCE, propose, propose_row
 from tests.log.submitting import Callers, FailingStore, GatedStore
-from threedice.errors import InvalidInput, OperatingFailure, QueueFull, StoreAway, StoreFailed
-from threedice.log.memory import MemoryStore
-from threedice.log.store import Accepted, Conflict, Known
-from threedice.log.writer import Counts, Writer
+from threedice.errors import (
+    InvalidInput,
+    OperatingFailure,
+    QueueFull,
+    StoreFailed,
+    StoreUnavailable,
+)
+from threedice.log.store import Acceptance, DuplicateKey, HeadConflict
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.writer import Writer, WriterCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.log.entry import Entry
-    from threedice.log.store import Outcome, Proposal, Store
-    from threedice.log.writer import Result
+    from threedice.log.store import Proposal, ProposalOutcome, Store
+    from threedice.log.writer import WriteResult
 
 
 def test_what_queues_during_a_commit_goes_into_one_transaction_and_one_delivery() -> None:
@@ -33,15 +39,15 @@ def test_what_queues_during_a_commit_goes_into_one_transaction_and_one_delivery(
             writer.submit(proposal, token)
         store.let(2)
         assert store.size_of_next() == 5
-    assert callers.next_batch() == [(0, Accepted())]
-    assert callers.next_batch() == [(token, Accepted()) for token in range(1, 6)]
+    assert callers.next_batch() == [(0, Acceptance())]
+    assert callers.next_batch() == [(token, Acceptance()) for token in range(1, 6)]
     assert store.head("table/1").version == 6
 
 
 def test_a_batch_is_no_larger_than_the_largest() -> None:
     store, callers = GatedStore(), Callers()
     row = propose_row("table/1", 8)
-    with Writer(store, deliver=callers.deliver, largest_batch=3) as writer:
+    with Writer(store, deliver=callers.deliver, max_batch=3) as writer:
         writer.submit(row[0], 0)
         assert store.size_of_next() == 1
         for token, proposal in enumerate(row[1:], 1):
@@ -56,12 +62,12 @@ def test_nothing_is_acknowledged_before_it_is_written_or_published_before_acknow
     said: list[str] = []
 
     class SayingStore(MemoryStore):
-        def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
             outcomes = super().write(proposals)
             said.append("written")
             return outcomes
 
-    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
+    def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
         said.append("acknowledged")
 
     def publish(_: dict[str, list[Entry]]) -> None:
@@ -90,9 +96,9 @@ def test_only_what_is_accepted_is_published_by_stream_and_in_order() -> None:
     }
     callers.next_batch()
     kinds = [type(result) for _, result in callers.next_batch()]
-    assert kinds == [Accepted, Conflict, Accepted, Accepted, Known]
-    assert writer.counts() == Counts(
-        batches=2, largest=5, accepted=4, conflicts=1, known=1, away=0, waiting=0
+    assert kinds == [Acceptance, HeadConflict, Acceptance, Acceptance, DuplicateKey]
+    assert writer.counts() == WriterCounts(
+        batches=2, largest_batch=5, accepted=4, conflicts=1, duplicates=1, unavailable=0, queued=0
     )
 
 
@@ -101,21 +107,21 @@ def test_a_batch_that_appends_nothing_is_not_published() -> None:
     proposal = propose("table/1")
     store.write([proposal])
     with Writer[int](store, publish=published.put) as writer:
-        assert isinstance(writer.write_now(proposal), Known)
+        assert isinstance(writer.write_and_wait(proposal), DuplicateKey)
     assert published.empty()
 
 
 def test_a_full_queue_refuses_at_once_and_keeps_what_it_has() -> None:
     store, callers = GatedStore(), Callers()
     row = propose_row("table/1", 5)
-    with Writer(store, deliver=callers.deliver, most=3) as writer:
+    with Writer(store, deliver=callers.deliver, max_queued=3) as writer:
         writer.submit(row[0], 0)
         store.size_of_next()
         for token in (1, 2, 3):
             writer.submit(row[token], token)
         with pytest.raises(QueueFull):
             writer.submit(row[4], 4)
-        assert writer.counts().waiting == 3
+        assert writer.counts().queued == 3
         store.let(3)
         callers.next_batch()
         assert [token for token, _ in callers.next_batch()] == [1, 2, 3]
@@ -132,49 +138,51 @@ def test_a_proposal_no_store_could_keep_is_refused_to_its_caller_alone() -> None
         with pytest.raises(InvalidInput):
             writer.submit(propose("table/3", key="k" * 1000), 2)
         store.let(2)
-    assert callers.next_batch() == [(0, Accepted())]
-    assert callers.next_batch() == [(1, Accepted())]
-    assert not writer.halted
+    assert callers.next_batch() == [(0, Acceptance())]
+    assert callers.next_batch() == [(1, Acceptance())]
+    assert not writer.halt_reason
 
 
 def test_write_now_waits_for_what_becomes_of_it() -> None:
     store = MemoryStore()
     with Writer[int](store) as writer:
-        assert writer.write_now(propose("table/1")) == Accepted()
-        assert writer.write_now(propose("table/1")) == Conflict("table/1", store.head("table/1"))
+        assert writer.write_and_wait(propose("table/1")) == Acceptance()
+        assert writer.write_and_wait(propose("table/1")) == HeadConflict(
+            "table/1", store.head("table/1")
+        )
 
 
 def test_write_now_raises_what_stood_against_it() -> None:
-    with Writer[int](FailingStore(StoreAway("gone"), StoreFailed("EIO"))) as writer:
-        with pytest.raises(StoreAway, match="gone"):
-            writer.write_now(propose("table/1"))
+    with Writer[int](FailingStore(StoreUnavailable("gone"), StoreFailed("EIO"))) as writer:
+        with pytest.raises(StoreUnavailable, match="gone"):
+            writer.write_and_wait(propose("table/1"))
         with pytest.raises(StoreFailed, match="EIO"):
-            writer.write_now(propose("table/1"))
+            writer.write_and_wait(propose("table/1"))
 
 
 def test_closing_writes_what_is_waiting_and_takes_nothing_more() -> None:
     store, callers = GatedStore(), Callers()
     row = propose_row("table/1", 4)
-    writer = Writer(store, deliver=callers.deliver, largest_batch=1)
+    writer = Writer(store, deliver=callers.deliver, max_batch=1)
     for token, proposal in enumerate(row):
         writer.submit(proposal, token)
     store.let(4)
     writer.close()
     writer.close()
     assert store.head("table/1").version == 4
-    assert [callers.next_batch() for _ in row] == [[(token, Accepted())] for token in range(4)]
+    assert [callers.next_batch() for _ in row] == [[(token, Acceptance())] for token in range(4)]
     with pytest.raises(OperatingFailure, match="closed"):
         writer.submit(propose("table/2"), 4)
 
 
 def test_everybody_who_submits_is_answered_once_and_truly() -> None:
-    store, answers = MemoryStore(), SimpleQueue[tuple[tuple[int, int], "Result"]]()
+    store, answers = MemoryStore(), SimpleQueue[tuple[tuple[int, int], "WriteResult"]]()
 
-    def deliver(tokens: Sequence[tuple[int, int]], results: Sequence[Result]) -> None:
+    def deliver(tokens: Sequence[tuple[int, int]], results: Sequence[WriteResult]) -> None:
         for each in zip(tokens, results, strict=True):
             answers.put(each)
 
-    with Writer(store, deliver=deliver, largest_batch=7) as writer:
+    with Writer(store, deliver=deliver, max_batch=7) as writer:
 
         def submit_row(caller: int) -> None:
             for number, proposal in enumerate(propose_row(f"table/{caller}", 200)):
@@ -187,24 +195,24 @@ def test_everybody_who_submits_is_answered_once_and_truly() -> None:
     assert answers.empty()
     for caller in range(8):
         own = [(number, type(result)) for (each, number), result in answered if each == caller]
-        assert own == [*((number, Accepted) for number in range(200)), (-1, Conflict)]
+        assert own == [*((number, Acceptance) for number in range(200)), (-1, HeadConflict)]
         assert store.head(f"table/{caller}").version == 200
 
 
 def test_every_kind_of_store_is_written_suspended_and_released(store: Store) -> None:
     callers = Callers()
-    with Writer(store, deliver=callers.deliver, largest_batch=20) as writer:
+    with Writer(store, deliver=callers.deliver, max_batch=20) as writer:
         for token, proposal in enumerate(propose_row("table/1", 50)):
             writer.submit(proposal, token)
-    delivered: list[tuple[int, Result]] = []
+    delivered: list[tuple[int, WriteResult]] = []
     while not callers.batches.empty():
         delivered += callers.next_batch()
-    assert delivered == [(token, Accepted()) for token in range(50)]
+    assert delivered == [(token, Acceptance()) for token in range(50)]
     assert store.head("table/1").version == 50
     store.suspend("somebody pulled the plug")
     with Writer[int](store) as writer:
         with pytest.raises(StoreFailed, match="pulled the plug"):
-            writer.write_now(propose("table/2"))
+            writer.write_and_wait(propose("table/2"))
         writer.release()
-        assert writer.write_now(propose("table/2")) == Accepted()
-    assert not store.suspended()
+        assert writer.write_and_wait(propose("table/2")) == Acceptance()
+    assert not store.suspension_reason()

@@ -12,24 +12,24 @@ import pytest
 from tests.log.dictating import GatedScribe
 from tests.log.proposing import PATIENCE, propose, propose_row
 from threedice.errors import (
-    Conflicted,
     InvalidInput,
     InvariantBroken,
     OperatingFailure,
     QueueFull,
-    StoreAway,
     StoreFailed,
+    StoreUnavailable,
+    StreamConflict,
 )
-from threedice.log.memory import MemoryStore
-from threedice.log.store import Accepted, Conflict, Known
-from threedice.log.writer import FEW, Counts, Writer
+from threedice.log.store import Acceptance, DuplicateKey, HeadConflict
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.writer import MIN_BATCH_LIMIT, Writer, WriterCounts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from threedice.log.entry import Entry
-    from threedice.log.writer import Result
+    from threedice.log.writer import WriteResult
 
 pytestmark = pytest.mark.anyio
 
@@ -38,12 +38,12 @@ class Callers:
     """Everybody who has submitted something; remembers what was delivered, and in how many goes."""
 
     def __init__(self) -> None:
-        self.batches = asyncio.Queue[list[tuple[int, "Result"]]]()
+        self.batches = asyncio.Queue[list[tuple[int, "WriteResult"]]]()
 
-    def deliver(self, tokens: Sequence[int], results: Sequence[Result]) -> None:
+    def deliver(self, tokens: Sequence[int], results: Sequence[WriteResult]) -> None:
         self.batches.put_nowait(list(zip(tokens, results, strict=True)))
 
-    async def next_batch(self) -> list[tuple[int, Result]]:
+    async def next_batch(self) -> list[tuple[int, WriteResult]]:
         async with asyncio.timeout(PATIENCE):
             return await self.batches.get()
 
@@ -72,40 +72,40 @@ async def test_what_queues_during_a_commit_goes_into_one_transaction_and_one_del
             writer.submit(proposal, token)
         scribe.let(2)
         assert await scribe.size_of_next() == 5
-    assert await callers.next_batch() == [(0, Accepted())]
-    assert await callers.next_batch() == [(token, Accepted()) for token in range(1, 6)]
+    assert await callers.next_batch() == [(0, Acceptance())]
+    assert await callers.next_batch() == [(token, Acceptance()) for token in range(1, 6)]
     assert scribe.store.head("table/1").version == 6
 
 
 async def test_half_of_those_who_ask_are_written_while_the_others_ask_again() -> None:
     scribe, callers = GatedScribe(), Callers()
-    row = propose_row("table/1", 6 * FEW)
+    row = propose_row("table/1", 6 * MIN_BATCH_LIMIT)
     async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
-        for token, proposal in enumerate(row[: 4 * FEW]):
+        for token, proposal in enumerate(row[: 4 * MIN_BATCH_LIMIT]):
             writer.submit(proposal, token)
-        assert await scribe.size_of_next() == 2 * FEW
+        assert await scribe.size_of_next() == 2 * MIN_BATCH_LIMIT
         scribe.let(1)
-        assert await scribe.size_of_next() == 2 * FEW
-        for token, proposal in enumerate(row[4 * FEW :], 4 * FEW):
+        assert await scribe.size_of_next() == 2 * MIN_BATCH_LIMIT
+        for token, proposal in enumerate(row[4 * MIN_BATCH_LIMIT :], 4 * MIN_BATCH_LIMIT):
             writer.submit(proposal, token)
         scribe.let(2)
-        assert await scribe.size_of_next() == 2 * FEW
+        assert await scribe.size_of_next() == 2 * MIN_BATCH_LIMIT
     delivered = [token for _ in range(3) for token, _ in await callers.next_batch()]
-    assert delivered == list(range(6 * FEW))
+    assert delivered == list(range(6 * MIN_BATCH_LIMIT))
 
 
 async def test_a_few_are_not_divided() -> None:
     scribe = GatedScribe()
     async with writing(Writer(scribe.stored)) as writer:
-        for token, proposal in enumerate(propose_row("table/1", FEW)):
+        for token, proposal in enumerate(propose_row("table/1", MIN_BATCH_LIMIT)):
             writer.submit(proposal, token)
         scribe.let(1)
-    assert await scribe.size_of_next() == FEW
+    assert await scribe.size_of_next() == MIN_BATCH_LIMIT
 
 
 async def test_a_batch_is_no_larger_than_the_largest() -> None:
     scribe = GatedScribe()
-    async with writing(Writer(scribe.stored, largest_batch=3)) as writer:
+    async with writing(Writer(scribe.stored, max_batch=3)) as writer:
         for token, proposal in enumerate(propose_row("table/1", 8)):
             writer.submit(proposal, token)
         scribe.let(9)
@@ -120,7 +120,7 @@ async def test_nothing_is_acknowledged_before_it_is_written_or_published_before_
     def version() -> int:
         return scribe.store.head("table/1").version
 
-    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
+    def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
         said.append(("acknowledged", version()))
 
     def publish(_: dict[str, list[Entry]]) -> None:
@@ -142,16 +142,16 @@ async def test_every_outcome_is_delivered_and_counted() -> None:
         for token, proposal in enumerate((one, propose("table/1"), two, one)):
             writer.submit(proposal, token)
     kinds = [type(result) for _, result in await callers.next_batch()]
-    assert kinds == [Accepted, Conflict, Accepted, Known]
-    assert writer.counts() == Counts(
-        batches=1, largest=4, accepted=2, conflicts=1, known=1, away=0, waiting=0
+    assert kinds == [Acceptance, HeadConflict, Acceptance, DuplicateKey]
+    assert writer.counts() == WriterCounts(
+        batches=1, largest_batch=4, accepted=2, conflicts=1, duplicates=1, unavailable=0, queued=0
     )
 
 
 async def test_a_full_queue_refuses_at_once_and_keeps_what_it_has() -> None:
     scribe, callers = GatedScribe(), Callers()
     row = propose_row("table/1", 5)
-    async with writing(Writer(scribe.stored, deliver=callers.deliver, most=3)) as writer:
+    async with writing(Writer(scribe.stored, deliver=callers.deliver, max_queued=3)) as writer:
         writer.submit(row[0], 0)
         await scribe.size_of_next()
         for token in (1, 2, 3):
@@ -172,7 +172,7 @@ async def test_a_writer_that_had_nothing_to_do_wakes_for_whoever_comes_from_any_
     async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
         for token, proposal in enumerate(row):
             await asyncio.to_thread(writer.submit, proposal, token)
-            assert await callers.next_batch() == [(token, Accepted())]
+            assert await callers.next_batch() == [(token, Acceptance())]
 
 
 # --- what stands against it ---------------------------------------------------------------------
@@ -188,9 +188,9 @@ async def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone(
     assert [await scribe.size_of_next() for _ in range(4)] == [3, 1, 1, 1]
     ((token, result),) = await callers.next_batch()
     assert (token, type(result)) == (0, InvalidInput)
-    assert await callers.next_batch() == [(1, Accepted())]
-    assert await callers.next_batch() == [(2, Accepted())]
-    assert not writer.halted
+    assert await callers.next_batch() == [(1, Acceptance())]
+    assert await callers.next_batch() == [(2, Acceptance())]
+    assert not writer.halt_reason
 
 
 async def test_what_cannot_be_put_into_words_is_refused_to_its_caller_alone() -> None:
@@ -202,16 +202,18 @@ async def test_what_cannot_be_put_into_words_is_refused_to_its_caller_alone() ->
             with pytest.raises(InvalidInput, match="no database can hold"):
                 writer.submit(type(unheard)("ann", "k", b"", (), games), 0)
         writer.submit(unheard, 1)
-    assert await callers.next_batch() == [(1, Accepted())]
+    assert await callers.next_batch() == [(1, Acceptance())]
 
 
-@pytest.mark.parametrize("failure", [StoreAway("no answer in 5 s"), Conflicted("deadlock")])
+@pytest.mark.parametrize(
+    "failure", [StoreUnavailable("no answer in 5 s"), StreamConflict("deadlock")]
+)
 async def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
     tmp_path: Path, failure: OperatingFailure
 ) -> None:
     scribe, callers = GatedScribe(failure), Callers()
     scribe.let(9)
-    writer = Writer(scribe.stored, deliver=callers.deliver, state=tmp_path)
+    writer = Writer(scribe.stored, deliver=callers.deliver, state_dir=tmp_path)
     async with writing(writer):
         for token in range(2):
             writer.submit(propose(f"table/{token}"), token)
@@ -220,9 +222,9 @@ async def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
             (type(failure), str(failure))
         ] * 2
         writer.submit(propose("table/1"), 2)
-        assert await callers.next_batch() == [(2, Accepted())]
-    assert not writer.halted
-    assert writer.counts().away == 2
+        assert await callers.next_batch() == [(2, Acceptance())]
+    assert not writer.halt_reason
+    assert writer.counts().unavailable == 2
 
 
 @pytest.mark.parametrize(
@@ -234,7 +236,7 @@ async def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_wri
     tmp_path: Path, failure: Exception
 ) -> None:
     scribe, callers = GatedScribe(failure), Callers()
-    writer = Writer(scribe.stored, deliver=callers.deliver, state=tmp_path)
+    writer = Writer(scribe.stored, deliver=callers.deliver, state_dir=tmp_path)
     async with writing(writer):
         writer.submit(propose("table/1"), 0)
         await scribe.size_of_next()
@@ -249,23 +251,23 @@ async def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_wri
             writer.submit(propose("table/3"), 2)
     assert scribe.begun.empty()
     assert scribe.store.heads() == {}
-    assert "fsync: EIO" in scribe.store.suspended()
+    assert "fsync: EIO" in scribe.store.suspension_reason()
 
-    async with writing(Writer(scribe.stored, state=tmp_path)) as next_one:
-        assert "fsync: EIO" in next_one.halted
+    async with writing(Writer(scribe.stored, state_dir=tmp_path)) as next_one:
+        assert "fsync: EIO" in next_one.halt_reason
         next_one.release()
-        assert await asyncio.to_thread(next_one.write_now, propose("table/1")) == Accepted()
+        assert await asyncio.to_thread(next_one.write_and_wait, propose("table/1")) == Acceptance()
 
 
 async def test_a_writer_that_is_held_takes_nothing_until_it_is_released() -> None:
     scribe = GatedScribe()
     scribe.let(9)
     async with writing(Writer(scribe.stored)) as writer:
-        writer.hold("another server has found the disk full")
+        writer.suspend("another server has found the disk full")
         with pytest.raises(StoreFailed, match="another server"):
             writer.submit(propose("table/1"), 0)
         writer.release()
-        assert await asyncio.to_thread(writer.write_now, propose("table/1")) == Accepted()
+        assert await asyncio.to_thread(writer.write_and_wait, propose("table/1")) == Acceptance()
 
 
 async def test_a_release_may_come_with_another_store_and_its_scribe() -> None:
@@ -274,9 +276,9 @@ async def test_a_release_may_come_with_another_store_and_its_scribe() -> None:
     mended.let(9)
     async with writing(Writer(broken.stored)) as writer:
         with pytest.raises(StoreFailed):
-            await asyncio.to_thread(writer.write_now, propose("table/1"))
+            await asyncio.to_thread(writer.write_and_wait, propose("table/1"))
         writer.release(mended.stored)
-        assert await asyncio.to_thread(writer.write_now, propose("table/1")) == Accepted()
+        assert await asyncio.to_thread(writer.write_and_wait, propose("table/1")) == Acceptance()
     assert (broken.store.heads(), mended.store.head("table/1").version) == ({}, 1)
 
 
@@ -284,10 +286,10 @@ async def test_a_store_without_a_scribe_cannot_follow_one_that_has_one() -> None
     scribe = GatedScribe()
     scribe.let(9)
     async with writing(Writer(scribe.stored)) as writer:
-        writer.hold("EIO")
+        writer.suspend("EIO")
         with pytest.raises(InvariantBroken, match="cannot follow each other"):
             writer.release(MemoryStore())
-        assert writer.halted == "EIO"
+        assert writer.halt_reason == "EIO"
 
 
 # --- from another thread, and at the end --------------------------------------------------------
@@ -297,16 +299,16 @@ async def test_write_now_waits_in_another_thread_for_what_becomes_of_it() -> Non
     scribe = GatedScribe()
     scribe.let(9)
     async with writing(Writer(scribe.stored)) as writer:
-        assert await asyncio.to_thread(writer.write_now, propose("table/1")) == Accepted()
-        conflict = await asyncio.to_thread(writer.write_now, propose("table/1"))
-        assert conflict == Conflict("table/1", scribe.store.head("table/1"))
+        assert await asyncio.to_thread(writer.write_and_wait, propose("table/1")) == Acceptance()
+        conflict = await asyncio.to_thread(writer.write_and_wait, propose("table/1"))
+        assert conflict == HeadConflict("table/1", scribe.store.head("table/1"))
 
 
 async def test_a_loop_is_not_left_to_wait_for_itself() -> None:
     scribe = GatedScribe()
     async with writing(Writer(scribe.stored)) as writer:
         with pytest.raises(InvariantBroken, match="use another thread"):
-            writer.write_now(propose("table/1"))
+            writer.write_and_wait(propose("table/1"))
         with pytest.raises(InvariantBroken, match="use another thread"):
             writer.close()
     writer.close()
@@ -316,13 +318,13 @@ async def test_a_loop_is_not_left_to_wait_for_itself() -> None:
 async def test_closing_writes_what_is_waiting_and_takes_nothing_more() -> None:
     scribe, callers = GatedScribe(), Callers()
     row = propose_row("table/1", 4)
-    writer = Writer(scribe.stored, deliver=callers.deliver, largest_batch=1)
+    writer = Writer(scribe.stored, deliver=callers.deliver, max_batch=1)
     for token, proposal in enumerate(row):
         writer.submit(proposal, token)
     scribe.let(4)
     await closed(writer)
     await closed(writer)
-    assert [await callers.next_batch() for _ in row] == [[(n, Accepted())] for n in range(4)]
+    assert [await callers.next_batch() for _ in row] == [[(n, Acceptance())] for n in range(4)]
     with pytest.raises(OperatingFailure, match="closed"):
         writer.submit(propose("table/2"), 4)
 
@@ -358,12 +360,12 @@ async def test_whoever_submits_just_before_it_closes_is_written(
                     pass
 
     monkeypatch.setattr(writer, "_lock", Meddling())
-    assert await callers.next_batch() == [(0, Accepted())]
+    assert await callers.next_batch() == [(0, Acceptance())]
     await asyncio.to_thread(thread.join)
 
 
 def test_whoever_waits_when_the_loop_ends_is_told_to_ask_again() -> None:
-    told: list[Result] = []
+    told: list[WriteResult] = []
     writers: list[Writer[int]] = []
 
     async def end_early() -> asyncio.Task[object]:
@@ -373,11 +375,11 @@ def test_whoever_waits_when_the_loop_ends_is_told_to_ask_again() -> None:
         writer.submit(propose("table/1"), 0)
         await scribe.size_of_next()
         writer.submit(propose("table/2"), 1)
-        return asyncio.create_task(asyncio.to_thread(writer.write_now, propose("table/3")))
+        return asyncio.create_task(asyncio.to_thread(writer.write_and_wait, propose("table/3")))
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(end_early()).result()
-    assert [type(result) for result in told] == [StoreAway, StoreAway]
+    assert [type(result) for result in told] == [StoreUnavailable, StoreUnavailable]
     assert "ask by its key" in str(told[0])
     writers[0].close()
     with pytest.raises(OperatingFailure, match="closed"):
@@ -385,7 +387,7 @@ def test_whoever_waits_when_the_loop_ends_is_told_to_ask_again() -> None:
 
 
 def test_a_loop_that_ends_before_the_writer_has_begun_leaves_nobody_waiting() -> None:
-    told: list[Result] = []
+    told: list[WriteResult] = []
 
     async def end_at_once() -> Writer[int]:
         writer: Writer[int] = Writer(
@@ -395,4 +397,4 @@ def test_a_loop_that_ends_before_the_writer_has_begun_leaves_nobody_waiting() ->
         return writer
 
     asyncio.run(end_at_once()).close()
-    assert [type(result) for result in told] == [StoreAway]
+    assert [type(result) for result in told] == [StoreUnavailable]

@@ -15,28 +15,28 @@ import pytest
 from tests.log.proposing import PATIENCE, propose
 from tests.log.submitting import Callers, FailingStore, GatedStore
 from threedice.errors import (
-    Conflicted,
     InvalidInput,
     OperatingFailure,
-    StoreAway,
     StoreFailed,
-    StoreUnfit,
+    StoreUnavailable,
+    StoreUnusable,
+    StreamConflict,
 )
-from threedice.log.memory import MemoryStore
-from threedice.log.store import Accepted
+from threedice.log.store import Acceptance
+from threedice.log.stores.memory import MemoryStore
 from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.log.entry import Entry
-    from threedice.log.store import Outcome, Proposal
-    from threedice.log.writer import Result
+    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.writer import WriteResult
 
 
 def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written() -> None:
     class FailingGate(GatedStore):
-        def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
             super().write(proposals)
             raise StoreFailed("fsync: EIO")
 
@@ -56,20 +56,20 @@ def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written()
             writer.submit(propose("table/4"), 3)
     assert store.begun.empty()
     assert published.empty()
-    assert "fsync: EIO" in writer.halted
-    assert store.suspended() == writer.halted
+    assert "fsync: EIO" in writer.halt_reason
+    assert store.suspension_reason() == writer.halt_reason
 
 
 def test_a_halt_is_noted_before_anybody_hears_of_it(tmp_path: Path) -> None:
     store, noted = FailingStore(StoreFailed("EIO")), SimpleQueue[tuple[bool, str]]()
 
-    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
-        noted.put(((tmp_path / "healthy").exists(), store.suspended()))
+    def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
+        noted.put(((tmp_path / "healthy").exists(), store.suspension_reason()))
 
-    with Writer(store, deliver=deliver, state=tmp_path) as writer:
+    with Writer(store, deliver=deliver, state_dir=tmp_path) as writer:
         writer.submit(propose("table/1"), 0)
     assert noted.get(timeout=PATIENCE) == (False, "the store could not write: EIO")
-    assert not writer.defect
+    assert not writer.halted_by_defect
 
 
 @pytest.mark.parametrize("notes", [True, False], ids=["noted in the store", "marked outside it"])
@@ -77,28 +77,28 @@ def test_a_halt_outlives_the_process_until_a_person_releases_it(
     tmp_path: Path, notes: bool
 ) -> None:
     store = FailingStore(StoreFailed("no space left on device"), notes=notes)
-    with Writer[int](store, state=tmp_path) as writer, pytest.raises(StoreFailed):
-        writer.write_now(propose("table/1"))
+    with Writer[int](store, state_dir=tmp_path) as writer, pytest.raises(StoreFailed):
+        writer.write_and_wait(propose("table/1"))
     for _ in range(2):
-        with Writer[int](store, state=tmp_path) as writer:
-            assert writer.halted
+        with Writer[int](store, state_dir=tmp_path) as writer:
+            assert writer.halt_reason
             with pytest.raises(StoreFailed):
-                writer.write_now(propose("table/1"))
-    with Writer[int](store, state=tmp_path) as writer:
+                writer.write_and_wait(propose("table/1"))
+    with Writer[int](store, state_dir=tmp_path) as writer:
         writer.release()
-        assert not writer.halted
-        assert writer.write_now(propose("table/1")) == Accepted()
-    assert not store.suspended()
-    with Writer[int](store, state=tmp_path) as writer:
-        assert writer.write_now(propose("table/2")) == Accepted()
+        assert not writer.halt_reason
+        assert writer.write_and_wait(propose("table/1")) == Acceptance()
+    assert not store.suspension_reason()
+    with Writer[int](store, state_dir=tmp_path) as writer:
+        assert writer.write_and_wait(propose("table/2")) == Acceptance()
 
 
 def test_a_halt_noted_in_the_store_alone_holds_too() -> None:
     store = FailingStore(StoreFailed("EIO"))
     with Writer[int](store) as writer, pytest.raises(StoreFailed):
-        writer.write_now(propose("table/1"))
+        writer.write_and_wait(propose("table/1"))
     with Writer[int](store) as writer:
-        assert "EIO" in writer.halted
+        assert "EIO" in writer.halt_reason
 
 
 def test_a_release_that_cannot_be_noted_releases_nothing() -> None:
@@ -108,20 +108,20 @@ def test_a_release_that_cannot_be_noted_releases_nothing() -> None:
 
     with Writer[int](StuckStore(StoreFailed("EIO"))) as writer:
         with pytest.raises(StoreFailed):
-            writer.write_now(propose("table/1"))
+            writer.write_and_wait(propose("table/1"))
         with pytest.raises(StoreFailed, match="read-only"):
             writer.release()
         with pytest.raises(StoreFailed, match="EIO"):
-            writer.write_now(propose("table/1"))
+            writer.write_and_wait(propose("table/1"))
 
 
 def test_a_release_may_come_with_another_store() -> None:
     broken, mended = FailingStore(StoreFailed("EIO")), MemoryStore()
     with Writer[int](broken) as writer:
         with pytest.raises(StoreFailed):
-            writer.write_now(propose("table/1"))
+            writer.write_and_wait(propose("table/1"))
         writer.release(mended)
-        assert writer.write_now(propose("table/1")) == Accepted()
+        assert writer.write_and_wait(propose("table/1")) == Acceptance()
     assert mended.head("table/1").version == 1
     assert broken.writes == 1
 
@@ -129,12 +129,12 @@ def test_a_release_may_come_with_another_store() -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from threedice.log.memory import MemoryStore
+from threedice.log.stores.memory import MemoryStore
 from threedice.log.writer import Writer
 from tests.log.proposing import propose
 
-writer = Writer(MemoryStore(), state=Path(sys.argv[1]))
-writer.write_now(propose("table/1"))
+writer = Writer(MemoryStore(), state_dir=Path(sys.argv[1]))
+writer.write_and_wait(propose("table/1"))
 if sys.argv[2] == "kill":
     os.kill(os.getpid(), signal.SIGKILL)
 writer.close()
@@ -153,36 +153,40 @@ def test_neither_a_killed_nor_a_closed_process_comes_back_halted(
     )
     assert ended.returncode == code
     assert sorted(each.name for each in tmp_path.iterdir()) == ["healthy", "served"]
-    with Writer[int](MemoryStore(), state=tmp_path) as writer:
-        assert not writer.halted
+    with Writer[int](MemoryStore(), state_dir=tmp_path) as writer:
+        assert not writer.halt_reason
 
 
 def test_a_place_that_cannot_hold_the_mark_is_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreUnfit, match="must be writable"):
-        Writer[int](MemoryStore(), state=tmp_path / "file" / "state")
+    with pytest.raises(StoreUnusable, match="must be writable"):
+        Writer[int](MemoryStore(), state_dir=tmp_path / "file" / "state")
 
 
-@pytest.mark.parametrize("failure", [StoreAway("no answer in 5 s"), Conflicted("deadlock")])
+@pytest.mark.parametrize(
+    "failure", [StoreUnavailable("no answer in 5 s"), StreamConflict("deadlock")]
+)
 def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
     tmp_path: Path, failure: OperatingFailure
 ) -> None:
     store, callers = FailingStore(failure), Callers()
     published = SimpleQueue[dict[str, "list[Entry]"]]()
-    with Writer(store, deliver=callers.deliver, publish=published.put, state=tmp_path) as writer:
+    with Writer(
+        store, deliver=callers.deliver, publish=published.put, state_dir=tmp_path
+    ) as writer:
         writer.submit(propose("table/1"), 0)
         ((token, result),) = callers.next_batch()
         assert (token, type(result), str(result)) == (0, type(failure), str(failure))
         writer.submit(propose("table/1"), 1)
-        assert callers.next_batch() == [(1, Accepted())]
-        assert not writer.halted
+        assert callers.next_batch() == [(1, Acceptance())]
+        assert not writer.halt_reason
     assert published.qsize() == 1
-    assert writer.counts().away == 1
+    assert writer.counts().unavailable == 1
 
 
 def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> None:
     class ParticularStore(GatedStore):
-        def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
             if any(proposal.key == "unheard of" for proposal in proposals):
                 raise InvalidInput("cannot hold this")
             return super().write(proposals)
@@ -195,55 +199,55 @@ def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> N
         writer.submit(propose("table/3", key="unheard of"), 2)
         writer.submit(propose("table/4"), 3)
         store.let(9)
-    assert callers.next_batch() == [(0, Accepted())]
-    assert callers.next_batch() == [(1, Accepted())]
+    assert callers.next_batch() == [(0, Acceptance())]
+    assert callers.next_batch() == [(1, Acceptance())]
     ((token, result),) = callers.next_batch()
     assert (token, type(result)) == (2, InvalidInput)
-    assert callers.next_batch() == [(3, Accepted())]
-    assert not writer.halted
+    assert callers.next_batch() == [(3, Acceptance())]
+    assert not writer.halt_reason
 
 
 def test_a_defect_halts_the_writer_and_hangs_nobody(tmp_path: Path) -> None:
     store = FailingStore(ZeroDivisionError("division by zero"))
-    with Writer[int](store, state=tmp_path) as writer:
+    with Writer[int](store, state_dir=tmp_path) as writer:
         with pytest.raises(StoreFailed, match="division by zero") as failed:
-            writer.write_now(propose("table/1"))
+            writer.write_and_wait(propose("table/1"))
         assert isinstance(failed.value.__cause__, ZeroDivisionError)
-        assert "division by zero" in writer.halted
-    with Writer[int](store, state=tmp_path) as writer:
-        assert writer.halted
+        assert "division by zero" in writer.halt_reason
+    with Writer[int](store, state_dir=tmp_path) as writer:
+        assert writer.halt_reason
 
 
 def test_a_store_that_loses_an_outcome_halts_the_writer() -> None:
     class ForgetfulStore(MemoryStore):
-        def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+        def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
             return super().write(proposals)[1:]
 
     with (
         Writer[int](ForgetfulStore()) as writer,
         pytest.raises(StoreFailed, match="0 outcomes of 1"),
     ):
-        writer.write_now(propose("table/1"))
+        writer.write_and_wait(propose("table/1"))
 
 
 def test_a_delivery_that_fails_stops_this_process_but_not_the_next(tmp_path: Path) -> None:
     store, failed = GatedStore(), Event()
 
-    def deliver(_: Sequence[int], __: Sequence[Result]) -> None:
+    def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
         failed.set()
         raise RuntimeError("the event loop is closed")
 
-    with Writer(store, deliver=deliver, state=tmp_path) as writer, ThreadPoolExecutor() as pool:
+    with Writer(store, deliver=deliver, state_dir=tmp_path) as writer, ThreadPoolExecutor() as pool:
         writer.submit(propose("table/1"), 0)
         store.size_of_next()
-        waiting = pool.submit(writer.write_now, propose("table/2"))
+        waiting = pool.submit(writer.write_and_wait, propose("table/2"))
         store.let(9)
         with pytest.raises(StoreFailed, match="the event loop is closed"):
             waiting.result(timeout=PATIENCE)
         assert failed.is_set()
         with pytest.raises(StoreFailed):
             writer.submit(propose("table/3"), 1)
-        assert writer.defect
-    assert not store.suspended()
-    with Writer[int](store, state=tmp_path) as writer:
-        assert not writer.halted
+        assert writer.halted_by_defect
+    assert not store.suspension_reason()
+    with Writer[int](store, state_dir=tmp_path) as writer:
+        assert not writer.halt_reason

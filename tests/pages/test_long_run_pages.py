@@ -11,33 +11,37 @@ import pytest
 
 from tests.pages.test_odds_page import Balance, drawings
 from threedice import Mix, load
-from threedice.maths import (
+from threedice.odds import (
+    BettingSession,
     FixedLayout,
-    Plan,
-    Session,
-    law_of,
+    StakingPlan,
+    forecast_period,
     long_run,
-    period,
+    round_distribution,
     session_odds,
     spread,
 )
-from threedice.maths.session_odds import begin
-from threedice.pages.curves import Scale, curve_chart, distribution_chart, fan_chart
+from threedice.odds.sessions.session_odds import start_calculation
+from threedice.pages.charts import Scale, curve_chart, distribution_chart, fan_chart
 from threedice.pages.distribution import distribution_page
-from threedice.pages.frame import amount, chance
-from threedice.pages.session import session_page, terms
-from threedice.pages.shift import ShiftReport, shift_page
+from threedice.pages.markup import format_amount, format_chance
+from threedice.pages.session import describe_session, session_page
+from threedice.pages.shift import ShiftForecast, shift_page
 
 GAME = load("sg-rws-tai-sai-v6/a")
 BETS = Mix(GAME, {"big": 50, "total:10": 20})
-SESSION = Session(spread(GAME, {"big": 1}), Plan("martingale", 10, 500), 1000, 60, 10, 700, 300)
+SESSION = BettingSession(
+    spread(GAME, {"big": 1}), StakingPlan("martingale", 10, 500), 1000, 60, 10, 700, 300
+)
 LAYOUT = FixedLayout(GAME, {"big": 500, "small": 200})
-REPORT = ShiftReport(
-    GAME, "Some <chips>.", [period(LAYOUT, each, n) for each, n in (("hour", 20), ("shift", 40))]
+REPORT = ShiftForecast(
+    GAME,
+    "Some <chips>.",
+    [forecast_period(LAYOUT, each, n) for each, n in (("hour", 20), ("shift", 40))],
 )
 PAGES = {
-    "counted": distribution_page(BETS, long_run(law_of(BETS), 100)),
-    "approximate": distribution_page(BETS, long_run(law_of(BETS), 50_000, "float64")),
+    "counted": distribution_page(BETS, long_run(round_distribution(BETS), 100)),
+    "approximate": distribution_page(BETS, long_run(round_distribution(BETS), 50_000, "float64")),
     "session": session_page(session_odds(SESSION)),
     "float session": session_page(session_odds(SESSION, "float64")),
     "shift": shift_page(REPORT),
@@ -71,13 +75,13 @@ def test_a_session_tells_its_terms_and_its_method() -> None:
         "at the table from 10 to 500; leaves after a loss of 700; leaves after a win of 300" in html
     )
     assert "nothing is simulated" in html
-    assert "from 10 up;" in terms(replace(SESSION, plan=Plan("flat", 10)))
-    assert chance(session_odds(SESSION).ruin) in html
+    assert "from 10 up;" in describe_session(replace(SESSION, plan=StakingPlan("flat", 10)))
+    assert format_chance(session_odds(SESSION).ruin) in html
     assert "in float64. Each is within" in PAGES["float session"]
 
 
 def test_a_session_cut_short_says_so() -> None:
-    reckoning = begin(SESSION)
+    reckoning = start_calculation(SESSION)
     for _ in range(9):
         reckoning.advance()
 
@@ -92,7 +96,7 @@ def test_a_shift_escapes_what_was_assumed() -> None:
 
 def test_words_of_a_game_are_escaped() -> None:
     sly = replace(GAME, title="<b>Sly</b>")
-    html = distribution_page(Mix(sly, {"big": 5}), long_run(law_of(BETS), 3))
+    html = distribution_page(Mix(sly, {"big": 5}), long_run(round_distribution(BETS), 3))
 
     assert "&lt;b&gt;Sly" in html
     assert "<b>Sly" not in html
@@ -123,7 +127,7 @@ def test_pictures_of_almost_nothing_are_drawn() -> None:
 
 
 def test_small_probabilities_are_told_as_one_in_many() -> None:
-    assert chance(Fraction(1, 5000)) == "1 in 5,000"
-    assert chance(Fraction(1, 10**12)) == "1e-12"
-    assert chance(Fraction(1, 10**400)) == "0"
-    assert amount(Fraction(-5, 2)) == "−2.50"
+    assert format_chance(Fraction(1, 5000)) == "1 in 5,000"
+    assert format_chance(Fraction(1, 10**12)) == "1e-12"
+    assert format_chance(Fraction(1, 10**400)) == "0"
+    assert format_amount(Fraction(-5, 2)) == "−2.50"

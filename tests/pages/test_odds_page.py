@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from threedice import load, odds_sheet, shipped_games
-from threedice.maths.readings import readings_in_force
+from threedice.odds.comparison import readings_in_force
 from threedice.pages.odds import odds_page
-from threedice.rulebook import open_book
+from threedice.rulebook import load_rulebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ VOID = {"meta"}
 
 def page(name: str) -> str:
     game = load(name)
-    source = open_book(game.book_id)
+    source = load_rulebook(game.book_id)
     return odds_page(odds_sheet(game), readings_in_force(source, game), source.book)
 
 
@@ -81,7 +81,7 @@ def test_words_from_a_rulebook_are_escaped(tmp_path: Path) -> None:
         'extends = "crown-and-anchor"\nid = "sly"\ntitle = "<b>Sly & Co</b>"\n'
         '[wagers.single]\nname = "<i>Symbol</i>"\n[clauses."4"]\nsummary = "A < B."\n'
     )
-    game, source = load(f"{file}/main"), open_book(str(file))
+    game, source = load(f"{file}/main"), load_rulebook(str(file))
     html = odds_page(odds_sheet(game), readings_in_force(source, game), source.book)
 
     assert "&lt;b&gt;Sly &amp; Co&lt;/b&gt;" in html

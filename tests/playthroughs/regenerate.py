@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from threedice.cases import read_cases, run_case, told
+from threedice.cases import narrate_case, read_cases, run_case
 
 HERE = Path(__file__).parent
 
 
 def playthrough(cases: Path) -> str:
     """Return the cases of a file as prose."""
-    return "\n".join(told(run_case(case)) for case in read_cases(cases))
+    return "\n".join(narrate_case(run_case(case)) for case in read_cases(cases))
 
 
 if __name__ == "__main__":

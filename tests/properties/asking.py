@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, get_args
 
 from tests.properties.ordinary import CHIPS, PLAYERS
 from tests.properties.rare import Rare
-from threedice.rulebook.conduct import IrregularityName, Role
-from threedice.table import commands as asked
+from threedice.rulebook.conduct import IrregularityName, TableRole
+from threedice.table import commands
 from threedice.table.commands import Actor
-from threedice.table.terms import TableLimits
+from threedice.table.limits import TableLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from threedice.table.commands import AnyCommand
 
-ROLES: list[Role] = list(get_args(Role))
+ROLES: list[TableRole] = list(get_args(TableRole))
 IRREGULARITIES: list[IrregularityName] = list(get_args(IrregularityName))
 
 
@@ -37,72 +37,72 @@ class Asker(Rare):
         settled = list(self.state.settled) or [1]
         makers: list[Callable[[], AnyCommand]] = [
             self.open_table,
-            lambda: asked.OpenTable(by=dealer, table="t", currency="SGD", mode=self.mode,
+            lambda: commands.OpenTable(by=dealer, table="t", currency="SGD", mode=self.mode,
                                     chips=random.choice([CHIPS, [], [5, 7]]), float_amount=0,
                                     limits=TableLimits(families={})),
-            lambda: asked.PassCheck(by=by, check=random.choice(["power", "seal", "nonsense"])),
-            lambda: asked.SetLimits(by=dealer, limits=self.limits(), approved_by=second),
-            lambda: asked.SetLimits(by=dealer, limits=self.limits(), approved_by=supervisor),
-            lambda: asked.SetLimits(by=dealer, limits=TableLimits(families={}),
+            lambda: commands.PassCheck(by=by, check=random.choice(["power", "seal", "nonsense"])),
+            lambda: commands.SetLimits(by=dealer, limits=self.limits(), approved_by=second),
+            lambda: commands.SetLimits(by=dealer, limits=self.limits(), approved_by=supervisor),
+            lambda: commands.SetLimits(by=dealer, limits=TableLimits(families={}),
                                     approved_by=supervisor),
-            lambda: asked.FillFloat(by=supervisor, amount=amount),
-            lambda: asked.CreditFloat(by=supervisor, amount=random.choice([5, 500, 10_000_000])),
-            lambda: asked.CloseTable(by=random.choice([by, by, by, supervisor])),
-            lambda: asked.ReleaseTable(by=supervisor, reason=random.choice(["", "mended"])),
-            lambda: asked.BuyIn(by=by, player=player, amount=random.choice([3, 5, 10_000_000])),
+            lambda: commands.FillFloat(by=supervisor, amount=amount),
+            lambda: commands.CreditFloat(by=supervisor, amount=random.choice([5, 500, 10_000_000])),
+            lambda: commands.CloseTable(by=random.choice([by, by, by, supervisor])),
+            lambda: commands.ReleaseTable(by=supervisor, reason=random.choice(["", "mended"])),
+            lambda: commands.BuyIn(by=by, player=player, amount=random.choice([3, 5, 10_000_000])),
             lambda: self.buy_in(player),
-            lambda: asked.CashOut(by=self.actor("player", player), player=player,
+            lambda: commands.CashOut(by=self.actor("player", player), player=player,
                                   amount=random.choice([3, 5, 100, 100_000]),
                                   to=random.choice(["outside", "account"])),
             lambda: self.leave(player),
-            lambda: asked.TakeColour(by=dealer, player=player, colour=random.choice("rgb"),
+            lambda: commands.TakeColour(by=dealer, player=player, colour=random.choice("rgb"),
                                      value=random.choice([5, 7, 25])),
-            lambda: asked.ColourUp(by=dealer, player=player),
-            lambda: asked.PlaceBet(by=self.actor("player", player), player=player, box=box,
+            lambda: commands.ColourUp(by=dealer, player=player),
+            lambda: commands.PlaceBet(by=self.actor("player", player), player=player, box=box,
                                    amount=amount, area=random.choice(["", "left", "nowhere"])),
-            lambda: asked.PlaceBet(by=by, player=player, box=box, amount=5,
+            lambda: commands.PlaceBet(by=by, player=player, box=box, amount=5,
                                    manner=random.choice(["self", "behalf", "call"])),
-            lambda: asked.PlaceBet(by=self.actor("player", player), player=player, box="nowhere",
+            lambda: commands.PlaceBet(by=self.actor("player", player), player=player, box="nowhere",
                                    amount=5),
-            lambda: asked.PlaceBet(by=self.actor("shooter", player), player=player,
+            lambda: commands.PlaceBet(by=self.actor("shooter", player), player=player,
                                    box="shooter", amount=random.choice([5, 50, 5000])),
-            lambda: asked.WithdrawBet(by=by, player=player, box=random.choice([box, "shooter"]),
+            lambda: commands.WithdrawBet(by=by, player=player, box=random.choice([box, "shooter"]),
                                       amount=random.choice([0, 3, 5])),
-            lambda: asked.RejectExcess(by=by, box=box),
-            lambda: asked.MoveChips(by=dealer, player=player, box=box, to_box=self.box(),
+            lambda: commands.RejectExcess(by=by, box=box),
+            lambda: commands.MoveChips(by=dealer, player=player, box=box, to_box=self.box(),
                                     amount=5),
-            lambda: asked.PutBack(by=supervisor, player=player, box=box, to_box=self.box(),
+            lambda: commands.PutBack(by=supervisor, player=player, box=box, to_box=self.box(),
                                   amount=5),
-            lambda: asked.OfferDice(by=dealer, player=random.choice([player, "nobody"])),
-            lambda: asked.ChooseDice(by=self.actor("shooter", player),
+            lambda: commands.OfferDice(by=dealer, player=random.choice([player, "nobody"])),
+            lambda: commands.ChooseDice(by=self.actor("shooter", player),
                                      dice=random.choice([[1, 2, 3], [1, 1, 2], [1, 2], [1, 2, 9]])),
-            lambda: asked.Tumble(by=dealer, times=random.choice([0, 2, 3])),
-            lambda: asked.Throw(by=by),
-            lambda: asked.Uncover(by=random.choice([by, dealer])),
-            lambda: asked.OpenBetting(by=by),
-            lambda: asked.CloseBetting(by=dealer),
-            lambda: asked.CallResult(by=dealer, dice=random.choice([(1, 2, 9), (1, 1, 1)])),
-            lambda: asked.PressKey(by=dealer, key=random.choice([0, 1, 6, 7])),
-            lambda: asked.PressEnter(by=dealer),
-            lambda: asked.Illuminate(by=dealer),
-            lambda: asked.CollectLosers(by=dealer),
-            lambda: asked.PayWinners(by=dealer),
+            lambda: commands.Tumble(by=dealer, times=random.choice([0, 2, 3])),
+            lambda: commands.Throw(by=by),
+            lambda: commands.Uncover(by=random.choice([by, dealer])),
+            lambda: commands.OpenBetting(by=by),
+            lambda: commands.CloseBetting(by=dealer),
+            lambda: commands.CallResult(by=dealer, dice=random.choice([(1, 2, 9), (1, 1, 1)])),
+            lambda: commands.PressKey(by=dealer, key=random.choice([0, 1, 6, 7])),
+            lambda: commands.PressEnter(by=dealer),
+            lambda: commands.Illuminate(by=dealer),
+            lambda: commands.CollectLosers(by=dealer),
+            lambda: commands.PayWinners(by=dealer),
             self.report,
             self.report,
-            lambda: asked.Report(by=supervisor, irregularity="dice-damaged", rounds=rounds,
+            lambda: commands.Report(by=supervisor, irregularity="dice-damaged", rounds=rounds,
                                  approved_by=random.choice([manager, second, None])),
-            lambda: asked.Report(by=supervisor, irregularity="dice-damaged",
+            lambda: commands.Report(by=supervisor, irregularity="dice-damaged",
                                  rounds=[random.choice(settled)], approved_by=manager),
-            lambda: asked.AmendResult(by=dealer, dice=self.dice(),
+            lambda: commands.AmendResult(by=dealer, dice=self.dice(),
                                       approved_by=random.choice([second, supervisor])),
-            lambda: asked.CorrectBet(by=dealer, round=random.choice([*settled, 0]), player=player,
+            lambda: commands.CorrectBet(by=dealer, round=random.choice([*settled, 0]), player=player,
                                      amount=random.choice([0, 3, 50, -50, -5000, 10_000_000]),
                                      reason=random.choice(["", "paid wrongly"]),
                                      approved_by=random.choice([second, supervisor])),
-            lambda: asked.CorrectBet(by=dealer, round=random.choice(settled), player=player,
+            lambda: commands.CorrectBet(by=dealer, round=random.choice(settled), player=player,
                                      amount=-5, reason="paid wrongly", approved_by=supervisor),
-            lambda: asked.AbandonRound(by=by, reason="the dice are lost"),
-            lambda: asked.MakeRuling(by=random.choice([by, manager]), player=player,
+            lambda: commands.AbandonRound(by=by, reason="the dice are lost"),
+            lambda: commands.MakeRuling(by=random.choice([by, manager]), player=player,
                                      amount=random.choice([0, 5, -5000]), reason="as seen"),
         ]  # fmt: skip
         return random.choice(makers)()
@@ -110,7 +110,7 @@ class Asker(Rare):
     def leave(self, player: str) -> AnyCommand:
         seat = self.state.seats.get(player)
         amount = seat.stack if seat else 5
-        return asked.CashOut(by=self.actor("player", player), player=player, amount=amount)
+        return commands.CashOut(by=self.actor("player", player), player=player, amount=amount)
 
     def report(self) -> AnyCommand:
         random = self.random
@@ -120,6 +120,6 @@ class Asker(Rare):
         role = random.choice(rule.by) if rule and rule.by else "dealer"
         known = [random.randint(1, 7) for _ in range(random.choice([0, 0, 1, 2, 3, 4]))]
         second = random.choice([None, self.actor("shift-manager"), self.actor("supervisor")])
-        return asked.Report(
+        return commands.Report(
             by=self.actor(role), irregularity=name, known=known, note="seen", approved_by=second
         )

@@ -14,7 +14,7 @@ from tests.oracle import brute_force as oracle
 from tests.properties.asking import Asker
 from tests.properties.ordinary import PLAYERS
 from threedice.dice import index
-from threedice.ledger import Balances, postings
+from threedice.ledger import Balances, table_postings
 from threedice.table import (
     BetRef,
     Refusal,
@@ -24,21 +24,20 @@ from threedice.table import (
     explain,
     replay,
 )
-from threedice.table import events as happened
-from threedice.table.limits import permitted
-from threedice.table.prose import tell
-from threedice.table.state import box_of
+from threedice.table import events as table_events
+from threedice.table.limits import box_of, permitted_total
+from threedice.table.prose import describe_events
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
     from threedice.table.events import AnyEvent
-    from threedice.table.terms import Mode
+    from threedice.table.limits import LimitMode
 
 
 class Driven(Asker):
     """One table, the commands it is given, and what must hold after each."""
 
-    def __init__(self, game: Game, mode: Mode, seed: int) -> None:
+    def __init__(self, game: Game, mode: LimitMode, seed: int) -> None:
         self.game, self.mode, self.random = game, mode, Random(seed)
         self.state = TableState()
         self.balances = Balances()
@@ -65,7 +64,7 @@ class Driven(Asker):
         for event in events:
             self.check_before(event)
             evolve(self.state, event)
-            self.balances.post(postings(event))
+            self.balances.post(table_postings(event))
             self.events.append(event)
             self.counts[type(event).__name__] += 1
         self.check()
@@ -112,17 +111,17 @@ class Driven(Asker):
         """What an event says agrees with the documents and with what lies on the layout."""
         state = self.state
         match event:
-            case happened.RoundVoided(bets="returned"):
+            case table_events.RoundVoided(bets="returned"):
                 self.check_returned(event)
-            case happened.WinnersPaid():
+            case table_events.WinnersPaid():
                 for spot, _, stake, winnings in event.bets:
                     assert winnings == self.net(spot, event.dice) * stake > 0
                 self.check_played()
-            case happened.BetsApportioned():
+            case table_events.BetsApportioned():
                 self.remember_allowed()
-            case happened.RoundStarted():
+            case table_events.RoundStarted():
                 self.allowed = {}
-            case happened.LosersCollected() if state.round and state.round.result:
+            case table_events.LosersCollected() if state.round and state.round.result:
                 if not self.allowed:
                     self.remember_allowed()
                 for spot, _, _ in event.bets:
@@ -130,7 +129,7 @@ class Driven(Asker):
             case _:
                 pass
 
-    def check_returned(self, event: happened.RoundVoided) -> None:
+    def check_returned(self, event: table_events.RoundVoided) -> None:
         """A void round returns to everyone exactly what he staked."""
         state = self.state
         bets = state.round.bets if state.round else state.standing[0] if state.standing else {}
@@ -159,14 +158,14 @@ class Driven(Asker):
         if policy.maximum.scope == "box" and policy.pro_rata and state.limits:
             totals = state.current.totals
             self.allowed = {
-                spot: permitted(self.game, state.limits, totals, spot) for spot in totals
+                spot: permitted_total(self.game, state.limits, totals, spot) for spot in totals
             }
 
     def check_played(self) -> None:
         """No spot plays more than is permitted, but for exempt stakes and the minimum's floor."""
         current, limits = self.state.current, self.state.limits
         for spot, allowed in self.allowed.items():
-            least = limits.of(box_of(spot)).minimum if limits else 0
+            least = limits.for_box(box_of(spot)).minimum if limits else 0
             bets = current.bets.get(spot, {}).values()
             floors = sum(bet.total for bet in bets if bet.total <= least)
             assert current.totals[spot] <= allowed + floors
@@ -174,11 +173,11 @@ class Driven(Asker):
     def finish(self) -> None:
         """The events alone lead to the same state, can be told, and explain what was paid."""
         assert replay(self.events) == self.state
-        assert all(tell(self.game, self.events))
+        assert all(describe_events(self.game, self.events))
         paid = [
             (BetRef(event.round, player, spot), stake, winnings)
             for event in self.events
-            if isinstance(event, happened.WinnersPaid)
+            if isinstance(event, table_events.WinnersPaid)
             for spot, player, stake, winnings in event.bets
         ]
         for bet, stake, winnings in self.random.sample(paid, min(len(paid), 2)):

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from threedice.table import commands as asked
+from threedice.table import commands
 from threedice.table.commands import Actor
-from threedice.table.state import box_of
-from threedice.table.terms import Range, TableLimits, plain_limits
+from threedice.table.limits import StakeRange, TableLimits, box_of, uniform_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
     from threedice.rulebook import Game
-    from threedice.rulebook.conduct import Role, StepName
+    from threedice.rulebook.conduct import StepName, TableRole
     from threedice.table.commands import AnyCommand
+    from threedice.table.limits import LimitMode
     from threedice.table.state import TableState
-    from threedice.table.terms import Mode
 
 PLAYERS = ["ann", "bob", "cat", "dan"]
 CHIPS = [5, 25, 100]
@@ -28,10 +27,10 @@ class Ordinary:
 
     game: Game
     state: TableState
-    mode: Mode
+    mode: LimitMode
     random: Random
 
-    def actor(self, role: Role, player: str = "") -> Actor:
+    def actor(self, role: TableRole, player: str = "") -> Actor:
         return Actor(id=player or role, role=role)
 
     def player(self) -> str:
@@ -74,9 +73,9 @@ class Ordinary:
     def limits(self) -> TableLimits:
         least = self.random.choice([5, 10, 50] if self.game.unit == 1 else [100])
         most = self.random.choice([100, 300, 1000])
-        limits = plain_limits(self.game, least, most, self.random.choice([50, 200, 2000]))
+        limits = uniform_limits(self.game, least, most, self.random.choice([50, 200, 2000]))
         if self.random.random() < 0.2:
-            limits.boxes[self.box()] = Range(least, 200)
+            limits.boxes[self.box()] = StakeRange(least, 200)
         return limits
 
     def ordinary(self) -> AnyCommand:
@@ -86,14 +85,14 @@ class Ordinary:
             return self.open_table()
         missing = [check for check in self.game.facts.opening if check not in state.checks]
         if missing and self.random.random() < 0.6:
-            return asked.PassCheck(by=self.actor("supervisor"), check=missing[0])
+            return commands.PassCheck(by=self.actor("supervisor"), check=missing[0])
         if state.locked and self.random.random() < 0.5:
-            return asked.ReleaseTable(by=self.actor("supervisor"), reason="mended")
+            return commands.ReleaseTable(by=self.actor("supervisor"), reason="mended")
         poor = [each for each in PLAYERS if each not in state.seats or state.seats[each].stack < 50]
         if poor and self.random.random() < 0.3:
             return self.buy_in(self.random.choice(poor))
         if state.float_amount < 60_000:
-            return asked.FillFloat(by=self.actor("supervisor"), amount=100_000)
+            return commands.FillFloat(by=self.actor("supervisor"), amount=100_000)
         if self.betting() and self.random.random() < 0.8:
             return self.bet()
         return self.next_step()
@@ -124,21 +123,21 @@ class Ordinary:
             thrower = by
         must_bet = step == "close-betting" and self.game.facts.shooter is not None
         if must_bet and shooter and not shooter.stake and self.random.random() < 0.7:
-            return asked.PlaceBet(by=thrower, player=shooter.player, box="shooter", amount=50)
+            return commands.PlaceBet(by=thrower, player=shooter.player, box="shooter", amount=50)
         current = self.state.round
         makers: dict[StepName, Callable[[], AnyCommand]] = {
-            "offer-dice": lambda: asked.OfferDice(by=by, player=self.player()),
-            "choose-dice": lambda: asked.ChooseDice(by=thrower, dice=[1, 2, 5]),
-            "open-betting": lambda: asked.OpenBetting(by=by),
-            "close-betting": lambda: asked.CloseBetting(by=by),
-            "tumble": lambda: asked.Tumble(by=by, times=self.random.choice([3, 3, 3, 4, 2])),
-            "throw": lambda: asked.Throw(by=thrower),
-            "uncover": lambda: asked.Uncover(by=by),
-            "call-result": lambda: asked.CallResult(by=by, dice=self.dice()),
+            "offer-dice": lambda: commands.OfferDice(by=by, player=self.player()),
+            "choose-dice": lambda: commands.ChooseDice(by=thrower, dice=[1, 2, 5]),
+            "open-betting": lambda: commands.OpenBetting(by=by),
+            "close-betting": lambda: commands.CloseBetting(by=by),
+            "tumble": lambda: commands.Tumble(by=by, times=self.random.choice([3, 3, 3, 4, 2])),
+            "throw": lambda: commands.Throw(by=thrower),
+            "uncover": lambda: commands.Uncover(by=by),
+            "call-result": lambda: commands.CallResult(by=by, dice=self.dice()),
             "enter-result": lambda: self.enter(current),
             "illuminate": lambda: self.light(current),
-            "collect-losers": lambda: asked.CollectLosers(by=by),
-            "pay-winners": lambda: asked.PayWinners(by=by),
+            "collect-losers": lambda: commands.CollectLosers(by=by),
+            "pay-winners": lambda: commands.PayWinners(by=by),
         }
         return makers[step]()
 
@@ -146,21 +145,21 @@ class Ordinary:
         by = self.actor("dealer")
         called = current.called or (1, 1, 1)
         if current.keys == list(called) or (len(current.keys) == 3 and self.random.random() < 0.4):
-            return asked.PressEnter(by=by)
+            return commands.PressEnter(by=by)
         slip = self.random.random() < 0.05
         key = self.random.randint(1, 6) if slip else called[len(current.keys) % 3]
-        return asked.PressKey(by=by, key=key)
+        return commands.PressKey(by=by, key=key)
 
     def light(self, current: Any) -> AnyCommand:
         by = self.actor("dealer")
         unequal = current.result and sorted(current.result) != sorted(current.called)
         if unequal and self.random.random() < 0.7:
             supervisor = self.actor("supervisor")
-            return asked.AmendResult(by=by, dice=current.called, approved_by=supervisor)
-        return asked.Illuminate(by=by, correct=self.random.random() < 0.9)
+            return commands.AmendResult(by=by, dice=current.called, approved_by=supervisor)
+        return commands.Illuminate(by=by, correct=self.random.random() < 0.9)
 
     def open_table(self) -> AnyCommand:
-        return asked.OpenTable(
+        return commands.OpenTable(
             by=self.actor("supervisor"),
             table="t",
             currency="SGD" if self.random.random() < 0.5 or not self.state.currency else "NZD",
@@ -172,7 +171,7 @@ class Ordinary:
 
     def buy_in(self, player: str) -> AnyCommand:
         source: Any = self.random.choice(["cash", "cash", "account"])
-        return asked.BuyIn(
+        return commands.BuyIn(
             by=self.actor("player", player),
             player=player,
             amount=self.random.choice([100, 500, 1500]),
@@ -184,7 +183,7 @@ class Ordinary:
         """Return a bet, or something else that players and dealers do while betting is open."""
         player, box = self.player(), self.box()
         shooter = self.state.shooter
-        role: Role = "shooter" if shooter and shooter.player == player else "player"
+        role: TableRole = "shooter" if shooter and shooter.player == player else "player"
         by, chance = self.actor(role, player), self.random.random()
         current = self.state.current
         held = [
@@ -197,17 +196,17 @@ class Ordinary:
             box, area = box_of(spot), self.end(spot, player)
             by = self.actor("player", player)
             amount = self.random.choice([total, 5, 50])
-            return asked.WithdrawBet(by=by, player=player, box=box, area=area, amount=amount)
+            return commands.WithdrawBet(by=by, player=player, box=box, area=area, amount=amount)
         if held and chance < 0.2:
             spot, *_ = self.random.choice(held)
             box, _, area = spot.partition("@")
-            return asked.RejectExcess(by=self.actor("dealer"), box=box, area=area)
+            return commands.RejectExcess(by=self.actor("dealer"), box=box, area=area)
         if held and chance < 0.24:
             spot, player, total = self.random.choice(held)
             to_box = self.box()
             if len(self.game.ends[box_of(spot)]) > 1 and self.random.random() < 0.5:
                 to_box = box_of(spot)  # to the other end of it
-            return asked.MoveChips(
+            return commands.MoveChips(
                 by=self.actor("dealer"),
                 player=player,
                 box=box_of(spot),
@@ -218,7 +217,7 @@ class Ordinary:
             )
         if current.moved and chance < 0.3:
             (player, spot, to_spot), amount = self.random.choice(list(current.moved.items()))
-            return asked.PutBack(
+            return commands.PutBack(
                 by=self.actor("supervisor"),
                 player=player,
                 box=box_of(to_spot),
@@ -230,7 +229,7 @@ class Ordinary:
         manner: Any = self.random.choice(["self"] * 6 + ["behalf", "call"])
         if manner == "behalf":
             by = self.actor("dealer")
-        return asked.PlaceBet(
+        return commands.PlaceBet(
             by=by,
             player=player,
             box=box,

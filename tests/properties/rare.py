@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.properties.ordinary import Ordinary
-from threedice.table import commands as asked
-from threedice.table.state import box_of
+from threedice.table import commands
+from threedice.table.limits import box_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +31,10 @@ class Rare(Ordinary):
         dealer, supervisor = self.actor("dealer"), self.actor("supervisor")
         makers: list[Callable[[], AnyCommand]] = []
         if not state.open:
-            return [lambda: asked.OpenBetting(by=dealer), lambda: self.buy_in("ann")]
+            return [lambda: commands.OpenBetting(by=dealer), lambda: self.buy_in("ann")]
         if state.settled and "dice-damaged" in self.game.facts.irregularities:
             makers.append(
-                lambda: asked.Report(
+                lambda: commands.Report(
                     by=supervisor,
                     irregularity="dice-damaged",
                     rounds=[random.choice(sorted(state.settled))],
@@ -43,7 +43,7 @@ class Rare(Ordinary):
             )
         for player, owed in state.owing.items():
             makers += (9 if owed else 0) * [
-                lambda player=player, owed=owed: asked.RepayDebt(
+                lambda player=player, owed=owed: commands.RepayDebt(
                     by=self.actor("player", player),
                     player=player,
                     amount=random.choice([5, owed, owed + 5]),
@@ -52,7 +52,7 @@ class Rare(Ordinary):
             ]
         if state.reversed:
             makers.append(
-                lambda: asked.Report(
+                lambda: commands.Report(
                     by=supervisor,
                     irregularity="dice-damaged",
                     rounds=[random.choice(sorted(state.reversed))],
@@ -64,19 +64,19 @@ class Rare(Ordinary):
             seat = state.seats[player]
             value = random.choice([25 if seat.stack % 25 == 0 else 5, 7])
             makers += 4 * [
-                lambda: asked.TakeColour(
+                lambda: commands.TakeColour(
                     by=dealer, player=player, value=value, colour=random.choice("rgb")
                 )
             ]
-            makers.append(lambda: asked.ColourUp(by=dealer, player=player))
+            makers.append(lambda: commands.ColourUp(by=dealer, player=player))
         if state.locked:
             makers.append(self.next_step)
-            makers.append(lambda: asked.ReleaseTable(by=supervisor, reason=""))
+            makers.append(lambda: commands.ReleaseTable(by=supervisor, reason=""))
         makers.append(
-            lambda: asked.SetLimits(by=supervisor, limits=self.limits(), approved_by=supervisor)
+            lambda: commands.SetLimits(by=supervisor, limits=self.limits(), approved_by=supervisor)
         )
         makers.append(
-            lambda: asked.ChangeChips(
+            lambda: commands.ChangeChips(
                 by=dealer,
                 player=self.player(),
                 amount=random.choice([50, 100, 5000]),
@@ -92,40 +92,40 @@ class Rare(Ordinary):
         if current.result:
             wanted = random.choice([current.result, self.dice(), (1, 2, 9)])
             makers += 3 * [
-                lambda: asked.AmendResult(by=dealer, dice=wanted, approved_by=supervisor)
+                lambda: commands.AmendResult(by=dealer, dice=wanted, approved_by=supervisor)
             ]
         if current.known and current.result:
             other = current.known[0] % 6 + 1
             makers += 9 * [
-                lambda: asked.AmendResult(
+                lambda: commands.AmendResult(
                     by=dealer, dice=(other, other, other), approved_by=supervisor
                 )
             ]
         if current.called and not current.result:
-            makers += 3 * [lambda: asked.PressEnter(by=dealer)]
+            makers += 3 * [lambda: commands.PressEnter(by=dealer)]
         if current.result and sorted(current.result) != sorted(current.called):
-            makers += 25 * [lambda: asked.Illuminate(by=dealer)]
+            makers += 25 * [lambda: commands.Illuminate(by=dealer)]
         if "collect-losers" in current.done:
-            makers += 3 * [lambda: asked.CloseTable(by=supervisor)]
+            makers += 3 * [lambda: commands.CloseTable(by=supervisor)]
             makers.append(
-                lambda: asked.Report(
+                lambda: commands.Report(
                     by=supervisor,
                     irregularity="dice-damaged",
                     approved_by=self.actor("shift-manager"),
                 )
             )
         if "throw" in current.done and not current.result:
-            makers += 9 * [lambda: asked.Report(by=dealer, irregularity="dice-not-flat")]
+            makers += 9 * [lambda: commands.Report(by=dealer, irregularity="dice-not-flat")]
         known = [random.randint(1, 6) for _ in range(random.randint(1, 3))]
-        makers.append(lambda: asked.Report(by=dealer, irregularity="interruption", known=known))
-        makers.append(lambda: asked.Report(by=dealer, irregularity="interruption", known=[9]))
+        makers.append(lambda: commands.Report(by=dealer, irregularity="interruption", known=known))
+        makers.append(lambda: commands.Report(by=dealer, irregularity="interruption", known=[9]))
         reason = random.choice(["the dice are lost", " "])
-        makers.append(lambda: asked.AbandonRound(by=dealer, reason=reason))
+        makers.append(lambda: commands.AbandonRound(by=dealer, reason=reason))
         if current.bets and "bet-on-line" in self.game.facts.irregularities:
             lined = random.choice(list(current.bets))
             owner = random.choice([*current.bets[lined], self.player()])
             makers += 2 * [
-                lambda: asked.JudgeLine(
+                lambda: commands.JudgeLine(
                     by=supervisor,
                     player=owner,
                     box=box_of(lined),
@@ -137,7 +137,7 @@ class Rare(Ordinary):
         if current.moved:
             (player, spot, to_spot), amount = random.choice(list(current.moved.items()))
             makers += 20 * [
-                lambda: asked.PutBack(
+                lambda: commands.PutBack(
                     by=supervisor,
                     player=player,
                     box=box_of(to_spot),
@@ -156,7 +156,7 @@ class Rare(Ordinary):
         if called:
             at, who = random.choice(called)
             makers += 4 * [
-                lambda: asked.PutBack(
+                lambda: commands.PutBack(
                     by=supervisor, player=who, box=box_of(at), to_box=self.box(), amount=5
                 )
             ]
@@ -166,33 +166,37 @@ class Rare(Ordinary):
         shooter, random = self.state.shooter, self.random
         dealer = self.actor("dealer")
         makers: list[Callable[[], AnyCommand]] = [
-            lambda: asked.ChooseDice(by=self.actor("shooter", self.player()), dice=[1, 2, 3]),
-            lambda: asked.OfferDice(by=dealer, player=self.player()),
-            lambda: asked.PlaceBet(by=self.actor("shooter", self.player()), player=self.player(),
+            lambda: commands.ChooseDice(by=self.actor("shooter", self.player()), dice=[1, 2, 3]),
+            lambda: commands.OfferDice(by=dealer, player=self.player()),
+            lambda: commands.PlaceBet(by=self.actor("shooter", self.player()), player=self.player(),
                                    box="shooter", amount=50),
-            lambda: asked.WithdrawBet(by=dealer, player=self.player(), box="shooter", amount=5),
+            lambda: commands.WithdrawBet(by=dealer, player=self.player(), box="shooter", amount=5),
         ]  # fmt: skip
         if shooter:
             makers.append(
-                lambda: asked.Report(by=dealer, irregularity="walked-away", player=shooter.player)
+                lambda: commands.Report(
+                    by=dealer, irregularity="walked-away", player=shooter.player
+                )
             )
-            makers.append(lambda: asked.Throw(by=dealer))
+            makers.append(lambda: commands.Throw(by=dealer))
         if self.betting() and shooter and not shooter.stake:
-            makers += 6 * [lambda: asked.OfferDice(by=dealer, player=self.player())]
+            makers += 6 * [lambda: commands.OfferDice(by=dealer, player=self.player())]
         if shooter:
             by = self.actor("shooter", shooter.player)
             hasty = self.betting() and not shooter.dice
             makers += (20 if hasty else 0) * [
-                lambda: asked.PlaceBet(by=by, player=shooter.player, box="shooter", amount=50)
+                lambda: commands.PlaceBet(by=by, player=shooter.player, box="shooter", amount=50)
             ]
             dice = random.choice([[1, 1, 2], [1, 2], [1, 2, 9]])
             other = self.actor("shooter", self.player())
             current = self.state.round
             choosing = current and current.done == {"offer-dice"}
-            makers += (9 if choosing else 0) * [lambda: asked.ChooseDice(by=other, dice=[1, 2, 3])]
-            makers += (9 if choosing else 1) * [lambda: asked.ChooseDice(by=by, dice=dice)]
+            makers += (9 if choosing else 0) * [
+                lambda: commands.ChooseDice(by=other, dice=[1, 2, 3])
+            ]
+            makers += (9 if choosing else 1) * [lambda: commands.ChooseDice(by=by, dice=dice)]
             makers.append(
-                lambda: asked.PlaceBet(
+                lambda: commands.PlaceBet(
                     by=by, player=shooter.player, box="shooter", amount=random.choice([5, 50, 5000])
                 )
             )

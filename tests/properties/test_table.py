@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tests.properties.driver import Driven
 from threedice import load, shipped_games
-from threedice.table import events as happened
-from threedice.table.refusal import TEXTS
+from threedice.table import events
+from threedice.table.rules import TABLE_REFUSAL_TEXTS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice import Game
-    from threedice.table.terms import Mode
+    from threedice.table.limits import LimitMode
 
 GAMES: list[tuple[str, dict[str, str]]] = [(game, {}) for game in shipped_games()] + [
     ("sg-rws-tai-sai-v6/e", {"areas": "per-area", "pro-rata": "absorb"}),
@@ -37,12 +37,12 @@ big.odds = "11 to 10"
 """
 STEPS = int(os.environ.get("THREEDICE_STEPS", "100000"))
 SEEN: Counter[str] = Counter()
-EVENTS = {event.__name__ for event in happened.AnyEvent.__args__}
+EVENTS = {event.__name__ for event in events.AnyEvent.__args__}
 RUN = 400
 """Steps to a table: long enough for a dozen rounds, short enough to read."""
 
 
-def drive(game: Game, mode: Mode, seed: int, steps: int) -> Driven:
+def drive(game: Game, mode: LimitMode, seed: int, steps: int) -> Driven:
     table = Driven(game, mode, seed)
     for _ in range(steps):
         table.step()
@@ -63,25 +63,25 @@ def drive(game: Game, mode: Mode, seed: int, steps: int) -> Driven:
     phases=[Phase.generate, Phase.shrink],
 )
 def test_a_table_keeps_its_promises_whatever_is_asked_of_it(
-    game: tuple[str, dict[str, str]], mode: Mode, seed: int, steps: int
+    game: tuple[str, dict[str, str]], mode: LimitMode, seed: int, steps: int
 ) -> None:
     drive(load(*game), mode, seed, steps)
 
 
 @pytest.mark.parametrize("mode", ["refuse", "record"])
 @pytest.mark.parametrize(("name", "readings"), GAMES)
-def test_long_runs_keep_them_too(name: str, readings: dict[str, str], mode: Mode) -> None:
+def test_long_runs_keep_them_too(name: str, readings: dict[str, str], mode: LimitMode) -> None:
     long_runs(load(name, readings), mode)
 
 
 @pytest.mark.parametrize("mode", ["refuse", "record"])
-def test_long_runs_of_a_users_game_with_fractional_odds(tmp_path: Path, mode: Mode) -> None:
+def test_long_runs_of_a_users_game_with_fractional_odds(tmp_path: Path, mode: LimitMode) -> None:
     file = tmp_path / "fractional.toml"
     file.write_text(FRACTIONAL, encoding="utf-8")
     long_runs(load(f"{file}/main"), mode)
 
 
-def long_runs(game: Game, mode: Mode) -> None:
+def long_runs(game: Game, mode: LimitMode) -> None:
     """Play a table for many rounds; the games with the rarest events for many more."""
     tables = STEPS // (len(GAMES) * 2 * RUN)
     rare = 6 if game.facts.shooter else 4 if "non-value" in game.facts.chips.kinds else 1
@@ -97,8 +97,8 @@ def test_the_long_runs_have_seen_everything(capsys: pytest.CaptureFixture[str]) 
     with capsys.disabled():
         asked, accepted = SEEN["accepted"] + SEEN["refused"], SEEN["accepted"]
         print(f"\n{asked} commands, {accepted} accepted")  # noqa: T201
-        for kind in (sorted(EVENTS), sorted(TEXTS)):
+        for kind in (sorted(EVENTS), sorted(TABLE_REFUSAL_TEXTS)):
             print(", ".join(f"{name} {SEEN[name]}" for name in kind))  # noqa: T201
     enough = 100 if asked >= 100_000 else 0
     assert accepted * 2 >= asked
-    assert {name for name in {*EVENTS, *TEXTS} if SEEN[name] < enough} == set()
+    assert {name for name in {*EVENTS, *TABLE_REFUSAL_TEXTS} if SEEN[name] < enough} == set()

@@ -8,8 +8,8 @@ import pytest
 
 from tests.rulebook.small_book import BOOK
 from threedice import InvalidInput, UnknownName, load
-from threedice.rulebook import open_book
-from threedice.rulebook.traceability import trace
+from threedice.rulebook import load_rulebook
+from threedice.rulebook.traceability import trace_clauses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def test_a_game_that_is_not_there_is_named_beside_those_that_are() -> None:
 
 def test_a_rulebook_that_is_not_there_is_named_beside_those_that_are() -> None:
     with pytest.raises(UnknownName, match="triple-dice"):
-        open_book("quadruple-dice")
+        load_rulebook("quadruple-dice")
 
 
 def test_a_roll_has_three_dice() -> None:
@@ -38,4 +38,4 @@ def test_nobody_has_tested_a_book_of_the_user_s(tmp_path: Path) -> None:
     file = tmp_path / "my-game.toml"
     file.write_text(BOOK)
 
-    assert {each.tests for each in trace(open_book(str(file)))} == {()}
+    assert {each.tests for each in trace_clauses(load_rulebook(str(file)))} == {()}

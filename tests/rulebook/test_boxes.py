@@ -9,15 +9,15 @@ import pytest
 from tests.rulebook.small_book import BOOK, SMALL, changed, loaded, refused
 from threedice import load
 from threedice.dice import contains, count
-from threedice.rulebook import open_book
+from threedice.rulebook import load_rulebook
 from threedice.rulebook.boxes import missing_from_families
-from threedice.rulebook.conditions import ANY_TRIPLE, VOCABULARY, meaning
+from threedice.rulebook.conditions import ANY_TRIPLE, VOCABULARY, describe_condition
 from threedice.rulebook.game import from_canonical
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice.rulebook.schema import When
+    from threedice.rulebook.schema import ConditionName
 
 
 # --- the words of winning -----------------------------------------------------------------------
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_word_wins_in_so_many_of_the_216_rolls(
-    when: When, of: tuple[int, ...], ways: list[int]
+    when: ConditionName, of: tuple[int, ...], ways: list[int]
 ) -> None:
-    assert [count(rolls) for rolls in VOCABULARY[when].lines(of)] == ways
+    assert [count(rolls) for rolls in VOCABULARY[when].roll_sets(of)] == ways
 
 
 def test_three_is_odd_and_four_is_even() -> None:
-    (odd,), (even,) = VOCABULARY["total-odd"].lines(()), VOCABULARY["total-even"].lines(())
+    (odd,), (even,) = VOCABULARY["total-odd"].roll_sets(()), VOCABULARY["total-even"].roll_sets(())
 
     assert contains(odd, (1, 1, 1))
     assert contains(even, (1, 1, 2))
@@ -76,8 +76,8 @@ def test_there_are_six_triples() -> None:
         ("exactly", ["1", "1", "4"], "the dice show 1, 1 and 4"),
     ],
 )
-def test_a_condition_is_put_into_words(when: When, of: list[str], says: str) -> None:
-    assert meaning(when, of) == says
+def test_a_condition_is_put_into_words(when: ConditionName, of: list[str], says: str) -> None:
+    assert describe_condition(when, of) == says
 
 
 SPEAKS_OF = {
@@ -96,14 +96,14 @@ SPEAKS_OF = {
 
 
 @pytest.mark.parametrize("when", SPEAKS_OF)
-def test_a_word_speaks_of_so_many_and_no_more(when: When) -> None:
+def test_a_word_speaks_of_so_many_and_no_more(when: ConditionName) -> None:
     word = VOCABULARY[when]
 
-    assert (word.how_many[0], word.how_many[-1], word.speaks_of) == SPEAKS_OF[when]
+    assert (word.operand_counts[0], word.operand_counts[-1], word.operand_kind) == SPEAKS_OF[when]
 
 
 def test_the_other_words_speak_of_nothing() -> None:
-    silent = {when for when, word in VOCABULARY.items() if word.speaks_of == "nothing"}
+    silent = {when for when, word in VOCABULARY.items() if word.operand_kind == "nothing"}
 
     assert silent == VOCABULARY.keys() - SPEAKS_OF.keys()
 
@@ -190,7 +190,7 @@ def test_one_of_several_ways_may_be_out_of_reach_where_all_pay_the_same(tmp_path
 
 def test_what_a_game_leaves_out_of_its_families() -> None:
     missing = missing_from_families(
-        load("sg-rws-tai-sai-v6/c"), open_book("sg-rws-tai-sai-v6").book
+        load("sg-rws-tai-sai-v6/c"), load_rulebook("sg-rws-tai-sai-v6").book
     )
 
     assert missing.keys() == {"four", "pair"}
@@ -199,7 +199,7 @@ def test_what_a_game_leaves_out_of_its_families() -> None:
 
 
 def test_a_game_with_whole_families_leaves_nothing_out() -> None:
-    assert missing_from_families(load("triple-dice"), open_book("triple-dice").book) == {}
+    assert missing_from_families(load("triple-dice"), load_rulebook("triple-dice").book) == {}
 
 
 def test_the_small_book_has_the_boxes_of_its_rows_in_order(tmp_path: Path) -> None:

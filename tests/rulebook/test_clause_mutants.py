@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from threedice.cases import read_cases, run_case, shipped_cases
-from threedice.rulebook import library, open_book, source
+from threedice.rulebook import library, load_rulebook, source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,7 +122,9 @@ MUTANTS = [
 
 def text_of(mutant: Mutant) -> str:
     """Return the text of a mutant's file; what it changes stands in the table that it marks."""
-    text = files(source.SHIPPED).joinpath(f"{mutant.book}.toml").read_text(encoding="utf-8")
+    text = (
+        files(source.RULEBOOKS_PACKAGE).joinpath(f"{mutant.book}.toml").read_text(encoding="utf-8")
+    )
     start = text.index(f"\n{mutant.after}\n")
     end = text.find("\n[", start + 1)
     table = text[start:end]
@@ -149,7 +151,7 @@ def shipped_as(mutant: Mutant) -> Iterator[None]:
 
 @cache
 def citations() -> dict[str, list[str]]:
-    text = files(source.SHIPPED).joinpath("citations.json").read_text(encoding="utf-8")
+    text = files(source.RULEBOOKS_PACKAGE).joinpath("citations.json").read_text(encoding="utf-8")
     cited: dict[str, list[str]] = json.loads(text)
     return cited
 
@@ -214,7 +216,7 @@ def goes_red(check: Check) -> bool:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.cites}: {mutant.new}")
 def test_a_check_that_cites_a_clause_goes_red_when_the_clause_is_changed(mutant: Mutant) -> None:
     with shipped_as(mutant):
-        open_book(mutant.book)
+        load_rulebook(mutant.book)
         red = next(filter(goes_red, checks(mutant)), None)
 
     assert red is not None
@@ -222,11 +224,11 @@ def test_a_check_that_cites_a_clause_goes_red_when_the_clause_is_changed(mutant:
 
 
 def test_a_changed_clause_is_forgotten_afterwards() -> None:
-    before = open_book("triple-dice")
+    before = load_rulebook("triple-dice")
     with shipped_as(triple_dice("7.3", "[wagers.shooter]", "throws = 4", "throws = 3")):
-        assert open_book("triple-dice").book.wagers["shooter"].throws == 3
+        assert load_rulebook("triple-dice").book.wagers["shooter"].throws == 3
 
-    assert open_book("triple-dice") is before
+    assert load_rulebook("triple-dice") is before
 
 
 def test_the_sample_is_of_all_four_rulebooks_and_says_something_else() -> None:

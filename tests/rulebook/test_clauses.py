@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.clause_numbers import BY_BOOK
-from threedice.rulebook import open_book
-from threedice.rulebook.citing import citations
+from threedice.rulebook import load_rulebook
+from threedice.rulebook.consistency import iter_citations
 from threedice.rulebook.source import shipped_ids
-from threedice.rulebook.traceability import cited_by, trace
+from threedice.rulebook.traceability import citing_tests, trace_clauses
 
 ROOT = Path(__file__).parents[2]
 CITATION = re.compile(rf"\b({'|'.join(shipped_ids())}) ((?:\d|appendix:|odds:)[\w.:()-]*)")
@@ -22,19 +22,19 @@ CITATION = re.compile(rf"\b({'|'.join(shipped_ids())}) ((?:\d|appendix:|odds:)[\
 
 def test_a_document_has_an_oracle_of_its_clause_numbers() -> None:
     numbered_by_us = "rules numbered by the Threedice authors"
-    sources = {book: open_book(book).book.source for book in shipped_ids()}
+    sources = {book: load_rulebook(book).book.source for book in shipped_ids()}
 
     assert {book for book in sources if numbered_by_us not in sources[book]} == set(BY_BOOK)
 
 
 @pytest.mark.parametrize("book", BY_BOOK)
 def test_no_clause_of_a_document_is_missing_and_none_is_invented(book: str) -> None:
-    assert list(open_book(book).book.clauses) == list(BY_BOOK[book])
+    assert list(load_rulebook(book).book.clauses) == list(BY_BOOK[book])
 
 
 @pytest.mark.parametrize("book", shipped_ids())
 def test_a_modelled_clause_is_data_and_a_test_cites_it(book: str) -> None:
-    traced = trace(open_book(book))
+    traced = trace_clauses(load_rulebook(book))
     modelled = [each for each in traced if each.clause.status == "modelled"]
 
     assert [each.number for each in modelled if not each.data] == []
@@ -43,21 +43,21 @@ def test_a_modelled_clause_is_data_and_a_test_cites_it(book: str) -> None:
 
 @pytest.mark.parametrize("book", shipped_ids())
 def test_every_summary_is_a_sentence_and_every_exclusion_has_a_reason(book: str) -> None:
-    for number, clause in open_book(book).book.clauses.items():
+    for number, clause in load_rulebook(book).book.clauses.items():
         assert clause.summary.endswith("."), number
         assert bool(clause.reason) == (clause.status == "out of scope"), number
 
 
 @pytest.mark.parametrize("book", shipped_ids())
 def test_every_citation_in_data_resolves_across_books_too(book: str) -> None:
-    for number, key in citations(open_book(book).book):
+    for number, key in iter_citations(load_rulebook(book).book):
         other, _, clause = number.rpartition(" ")
-        assert clause in open_book(other or book).book.clauses, key
+        assert clause in load_rulebook(other or book).book.clauses, key
 
 
 def resolves(citation: str) -> bool:
     book, _, number = citation.partition(" ")
-    return number in open_book(book).book.clauses
+    return number in load_rulebook(book).book.clauses
 
 
 def test_every_citation_written_in_code_and_docs_resolves() -> None:
@@ -70,7 +70,7 @@ def test_every_citation_written_in_code_and_docs_resolves() -> None:
 
 
 def test_every_citation_by_a_test_resolves() -> None:
-    assert {citation for citation in cited_by() if not resolves(citation)} == set()
+    assert {citation for citation in citing_tests() if not resolves(citation)} == set()
 
 
 def test_the_shipped_list_of_citations_is_what_the_tests_say_now(tmp_path: Path) -> None:
@@ -79,12 +79,12 @@ def test_the_shipped_list_of_citations_is_what_the_tests_say_now(tmp_path: Path)
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", option]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
 
-    assert cited_by() == json.loads(file.read_text(encoding="utf-8")), "run `make citations`"
+    assert citing_tests() == json.loads(file.read_text(encoding="utf-8")), "run `make citations`"
 
 
 def test_a_clause_inherited_unchanged_counts_for_both_books_and_a_changed_one_does_not() -> None:
     covered, open_cover = (
-        {each.number: each for each in trace(open_book(book))}
+        {each.number: each for each in trace_clauses(load_rulebook(book))}
         for book in ("sg-rws-tai-sai-v6", "sg-rws-tai-sai-open-cover-v5")
     )
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.rulebook.small_book import BOOK, loaded, refused
 from threedice import Game, RulebookError, load
-from threedice.rulebook import open_book
+from threedice.rulebook import load_rulebook
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +110,7 @@ def test_a_clause_comes_from_the_book_that_words_it(tmp_path: Path) -> None:
     text = MACAU + 'clauses."5".summary = "Other odds."'
     loaded(tmp_path, text)
 
-    origin = open_book(str(tmp_path / "my-game.toml")).origin
+    origin = load_rulebook(str(tmp_path / "my-game.toml")).origin
 
     assert origin["5"] == "mine"
     assert origin["4.1"] == "macau-sic-bo"

@@ -13,7 +13,7 @@ from tests.rulebook.small_book import (
     loaded,
     refused,
 )
-from threedice.rulebook.felt import numeral
+from threedice.rulebook.felt import chinese_numeral
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,5 +146,5 @@ def test_a_book_without_a_layout_is_refused(tmp_path: Path) -> None:
 
 
 def test_large_odds_are_written_in_figures_on_a_chinese_felt() -> None:
-    assert numeral(1000) == "1000"
-    assert numeral(110) == "一百一十"
+    assert chinese_numeral(1000) == "1000"
+    assert chinese_numeral(110) == "一百一十"

@@ -13,12 +13,12 @@ from threedice.rulebook.conditions import VOCABULARY
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice.rulebook.schema import When
+    from threedice.rulebook.schema import ConditionName
 
 
 @pytest.mark.parametrize("when", ["total-odd", "total-even", "any-triple"])
-def test_a_word_that_speaks_of_nothing_speaks_of_none(when: When) -> None:
-    assert list(VOCABULARY[when].how_many) == [0]
+def test_a_word_that_speaks_of_nothing_speaks_of_none(when: ConditionName) -> None:
+    assert list(VOCABULARY[when].operand_counts) == [0]
 
 
 @pytest.mark.parametrize("of", ["[]", "[1]"])
@@ -33,6 +33,6 @@ def test_a_word_that_speaks_of_nothing_refuses_to_speak_of_something(
 
 
 def test_faces_named_twice_make_no_different_ones() -> None:
-    (rolls,) = VOCABULARY["three-different-within"].lines((1, 1, 2, 3))
+    (rolls,) = VOCABULARY["three-different-within"].roll_sets((1, 1, 2, 3))
 
     assert {tuple(sorted(roll)) for roll in members(rolls)} == {(1, 2, 3)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from threedice import load
-from threedice.rulebook import open_book
+from threedice.rulebook import load_rulebook
 
 BOOK = "nz-tai-sai-2008"
 
@@ -70,7 +70,7 @@ def test_each_outcome_rests_on_its_own_item(
 
 @clause("4.4", "6.1", "6.2", "6.3", "6.4", "6.4(a)", "6.4(b)", "6.5", "6.5(a)", "6.5(b)", "3.4(f)")
 def test_the_order_of_a_spin() -> None:
-    procedure = open_book(BOOK).book.procedure
+    procedure = load_rulebook(BOOK).book.procedure
     tumble, close = procedure.steps["tumble"], procedure.steps["close-betting"]
 
     assert procedure.order == [
@@ -85,7 +85,7 @@ def test_the_order_of_a_spin() -> None:
 
 @clause("4.3", "4.6", "4.7", "4.7(a)", "4.7(b)", "4.8", "4.9")
 def test_position_counts_when_the_result_is_established_and_hands_stay_off() -> None:
-    book = open_book(BOOK).book
+    book = load_rulebook(BOOK).book
 
     assert book.procedure.positions.fixed_at == "call-result"
     assert book.procedure.hands_off is not None
@@ -101,7 +101,7 @@ def test_position_counts_when_the_result_is_established_and_hands_stay_off() -> 
 
 @clause("4.3", "4.5", "3.4(a)", "3.4(b)")
 def test_chips_and_call_bets() -> None:
-    book = open_book(BOOK).book
+    book = load_rulebook(BOOK).book
 
     assert book.chips.kinds == ["value", "non-value"]
     assert book.chips.smaller_on_top
@@ -128,7 +128,7 @@ def test_no_spin_voids_the_spin_announced_or_not(reading: str, bets: str) -> Non
 
 @clause("7.2", "7.3", "7.4", "7.5", "6.6", "3.4(g)")
 def test_entries_lights_and_malfunctions() -> None:
-    book = open_book(BOOK).book
+    book = load_rulebook(BOOK).book
     irregularities = book.irregularities
 
     assert irregularities["wrong-entry"].consequence == "amend"
@@ -145,7 +145,7 @@ def test_entries_lights_and_malfunctions() -> None:
 
 @clause("5.0", "5.0(a)", "5.0(b)", "5.0(c)", "5.0(d)")
 def test_a_supervisor_checks_four_things_before_opening() -> None:
-    book = open_book(BOOK).book
+    book = load_rulebook(BOOK).book
 
     assert list(book.opening) == ["power", "test-runs", "tumbler", "seal"]
     assert {tuple(check.by) for check in book.opening.values()} == {("supervisor",)}
@@ -157,7 +157,7 @@ def test_a_supervisor_checks_four_things_before_opening() -> None:
     "3.4(c)", "3.4(e)(i)", "3.4(e)(ii)", "3.4(e)(iii)", "3.4(e)(iv)", "3.4(e)(v)",
 )  # fmt: skip
 def test_the_equipment_of_the_table() -> None:
-    equipment = open_book(BOOK).book.equipment
+    equipment = load_rulebook(BOOK).book.equipment
 
     terminal, tumbler = equipment["terminal"].detail, equipment["tumbler"].detail
     assert (terminal.keys, terminal.entry_keys, terminal.echo) == (6, 1, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from threedice import load
-from threedice.rulebook import open_book
+from threedice.rulebook import load_rulebook
 
 COVERED, OPEN = "sg-rws-tai-sai-v6", "sg-rws-tai-sai-open-cover-v5"
 
@@ -25,13 +25,13 @@ def book_id(request: pytest.FixtureRequest) -> str:
 def test_three_layouts_with_50_104_and_107_boxes(book_id: str) -> None:
     boxes = {layout: len(load(f"{book_id}/{layout}").boxes) for layout in "ace"}
 
-    assert list(open_book(book_id).book.layouts) == ["a", "c", "e"]
+    assert list(load_rulebook(book_id).book.layouts) == ["a", "c", "e"]
     assert boxes == {"a": 50, "c": 104, "e": 107}
 
 
 @clause("2.2.1")
 def test_three_dice_with_six_faces(book_id: str) -> None:
-    book = open_book(book_id).book
+    book = load_rulebook(book_id).book
 
     assert book.dice.faces == (1, 2, 3, 4, 5, 6)
     assert (book.equipment["dice"].detail.count, book.equipment["dice"].detail.offered) == (3, 3)
@@ -39,7 +39,7 @@ def test_three_dice_with_six_faces(book_id: str) -> None:
 
 @clause("3.2", "3.6", "5.7")
 def test_betting_opens_and_closes_by_announcement_and_not_otherwise(book_id: str) -> None:
-    book = open_book(book_id).book
+    book = load_rulebook(book_id).book
     order, steps = book.procedure.order, book.procedure.steps
 
     assert order[:2] == ["open-betting", "close-betting"]
@@ -61,28 +61,28 @@ def test_covered_dice_may_be_tumbled_before_or_after_the_close() -> None:
 
 @pytest.mark.clause(f"{OPEN} 3.7")
 def test_open_dice_are_tumbled_after_the_close_and_never_uncovered() -> None:
-    procedure = open_book(OPEN).book.procedure
+    procedure = load_rulebook(OPEN).book.procedure
 
     assert procedure.order.index("tumble") == procedure.order.index("close-betting") + 1
     assert (procedure.steps["tumble"].covered, procedure.steps["tumble"].at_least) == (False, 3)
     assert procedure.steps["tumble"].as_early_as is None
     assert "uncover" not in procedure.order
-    assert "tumble" not in open_book(OPEN).book.readings
+    assert "tumble" not in load_rulebook(OPEN).book.readings
 
 
 @clause("3.8", "5.5", "5.5.1", "5.5.2", "5.5.3", "5.12")
 def test_what_voids_a_round_with_covered_dice_and_returns_its_bets() -> None:
-    irregularities = open_book(COVERED).book.irregularities
+    irregularities = load_rulebook(COVERED).book.irregularities
     voiding = {name for name, each in irregularities.items() if each.consequence == "void-round"}
 
     assert voiding == {"too-few-tumbles", "dice-not-flat", "exposed-before-close"}
     assert {irregularities[name].bets for name in voiding} == {"returned"}
-    assert open_book(COVERED).book.procedure.void.bets == "returned"
+    assert load_rulebook(COVERED).book.procedure.void.bets == "returned"
 
 
 @pytest.mark.clause(f"{OPEN} 5.5.3")
 def test_with_open_dice_a_tumble_before_the_close_voids_the_round() -> None:
-    irregularities = open_book(OPEN).book.irregularities
+    irregularities = load_rulebook(OPEN).book.irregularities
     voiding = {name for name, each in irregularities.items() if each.consequence == "void-round"}
 
     assert voiding == {"too-few-tumbles", "dice-not-flat", "tumbled-before-close"}
@@ -91,7 +91,7 @@ def test_with_open_dice_a_tumble_before_the_close_voids_the_round() -> None:
 
 @clause("5.6")
 def test_damaged_dice_void_every_affected_round(book_id: str) -> None:
-    damaged = open_book(book_id).book.irregularities["dice-damaged"]
+    damaged = load_rulebook(book_id).book.irregularities["dice-damaged"]
 
     assert (damaged.consequence, damaged.bets) == ("void-affected-rounds", "returned")
 
@@ -144,7 +144,7 @@ def test_readings_change_what_they_say_they_change(book_id: str) -> None:
 
 @clause("5.3", "5.9", "5.13")
 def test_bets_are_settled_where_they_lie_at_the_close(book_id: str) -> None:
-    book = open_book(book_id).book
+    book = load_rulebook(book_id).book
 
     assert book.procedure.positions.fixed_at == "close-betting"
     assert book.irregularities["walked-away"].consequence == "settle-as-placed"
@@ -153,7 +153,7 @@ def test_bets_are_settled_where_they_lie_at_the_close(book_id: str) -> None:
 
 @clause("5.4", "5.4.1", "5.4.2")
 def test_an_interruption_goes_on_if_anything_is_conclusive(book_id: str) -> None:
-    interruption = open_book(book_id).book.irregularities["interruption"]
+    interruption = load_rulebook(book_id).book.irregularities["interruption"]
 
     assert (interruption.consequence, interruption.bets) == ("continue-if-conclusive", "returned")
     assert interruption.available == "layout"
@@ -161,7 +161,7 @@ def test_an_interruption_goes_on_if_anything_is_conclusive(book_id: str) -> None
 
 @clause("5.8", "5.10", "5.11")
 def test_the_dice_prevail_and_late_errors_change_nothing_later(book_id: str) -> None:
-    irregularities = open_book(book_id).book.irregularities
+    irregularities = load_rulebook(book_id).book.irregularities
 
     assert irregularities["illumination-failed"].consequence == "settle-by-dice"
     assert irregularities["display-wrong"].consequence == "settle-by-dice"
@@ -170,7 +170,7 @@ def test_the_dice_prevail_and_late_errors_change_nothing_later(book_id: str) -> 
 
 @clause("1.5", "5.13", "5.14")
 def test_who_may_do_what(book_id: str) -> None:
-    book = open_book(book_id).book
+    book = load_rulebook(book_id).book
     pit_employees = ["dealer", "supervisor", "pit-manager"]
 
     assert book.people.stand_in is not None
@@ -181,7 +181,7 @@ def test_who_may_do_what(book_id: str) -> None:
 
 @clause("3.9")
 def test_losers_are_collected_before_winners_are_paid(book_id: str) -> None:
-    assert open_book(book_id).book.procedure.order[-2:] == ["collect-losers", "pay-winners"]
+    assert load_rulebook(book_id).book.procedure.order[-2:] == ["collect-losers", "pay-winners"]
 
 
 @clause("4.1.2", "4.1.3")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from threedice import load
-from threedice.rulebook import open_book
+from threedice.rulebook import load_rulebook
 
 
 def clause(*numbers: str) -> pytest.MarkDecorator:
@@ -23,7 +23,7 @@ def test_six_symbols_and_seventeen_boxes_besides_the_shooters() -> None:
 
 @clause("3", "7.6", "8", "10")
 def test_the_dealer_may_not_bet_and_nobody_under_18_takes_part() -> None:
-    people = open_book("triple-dice").book.people
+    people = load_rulebook("triple-dice").book.people
 
     assert people.acts["bet"].by == ["player", "shooter"]
     assert people.minimum_age is not None
@@ -45,7 +45,7 @@ def test_no_throw(reading: str, consequence: str, bets: str) -> None:
 
 @clause("6")
 def test_minimum_and_maximum_are_on_a_sign() -> None:
-    book = open_book("triple-dice").book
+    book = load_rulebook("triple-dice").book
 
     assert book.limits.displayed == ["minimum", "maximum"]
     assert book.equipment["limit-sign"].needed == "always"
@@ -74,7 +74,7 @@ def macau(*numbers: str) -> pytest.MarkDecorator:
 @macau("1", "2", "3", "3.1", "3.2", "3.3", "3.4", "3.5", "6.1", "6.2", "6.4")
 @pytest.mark.parametrize("book_id", ["macau-sic-bo", "atlantic-city-sic-bo"])
 def test_sic_bo_is_dealt_under_cover(book_id: str) -> None:
-    book = open_book(book_id).book
+    book = load_rulebook(book_id).book
 
     assert book.procedure.order[:4] == ["tumble", "open-betting", "close-betting", "uncover"]
     assert book.procedure.steps["tumble"].covered

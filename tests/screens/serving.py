@@ -13,19 +13,19 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from threedice.cage.commands import Deposit, OpenAccount
-from threedice.floor.persons import Person, remember
-from threedice.people import ROLES
-from threedice.people.passwords import QUICK
-from threedice.web.app import make_app
-from threedice.web.authorisation import POSTED
-from threedice.web.house_file import read_house
-from threedice.web.listening import Address, Server, bind, configured
-from threedice.web.serving import Plan, open_house, run
+from threedice.account.commands import Deposit, OpenAccount
+from threedice.api.app import make_app
+from threedice.api.auth.authorisation import ASSIGNED_ROLES
+from threedice.api.config import load_config
+from threedice.api.listener import HouseServer, ListenAddress, bind_socket, uvicorn_config
+from threedice.api.server import ServerSettings, open_house, run_event_loop
+from threedice.house.persons import Person, save_person
+from threedice.identity import ROLES
+from threedice.identity.passwords import TEST_COST
 
 if TYPE_CHECKING:
-    from threedice.people import Account, People
-    from threedice.web.context import Context
+    from threedice.api.context import ServerContext
+    from threedice.identity import Account, IdentityService
 
 PASSWORD = "a password for every test"
 PLAYERS = ("player", "player2")
@@ -34,23 +34,23 @@ YEAR = 365 * 24 * 3600 * 1_000_000
 
 
 async def serve(folder: Path, port: int) -> None:
-    address = Address(port=port)
-    plan = Plan(
+    address = ListenAddress(port=port)
+    plan = ServerSettings(
         database=f"sqlite:///{folder / 'house.db'}",
-        house_file=read_house(folder / "house.toml"),
+        house_file=load_config(folder / "house.toml"),
         address=address,
-        cost=QUICK,
+        password_cost=TEST_COST,
     )
-    with bind(address) as taken:
+    with bind_socket(address) as taken:
         async with AsyncExitStack() as exits:
             context = await open_house(plan, taken, exits, _say)
-            for name, account in (await asyncio.to_thread(_people, context.people)).items():
+            for name, account in (await asyncio.to_thread(_people, context.identity)).items():
                 if name in PLAYERS:
                     await _fund(context, account)
-            config = configured(make_app(context, logging_config=None), address)
+            config = uvicorn_config(make_app(context, logging_config=None), address)
             here = address.url(taken.getsockname()[1])
-            server = Server(
-                config, started=lambda: _say(f"listens at {here}"), stopping=context.hub.close
+            server = HouseServer(
+                config, on_start=lambda: _say(f"listens at {here}"), on_stop=context.live_hub.close
             )
             await server.serve(sockets=[taken])
 
@@ -59,16 +59,16 @@ def _say(text: str) -> None:
     print(text, flush=True)  # noqa: T201 -- whoever started it reads it
 
 
-def _people(people: People) -> dict[str, Account]:
+def _people(people: IdentityService) -> dict[str, Account]:
     """Have somebody in every role, assigned to all tables."""
     found = {}
-    now = people.records.clock()
+    now = people.context.clock()
     for name in (*ROLES, "player2", "supervisor2"):
         role = name.rstrip("2")
-        account = people.accounts.named(name)
+        account = people.accounts.find_by_name(name)
         if account is None:
             account = people.accounts.add(name, [role], password=PASSWORD).account
-            if role in POSTED:
+            if role in ASSIGNED_ROLES:
                 people.assignments.add(account.id, None, role, starts=now, until=now + YEAR)
         elif name == "administrator":  # the house has made him, with a password nobody knows
             people.accounts.reset_password(account.id, password=PASSWORD)
@@ -76,9 +76,11 @@ def _people(people: People) -> dict[str, Account]:
     return found
 
 
-async def _fund(context: Context, player: Account) -> None:
-    floor = context.house.floor
-    await asyncio.to_thread(remember, floor.store, player.id, Person(player.name, date(1990, 1, 1)))
+async def _fund(context: ServerContext, player: Account) -> None:
+    floor = context.house.command_handler
+    await asyncio.to_thread(
+        save_person, floor.store, player.id, Person(player.name, date(1990, 1, 1))
+    )
     account = await floor.account(player.id)
     if not account.currency:
         opening = OpenAccount(by="console", player=player.id, currency="SGD")
@@ -88,4 +90,4 @@ async def _fund(context: Context, player: Account) -> None:
 
 
 if __name__ == "__main__":
-    run(serve(Path(sys.argv[1]), int(sys.argv[2])))
+    run_event_loop(serve(Path(sys.argv[1]), int(sys.argv[2])))

@@ -191,6 +191,6 @@ def test_a_wheel_brings_the_screens(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         names = set(packed.namelist())
-    assert "threedice/web/screens/index.html" in names
-    assert any(name.startswith("threedice/web/screens/assets/index-") for name in names)
+    assert "threedice/api/screens/index.html" in names
+    assert any(name.startswith("threedice/api/screens/assets/index-") for name in names)
     assert not any("node_modules" in name for name in names)

@@ -21,33 +21,35 @@ from screens.build import node
 from tests.properties.asking import Asker
 from tests.properties.test_table import GAMES
 from threedice import load
-from threedice.floor import events as floor
-from threedice.floor.events import Timing
-from threedice.floor.folds import FOLDS, Tended
-from threedice.table import Refusal, decide
-from threedice.table import commands as asked
-from threedice.table import events as happened
+from threedice.api.auth.audiences import event_for_player, spot_total_changes
+from threedice.api.live.messages import LiveEvent
+from threedice.api.routes.games import game_view
+from threedice.api.views import build_table_view
+from threedice.house import events as house_events
+from threedice.house.events import Timing
+from threedice.house.stream_state import FOLDS, HouseTable
+from threedice.table import Refusal, commands, decide
+from threedice.table import events as table_events
 from threedice.table.commands import Actor
-from threedice.web.audience import seen_by, totals_changed
-from threedice.web.game_queries import game_view
-from threedice.web.live_messages import Happened
-from threedice.web.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pytest
 
-    from threedice.floor.events import AnyFloorEvent, TableStreamEvent
+    from threedice.api.views import AudienceKind
+    from threedice.house.events import AnyHouseEvent, TableStreamEvent
     from threedice.rulebook import Game
     from threedice.table.commands import AnyCommand
-    from threedice.table.terms import Mode
-    from threedice.web.views import Audience
+    from threedice.table.limits import LimitMode
 
 STEPS = 220
 SCRIPT = Path(__file__).with_name("fold_cases.mjs")
-EVENTS = {each.__name__ for each in (*happened.AnyEvent.__args__, *floor.AnyFloorEvent.__args__)}
-VIEWERS: list[tuple[Audience, str]] = [
+EVENTS = {
+    each.__name__
+    for each in (*table_events.AnyEvent.__args__, *house_events.AnyHouseEvent.__args__)
+}
+VIEWERS: list[tuple[AudienceKind, str]] = [
     ("staff", ""),
     ("player", "ann"),
     ("player", "bob"),
@@ -61,16 +63,16 @@ SUPERVISOR = Actor(id="supervisor", role="supervisor")
 class Follower:
     """Somebody who follows a table: the first view, and how each version changes it."""
 
-    audience: Audience
+    audience: AudienceKind
     player: str
     name: str
     first: dict[str, Any] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
     steps: list[dict[str, Any]] = field(default_factory=list)
 
-    def see(self, game: Game, tended: Tended, said: Happened) -> None:
+    def see(self, game: Game, house_table: HouseTable, said: LiveEvent) -> None:
         """Note what he is told, and what the house would show him now."""
-        shown = view(game, tended, said.version, self.audience, self.player)
+        shown = build_table_view(game, house_table, said.version, self.audience, self.player)
         now: dict[str, Any] = msgspec.to_builtins(shown)
         if not self.first:
             self.first = self.last = now
@@ -83,10 +85,10 @@ class Follower:
 class Played(Asker):
     """A table under random commands, with what the floor adds to its stream."""
 
-    def __init__(self, game: Game, mode: Mode, seed: int) -> None:
+    def __init__(self, game: Game, mode: LimitMode, seed: int) -> None:
         self.game, self.mode, self.random = game, mode, Random(seed)
-        self.tended = Tended()
-        self.state = self.tended.table
+        self.house_table = HouseTable()
+        self.state = self.house_table.table
         self.version, self.at = 0, 1_800_000_000_000_000
         name = f"{game.id} {dict(game.readings)} {mode} {seed}"
         self.followers = [Follower(*who, f"{name} {who}") for who in VIEWERS]
@@ -118,21 +120,21 @@ class Played(Asker):
         state, by, random = self.state, self.actor("supervisor"), self.random
         current = state.round
         if state.open and (state.standing or state.next_limits):
-            yield asked.CloseTable(by=by)
+            yield commands.CloseTable(by=by)
         for player, owed in state.owing.items():
             who = self.actor("player", player)
-            yield asked.RepayDebt(by=who, player=player, amount=owed or 5, source="cash")
+            yield commands.RepayDebt(by=who, player=player, amount=owed or 5, source="cash")
         if current and "throw" in current.done and not current.called:
             for known in ([], [1]):
-                yield asked.Report(by=DEALER, irregularity="interruption", known=known)
-            yield asked.Report(by=DEALER, irregularity="dice-not-flat")
+                yield commands.Report(by=DEALER, irregularity="interruption", known=known)
+            yield commands.Report(by=DEALER, irregularity="dice-not-flat")
         for spot, player, end, amount in self.divided() if self.betting() else ():
             who = self.actor("player", player)
-            yield asked.WithdrawBet(by=who, player=player, box=spot, area=end, amount=amount)
+            yield commands.WithdrawBet(by=who, player=player, box=spot, area=end, amount=amount)
         if current and current.bets and "bet-on-line" in self.game.facts.irregularities:
             spot, accepted = random.choice(list(current.bets)), random.random() < 0.3
             player = self.player()
-            yield asked.JudgeLine(by=by, player=player, box=spot, amount=5, accepted=accepted)
+            yield commands.JudgeLine(by=by, player=player, box=spot, amount=5, accepted=accepted)
 
     def divided(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield chips of players who have some at both ends of a box, those placed first."""
@@ -142,22 +144,22 @@ class Played(Asker):
                 if first.area and any(each.area != first.area for each in bet.placements):
                     yield spot, player, first.area, first.amount
 
-    def of_the_floor(self) -> Iterator[AnyFloorEvent]:
+    def of_the_floor(self) -> Iterator[AnyHouseEvent]:
         number, known = self.state.rounds, [self.random.randint(1, 6)]
-        yield floor.SeedCommitted(round=number, commitment=f"{self.random.random()}")
-        yield floor.SeedRevealed(round=number, seed="ab")
-        yield floor.SeedLost(round=number)
-        yield floor.TableInterrupted(round=number)
-        yield floor.InterruptionResolved(
+        yield house_events.SeedCommitted(round=number, commitment=f"{self.random.random()}")
+        yield house_events.SeedRevealed(round=number, seed="ab")
+        yield house_events.SeedLost(round=number)
+        yield house_events.TableInterrupted(round=number)
+        yield house_events.InterruptionResolved(
             round=number, known=known, by=DEALER, confirmed_by=SUPERVISOR
         )
-        yield floor.PlayersNotified(round=number, players=["ann", "bob"], outcome="goes on")
-        yield floor.WritingReleased(cause="full", reason="emptied", by="x")
+        yield house_events.PlayersNotified(round=number, players=["ann", "bob"], outcome="goes on")
+        yield house_events.WritingReleased(cause="full", reason="emptied", by="x")
         timing = Timing(betting_seconds=self.random.choice([0.5, 30]))
         yield self.established(self.random.choice([timing, None]))
 
-    def established(self, timing: Timing | None) -> floor.TableEstablished:
-        return floor.TableEstablished(
+    def established(self, timing: Timing | None) -> house_events.TableEstablished:
+        return house_events.TableEstablished(
             table="t",
             game=self.game.id,
             game_hash=self.game.hash,
@@ -168,13 +170,13 @@ class Played(Asker):
     def happen(self, event: TableStreamEvent) -> None:
         """Have something happen, and everybody told."""
         self.version, self.at = self.version + 1, self.at + self.random.randint(1, 10**7)
-        FOLDS["table"].evolve(self.tended, event, self.at, self.version)
+        FOLDS["table"].evolve(self.house_table, event, self.at, self.version)
         self.counts[type(event).__name__] += 1
-        totals = totals_changed(event)
+        totals = spot_total_changes(event)
         for each in self.followers:
-            seen = event if each.audience == "staff" else seen_by(event, each.player)
-            said = Happened(version=self.version, at=self.at, event=seen, totals=totals)
-            each.see(self.game, self.tended, said)
+            seen = event if each.audience == "staff" else event_for_player(event, each.player)
+            said = LiveEvent(version=self.version, at=self.at, event=seen, totals=totals)
+            each.see(self.game, self.house_table, said)
 
 
 def played(file: Path, tables: int) -> Counter[str]:

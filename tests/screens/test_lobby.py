@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 import threedice
 from tests.screens.dealing import deal
 from tests.screens.house import GAMES
-from threedice.maths import odds_sheet
+from threedice.odds import odds_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

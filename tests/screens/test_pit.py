@@ -17,7 +17,7 @@ from tests.screens.axe import violations
 from tests.screens.dealing import deal
 from tests.screens.house import House, house_toml
 from tests.screens.serving import PASSWORD
-from threedice.log.sqlite import SqliteStore
+from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

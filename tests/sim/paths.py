@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from threedice.maths.sessions import Session
-from threedice.maths.spread import spread
+from threedice.odds.sessions.session import BettingSession
+from threedice.odds.stakes import spread
 from threedice.rulebook import load
-from threedice.sim.generator import drawn, rest_of, roll_of
-from threedice.sim.jobs import keys
+from threedice.sim.jobs import generator_key
+from threedice.sim.kernels.generator import draw_block, first_roll, shift_to_next_roll
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from threedice.maths.plans import Plan
+    from threedice.odds.sessions.plans import StakingPlan
     from threedice.rulebook import Game
 
 
@@ -39,34 +39,36 @@ def rolls(seed: int, session: int, rounds: int, stream: int = 0) -> tuple[int, .
     """Return the first rolls of a session, numbered 0 to 215."""
     found: list[int] = []
     for block in range(-(-rounds // 12)):
-        for word in drawn(block, session, stream, *keys(seed)):
+        for word in draw_block(block, session, stream, *generator_key(seed)):
             for _ in range(3):
-                found.append(int(roll_of(word)))
-                word = rest_of(word)  # noqa: PLW2901
+                found.append(int(first_roll(word)))
+                word = shift_to_next_roll(word)  # noqa: PLW2901
     return tuple(found[:rounds])
 
 
 def asked(
     name: str,
     shares: Mapping[str, int],
-    plan: Plan,
+    plan: StakingPlan,
     bankroll: int,
     rounds: int,
     minimum: int = 0,
     stop_loss: int | None = None,
     stop_win: int | None = None,
-) -> Session:
-    return Session(spread(game(name), shares), plan, bankroll, rounds, minimum, stop_loss, stop_win)
+) -> BettingSession:
+    return BettingSession(
+        spread(game(name), shares), plan, bankroll, rounds, minimum, stop_loss, stop_win
+    )
 
 
-def by_hand(session: Session, seed: int, number: int) -> Played:
+def by_hand(session: BettingSession, seed: int, number: int) -> Played:
     """Play one session round by round, as `maths.plans` says."""
     nets = sorted(session.spread.nets, reverse=True)
-    state, left, staked = session.plan.start(), session.bankroll, 0
+    state, left, staked = session.plan.initial_state(), session.bankroll, 0
     for count, roll in enumerate(rolls(seed, number, session.rounds), start=1):
-        stake = session.stake(state, left)
+        stake = session.next_stake(state, left)
         net = stake // session.spread.step * nets[roll]
-        state, left, staked = session.plan.after(state, stake, net), left + net, staked + stake
+        state, left, staked = session.plan.next_state(state, stake, net), left + net, staked + stake
         ending = session.ending(state, left)
         if ending:
             return Played(left, count, staked, ending)

@@ -16,16 +16,20 @@ import numpy as np
 
 from tests.sim.paths import asked, game
 from threedice import shipped_games
-from threedice.maths import box_figures
-from threedice.maths.plans import PLANS, Plan
-from threedice.maths.session_odds import session_odds
+from threedice.odds import box_figures
+from threedice.odds.sessions.plans import PLANS, StakingPlan
+from threedice.odds.sessions.session_odds import session_odds
 from threedice.sim import flat_study, session_study, table_study
-from threedice.sim.compiling import DRAWING, bound, compiled, inlined
-from threedice.sim.generator import drawn, rest_of, roll_of
-from threedice.sim.jobs import FlatJob, keys
-from threedice.sim.seating import Placed, Seat
+from threedice.sim.jobs import FlatJob, Tally, generator_key
+from threedice.sim.kernels.compiler import (
+    GENERATOR_FUNCTIONS,
+    compile_functions,
+    compile_inline,
+    rebind_globals,
+)
+from threedice.sim.kernels.generator import draw_block, first_roll, shift_to_next_roll
 from threedice.sim.studies import FlatStudy
-from threedice.sim.tallies import Tally
+from threedice.sim.table_setup import PlannedBet, SimulatedPlayer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,19 +44,21 @@ SIC_BO = "sg-rws-tai-sai-v6/a"
 def count_rolls(first: int, sessions: int, k0: Any, k1: Any, rolls: Any) -> None:
     """Count the rolls of sessions, each a block long."""
     for session in range(first, first + sessions):
-        words = drawn(np.uint32(0), np.uint64(session), np.uint32(0), k0, k1)
+        words = draw_block(np.uint32(0), np.uint64(session), np.uint32(0), k0, k1)
         for word in words:
-            second = rest_of(word)
-            rolls[roll_of(word)] += 1
-            rolls[roll_of(second)] += 1
-            rolls[roll_of(rest_of(second))] += 1
+            second = shift_to_next_roll(word)
+            rolls[first_roll(word)] += 1
+            rolls[first_roll(second)] += 1
+            rolls[first_roll(shift_to_next_roll(second))] += 1
 
 
 def one_by_one(rounds: int, seed: int) -> Tally:
     """Return how often each roll falls when all of them are drawn one by one."""
-    quick: Any = numba.njit(nogil=True)(bound(count_rolls, compiled(DRAWING, inlined, {})))
+    quick: Any = numba.njit(nogil=True)(
+        rebind_globals(count_rolls, compile_functions(GENERATOR_FUNCTIONS, compile_inline, {}))
+    )
     rolls = np.zeros(216, np.int64)
-    quick(0, rounds // 12, *keys(seed), rolls)
+    quick(0, rounds // 12, *generator_key(seed), rolls)
     return Tally(1, {"rolls": rolls.astype(object)})
 
 
@@ -61,7 +67,7 @@ def boxes_of(on: Game, rolls: Tally, how: str) -> Iterator[tuple[str, float]]:
     study = FlatStudy(on, dict.fromkeys(on.payoffs, 1), FlatJob(1, 0), rolls)
     for box in study.bets:
         exact = float(box_figures(on.box(box)).edge)
-        yield f"{on.id} {box}, {how}", z_of(study.edge_of(box), exact)
+        yield f"{on.id} {box}, {how}", z_of(study.box_edge(box), exact)
     yield f"{on.id} chi-square, {how}", (study.chi_square - 215) / 430**0.5
 
 
@@ -69,7 +75,7 @@ def series_of(on: Game, rounds: int, seed: int) -> Iterator[tuple[str, float]]:
     """Yield how far the edge of each box over several throws lies from the exact one."""
     for box in on.boxes.values():
         if box.throws > 1:
-            seats = [Seat("shooter", (Placed(box.id, box.unit),))]
+            seats = [SimulatedPlayer("shooter", (PlannedBet(box.id, box.unit),))]
             long = 20_000
             study = table_study(on, seats, rounds=long, sessions=max(rounds // long, 1), seed=seed)
             # What is down at the end goes back, which hides under one bet in thousands.
@@ -80,7 +86,7 @@ def series_of(on: Game, rounds: int, seed: int) -> Iterator[tuple[str, float]]:
 def plans_of(sessions: int, seed: int) -> Iterator[tuple[str, float]]:
     """Yield how far sessions of each plan lie from the exact ones."""
     for name in PLANS:
-        plan = Plan(name, 10, 160)
+        plan = StakingPlan(name, 10, 160)
         exact = session_odds(asked(SIC_BO, {"big": 1}, plan, 300, 50), "float64")
         study = session_study(
             game(SIC_BO), plan=name, box="big", bankroll=300, base=10, maximum=160, rounds=50,
@@ -95,7 +101,11 @@ def plans_of(sessions: int, seed: int) -> Iterator[tuple[str, float]]:
 def z_of(estimate: Estimate, exact: float) -> float:
     """Return how many standard errors lie between an estimate and the truth."""
     apart = estimate.value - exact
-    return apart / estimate.error if estimate.error else (0.0 if abs(apart) < 1e-12 else 99.0)
+    return (
+        apart / estimate.standard_error
+        if estimate.standard_error
+        else (0.0 if abs(apart) < 1e-12 else 99.0)
+    )
 
 
 def figures(rounds: int, seed: int) -> Iterator[tuple[str, float]]:

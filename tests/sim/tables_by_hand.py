@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from tests.sim.paths import rolls
 from threedice.dice import ROLLS, contains
-from threedice.maths.plans import Plan, stake_made
-from threedice.sim.seating import UNLIMITED, Placed, Seat
-from threedice.table import TableState, decide, evolve
-from threedice.table import commands as asked
+from threedice.odds.sessions.plans import StakingPlan, actual_stake
+from threedice.sim.table_setup import UNLIMITED, PlannedBet, SimulatedPlayer
+from threedice.table import TableState, commands, decide, evolve
 from threedice.table.commands import Actor
-from threedice.table.limits import rejections
-from threedice.table.terms import plain_limits
+from threedice.table.limits import find_rejections, uniform_limits
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -28,8 +26,8 @@ class Down:
     """A bet that is made again and again."""
 
     player: str
-    placed: Placed
-    plan: Plan
+    placed: PlannedBet
+    plan: StakingPlan
     state: tuple[int, ...]
     stake: int = 0
     throws: int = 0
@@ -47,7 +45,7 @@ class Hands:
 
 
 def play(
-    game: Game, seats: list[Seat], rounds: int, seed: int, number: int,
+    game: Game, seats: list[SimulatedPlayer], rounds: int, seed: int, number: int,
     minimum: int, maximum: int, differential: int | None,
 ) -> Hands:  # fmt: skip
     """Play one session of a table."""
@@ -56,8 +54,8 @@ def play(
     bets = []
     for seat in seats:
         for each in seat.bets:
-            plan = Plan(each.plan, each.base, maximum)
-            bets.append(Down(seat.name, each, plan, plan.start()))
+            plan = StakingPlan(each.plan, each.base, maximum)
+            bets.append(Down(seat.name, each, plan, plan.initial_state()))
     for roll in rolls(seed, number, rounds, STREAM):
         place(game, bets, hands, minimum, maximum)
         if differential is not None:
@@ -80,7 +78,7 @@ def place(game: Game, bets: list[Down], hands: Hands, minimum: int, maximum: int
         if not bet.throws:
             room = maximum - totals.get(box.id, 0) if shared else maximum
             left = min(hands.bank[bet.player], room)
-            bet.stake = stake_made(bet.state[0], left, minimum, maximum, box.unit)
+            bet.stake = actual_stake(bet.state[0], left, minimum, maximum, box.unit)
             if bet.player in hands.gone:
                 bet.stake = 0
             hands.bank[bet.player] -= bet.stake
@@ -93,27 +91,29 @@ def give_back(
     """Lay the bets on a real table, and let it say what goes back under the differential."""
     state = TableState()
 
-    def ask(command: asked.AnyCommand) -> None:
+    def ask(command: commands.AnyCommand) -> None:
         for event in decide(game, state, command):
             evolve(state, event)
 
-    limits = plain_limits(game, minimum, maximum, differential)
+    limits = uniform_limits(game, minimum, maximum, differential)
     ask(
-        asked.OpenTable(
+        commands.OpenTable(
             by=SUPERVISOR, table="t", currency="SGD", mode="record", chips=[1],
             float_amount=10**12, limits=limits,
         )
     )  # fmt: skip
     for name in dict.fromkeys(bet.player for bet in bets):
-        ask(asked.BuyIn(by=Actor(id=name, role="player"), player=name, amount=10**9))
-    ask(asked.OpenBetting(by=DEALER))
+        ask(commands.BuyIn(by=Actor(id=name, role="player"), player=name, amount=10**9))
+    ask(commands.OpenBetting(by=DEALER))
     for bet in bets:
         if bet.stake:
             by = Actor(id=bet.player, role="player")
             box = bet.placed.box
-            ask(asked.PlaceBet(by=by, player=bet.player, box=box, amount=bet.stake))
+            ask(commands.PlaceBet(by=by, player=bet.player, box=box, amount=bet.stake))
     spots = list(dict.fromkeys(bet.placed.box for bet in bets))
-    for each in rejections(game, state, [spot for spot in spots if spot in state.current.bets]):
+    for each in find_rejections(
+        game, state, [spot for spot in spots if spot in state.current.bets]
+    ):
         (bet,) = (b for b in bets if (b.player, b.placed.box) == (each.player, each.spot))
         bet.stake -= each.amount
         hands.bank[bet.player] += each.amount
@@ -135,18 +135,24 @@ def decide_all(game: Game, bets: list[Down], hands: Hands, roll: int) -> None:
         net = int(odds.ratio * bet.stake) if odds else -bet.stake
         hands.bank[bet.player] += bet.stake + net
         hands.house -= net
-        bet.state = bet.plan.after(bet.state, bet.stake, net)
+        bet.state = bet.plan.next_state(bet.state, bet.stake, net)
         bet.throws = 0
 
 
 def leave(
-    game: Game, seat: Seat, start: int, bets: list[Down], hands: Hands, minimum: int, maximum: int
+    game: Game,
+    seat: SimulatedPlayer,
+    start: int,
+    bets: list[Down],
+    hands: Hands,
+    minimum: int,
+    maximum: int,
 ) -> None:
     own = [bet for bet in bets if bet.player == seat.name]
     left = hands.bank[seat.name]
     can = any(
         bet.throws
-        or stake_made(bet.state[0], left, minimum, maximum, game.box(bet.placed.box).unit)
+        or actual_stake(bet.state[0], left, minimum, maximum, game.box(bet.placed.box).unit)
         for bet in own
     )
     worth = left + sum(bet.stake for bet in own if bet.throws)

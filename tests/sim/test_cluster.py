@@ -11,16 +11,14 @@ import pytest
 
 from tests.sim.paths import game
 from threedice.errors import InvalidInput
-from threedice.sim.asking import session_job
-from threedice.sim.cluster import cluster
 from threedice.sim.jobs import FlatJob
-from threedice.sim.running import run
+from threedice.sim.runner import dask_pool, run_job
+from threedice.sim.simulation import session_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from threedice.sim.jobs import SessionJob
-    from threedice.sim.tallies import Tally
+    from threedice.sim.jobs import SessionJob, Tally
 
 
 LocalCluster: Any = distributed.LocalCluster
@@ -49,10 +47,10 @@ def expected(job: SessionJob) -> Tally:
 
 
 def test_a_cluster_comes_to_the_same(workers: Any, job: SessionJob, expected: Tally) -> None:
-    with cluster(workers.scheduler_address) as crew:
-        assert run(job, crew) == expected
+    with dask_pool(workers.scheduler_address) as crew:
+        assert run_job(job, crew) == expected
         flat = FlatJob(10**9, 5)
-        assert run(flat, crew) == flat.play(0, flat.units)
+        assert run_job(flat, crew) == flat.play(0, flat.units)
 
 
 def test_a_worker_killed_on_the_way_changes_nothing(
@@ -66,8 +64,8 @@ def test_a_worker_killed_on_the_way_changes_nothing(
             killed.append(nanny.pid)
             os.kill(nanny.pid, signal.SIGKILL)
 
-    with cluster(workers.scheduler_address) as crew:
-        tally = run(job, crew, report=kill_one)
+    with dask_pool(workers.scheduler_address) as crew:
+        tally = run_job(job, crew, report=kill_one)
 
     assert tally == expected
     assert killed
@@ -75,14 +73,14 @@ def test_a_worker_killed_on_the_way_changes_nothing(
 
 @pytest.mark.parametrize("url", ["tcp://127.0.0.1:1", "carrier-pigeon"])
 def test_no_scheduler_is_told_of(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("threedice.sim.cluster.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("threedice.sim.runner.CONNECT_TIMEOUT_SECONDS", 1)
 
-    with pytest.raises(InvalidInput, match="no Dask scheduler answers"), cluster(url):
+    with pytest.raises(InvalidInput, match="no Dask scheduler answers"), dask_pool(url):
         pass
 
 
 def test_a_scheduler_without_workers_is_told_of() -> None:
     empty = LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50)
     says = pytest.raises(InvalidInput, match="has no workers")
-    with empty, says, cluster(empty.scheduler_address):
+    with empty, says, dask_pool(empty.scheduler_address):
         pass

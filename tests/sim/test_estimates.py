@@ -10,18 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from threedice.errors import InvalidInput
-from threedice.sim.estimates import mean_of, ratio_of, share_of, variance
-from threedice.sim.telling import quantiles
+from threedice.sim.estimates import (
+    estimate_mean,
+    estimate_proportion,
+    estimate_ratio,
+    quantiles,
+    variance,
+)
 
 numbers = st.lists(st.integers(-1000, 1000), min_size=2, max_size=50)
 
 
 @given(numbers)
 def test_a_mean_and_its_error_are_those_of_the_numbers(each: list[int]) -> None:
-    found = mean_of(sum(each), sum(n * n for n in each), len(each), 3)
+    found = estimate_mean(sum(each), sum(n * n for n in each), len(each), 3)
 
     assert found.value == pytest.approx(3 * np.mean(each))
-    assert found.error == pytest.approx(3 * np.std(each) / len(each) ** 0.5)
+    assert found.standard_error == pytest.approx(3 * np.std(each) / len(each) ** 0.5)
     assert found.low <= found.value <= found.high
 
 
@@ -30,7 +35,7 @@ def test_a_ratio_is_that_of_the_sums_and_its_error_that_of_the_remainders(each: 
     base = [abs(n) + 1 for n in each]
     products = sum(a * b for a, b in zip(each, base, strict=True))
 
-    found = ratio_of(
+    found = estimate_ratio(
         sum(each),
         sum(n * n for n in each),
         sum(base),
@@ -42,7 +47,7 @@ def test_a_ratio_is_that_of_the_sums_and_its_error_that_of_the_remainders(each: 
     ratio = sum(each) / sum(base)
     rests = [a - ratio * b for a, b in zip(each, base, strict=True)]
     assert found.value == pytest.approx(ratio)
-    assert found.error == pytest.approx(np.linalg.norm(rests) / sum(base), abs=1e-9)
+    assert found.standard_error == pytest.approx(np.linalg.norm(rests) / sum(base), abs=1e-9)
 
 
 def test_huge_sums_lose_nothing() -> None:
@@ -53,7 +58,7 @@ def test_huge_sums_lose_nothing() -> None:
 
 
 def test_shares_stay_between_nothing_and_all() -> None:
-    none, every = share_of(0, 50), share_of(50, 50)
+    none, every = estimate_proportion(0, 50), estimate_proportion(50, 50)
 
     assert (none.low, every.high) == (0.0, 1.0)
     assert 0 < none.high < 0.1
@@ -61,7 +66,12 @@ def test_shares_stay_between_nothing_and_all() -> None:
 
 
 def test_of_nothing_nothing_is_known() -> None:
-    assert (share_of(0, 0).low, share_of(0, 0).high) == (0.0, 1.0)
-    assert mean_of(0, 0, 0).value == ratio_of(0, 0, 0, 0, 0, 0).value == variance(0, 0, 0) == 0
+    assert (estimate_proportion(0, 0).low, estimate_proportion(0, 0).high) == (0.0, 1.0)
+    assert (
+        estimate_mean(0, 0, 0).value
+        == estimate_ratio(0, 0, 0, 0, 0, 0).value
+        == variance(0, 0, 0)
+        == 0
+    )
     with pytest.raises(InvalidInput, match="nothing has been played"):
         quantiles([], (Fraction(1, 2),))

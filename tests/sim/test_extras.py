@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import threedice.sim
-from threedice.sim import SimulationMissing, require
+from threedice.sim import MissingExtra, require_modules
 
 WITHOUT = "import sys; sys.modules.update(dict.fromkeys({names!r})); "
 """A module that is None cannot be imported, nor found."""
@@ -37,13 +37,13 @@ def test_the_command_line_does_without() -> None:
 
 
 def test_what_is_there_is_not_asked_for() -> None:
-    require(("json",), "sim")
-    with pytest.raises(SimulationMissing, match=r"threedice\[cluster\]"):
-        require(("nothing_of_that_name",), "cluster")
+    require_modules(("json",), "sim")
+    with pytest.raises(MissingExtra, match=r"threedice\[cluster\]"):
+        require_modules(("nothing_of_that_name",), "cluster")
 
 
 def test_the_missing_extra_is_an_import_error_too() -> None:
-    assert issubclass(SimulationMissing, ImportError)
+    assert issubclass(MissingExtra, ImportError)
 
 
 def test_every_public_name_is_there() -> None:

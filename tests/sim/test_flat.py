@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 
 from tests.sim.paths import game
 from threedice.errors import InvalidInput, UnknownName
-from threedice.maths import box_figures
+from threedice.odds import box_figures
 from threedice.sim import flat_study
-from threedice.sim.binomials import BLOCK, cumulative, rolls_of, tables
-from threedice.sim.jobs import FlatJob, keys
+from threedice.sim.jobs import FlatJob, generator_key
+from threedice.sim.kernels.roll_counts import (
+    ROUNDS_PER_BLOCK,
+    binomial_cdf,
+    binomial_tables,
+    draw_roll_counts,
+)
 from threedice.sim.studies import FlatStudy
 
 SIC_BO = "sg-rws-tai-sai-v6/a"
@@ -24,7 +29,7 @@ SIC_BO = "sg-rws-tai-sai-v6/a"
 @settings(deadline=None)
 @given(st.integers(1, 300), st.sampled_from([2, 3]))
 def test_a_table_is_the_binomial_distribution_to_the_last_bit(trials: int, parts: int) -> None:
-    first, sums = cumulative(trials, parts)
+    first, sums = binomial_cdf(trials, parts)
 
     so_far, exact = Fraction(0), []
     for k in range(trials + 1):
@@ -36,7 +41,7 @@ def test_a_table_is_the_binomial_distribution_to_the_last_bit(trials: int, parts
 
 
 def test_large_tables_have_the_mean_and_the_spread() -> None:
-    first, sums = cumulative(2**20, 3)
+    first, sums = binomial_cdf(2**20, 3)
     weights = np.diff(np.array([0, *sums, 2**64], dtype=object)).astype(float) / 2.0**64
     numbers = np.arange(first, first + len(weights))
     mean = float((weights * numbers).sum())
@@ -46,35 +51,45 @@ def test_large_tables_have_the_mean_and_the_spread() -> None:
 
 
 def test_the_tables_lie_end_to_end() -> None:
-    sums, begins, firsts, guides = tables()
+    sums, begins, firsts, guides = binomial_tables()
 
     assert begins[1, 20] + guides[1, 20, 256] == len(sums)
     assert (firsts >= 0).all()
     assert (np.diff(guides, axis=2) >= 0).all()
 
 
-@pytest.mark.parametrize("rounds", [1, 215, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 777])
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        1,
+        215,
+        ROUNDS_PER_BLOCK - 1,
+        ROUNDS_PER_BLOCK,
+        ROUNDS_PER_BLOCK + 1,
+        5 * ROUNDS_PER_BLOCK + 777,
+    ],
+)
 def test_every_round_falls_once(rounds: int) -> None:
     job = FlatJob(rounds, 3)
 
     tally = job.play(0, job.units)
 
     assert sum(tally.counts["rolls"].tolist()) == rounds
-    assert tally.units == -(-rounds // BLOCK)
+    assert tally.units == -(-rounds // ROUNDS_PER_BLOCK)
 
 
 def test_any_split_of_the_blocks_comes_to_the_same() -> None:
-    job = FlatJob(7 * BLOCK + 5, 3)
+    job = FlatJob(7 * ROUNDS_PER_BLOCK + 5, 3)
     parts = job.play(0, 1) + job.play(1, 4) + job.play(5, 3)
 
     assert parts == job.play(0, 8)
-    assert parts != FlatJob(7 * BLOCK + 5, 4).play(0, 8)
+    assert parts != FlatJob(7 * ROUNDS_PER_BLOCK + 5, 4).play(0, 8)
 
 
 def test_the_rolls_are_as_uneven_as_chance_makes_them() -> None:
     squares = []
     for seed in range(300):
-        rolls = rolls_of(0, 1, 10**6, keys(seed))
+        rolls = draw_roll_counts(0, 1, 10**6, generator_key(seed))
         squares.append(float(((rolls - 10**6 / 216) ** 2).sum() / (10**6 / 216)))
 
     assert np.mean(squares) == pytest.approx(215, abs=4 * (430 / 300) ** 0.5)
@@ -83,7 +98,9 @@ def test_the_rolls_are_as_uneven_as_chance_makes_them() -> None:
 
 
 def test_pairs_of_rolls_vary_together_as_they_should() -> None:
-    falls = np.array([rolls_of(0, 1, 50_000, keys(seed)) for seed in range(400)], float)
+    falls = np.array(
+        [draw_roll_counts(0, 1, 50_000, generator_key(seed)) for seed in range(400)], float
+    )
     big = falls[:, :108].sum(axis=1)
     faces = falls.reshape(400, 6, 6, 6).sum(axis=(2, 3))
 
@@ -101,26 +118,28 @@ def test_the_edge_of_every_box_is_within_reach(name: str) -> None:
     study = flat_study(game(name), boxes, rounds=10**8, seed=77)
 
     for box in boxes:
-        assert study.edge_of(box).holds(float(box_figures(game(name).box(box)).edge), 4.5), box
-    assert study.edge.holds(float(study.mix.figures.edge), 4)
+        assert study.box_edge(box).is_consistent_with(
+            float(box_figures(game(name).box(box)).edge), 4.5
+        ), box
+    assert study.edge.is_consistent_with(float(study.mix.figures.edge), 4)
     assert 140 < study.chi_square < 310
 
 
 def test_what_is_won_is_the_sum_over_all_rounds() -> None:
     study = flat_study(game(SIC_BO), {"big": 10, "total:10": 5}, rounds=1000, seed=1)
-    rolls = [i for i, times in enumerate(study.rolls) for _ in range(times)]
+    rolls = [i for i, times in enumerate(study.roll_counts) for _ in range(times)]
     payoffs = game(SIC_BO).payoffs
 
     by_hand = sum(10 * payoffs["big"][i] + 5 * payoffs["total:10"][i] for i in rolls)
 
-    assert study.won == by_hand
+    assert study.net_result == by_hand
     assert study.edge.value == pytest.approx(-by_hand / 15 / 1000)
     assert "house edge" in study._repr_html_()
 
 
 def test_nothing_drawn_yet_tells_nothing() -> None:
     job = FlatJob(10, 1)
-    study = FlatStudy(game(SIC_BO), {"big": 1}, job, job.blank())
+    study = FlatStudy(game(SIC_BO), {"big": 1}, job, job.empty_tally())
 
     assert (study.rounds, study.edge.value, study.chi_square) == (0, 0.0, 0.0)
 

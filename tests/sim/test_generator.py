@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threedice.sim.compiling import DRAWING, compiled, inlined
-from threedice.sim.generator import LIMIT, drawn, edge_of, philox, rest_of, roll_of
+from threedice.sim.kernels.compiler import GENERATOR_FUNCTIONS, compile_functions, compile_inline
+from threedice.sim.kernels.generator import (
+    WORD_LIMIT,
+    draw_block,
+    first_roll,
+    philox,
+    shift_to_next_roll,
+    word_threshold,
+)
 
 VECTORS = [
     ((0, 0, 0, 0, 0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
@@ -23,7 +30,7 @@ VECTORS = [
     ),
 ]
 words = st.integers(0, 2**32 - 1)
-fit = st.integers(0, int(LIMIT) - 1)
+fit = st.integers(0, int(WORD_LIMIT) - 1)
 
 
 @pytest.mark.parametrize(("counter", "expected"), VECTORS)
@@ -35,14 +42,16 @@ def test_the_published_vectors(counter: tuple[int, ...], expected: tuple[int, ..
 def test_the_published_vectors_compiled(
     counter: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    machine = compiled(DRAWING, inlined, {})["philox"]
+    machine = compile_functions(GENERATOR_FUNCTIONS, compile_inline, {})["philox"]
 
     assert machine(*(np.uint32(each) for each in counter)) == expected
 
 
 @given(st.tuples(words, words, words, words, words, words))
 def test_a_32_bit_device_draws_the_same(counter: tuple[int, ...]) -> None:
-    narrow = compiled(DRAWING, lambda function: function, {"wide": np.uint32})["philox"]
+    narrow = compile_functions(GENERATOR_FUNCTIONS, lambda function: function, {"wide": np.uint32})[
+        "philox"
+    ]
 
     assert narrow(*(np.uint32(each) for each in counter)) == philox(*counter)
 
@@ -50,10 +59,10 @@ def test_a_32_bit_device_draws_the_same(counter: tuple[int, ...]) -> None:
 @given(fit)
 def test_a_word_is_three_rolls_in_base_216(word: int) -> None:
     one = np.uint32(word)
-    two = rest_of(one)
-    three = rest_of(two)
+    two = shift_to_next_roll(one)
+    three = shift_to_next_roll(two)
 
-    first, second, third = (int(roll_of(each)) for each in (one, two, three))
+    first, second, third = (int(first_roll(each)) for each in (one, two, three))
     assert word // 426 == (first * 216 + second) * 216 + third
     assert max(first, second, third) < 216
 
@@ -63,30 +72,30 @@ def test_the_first_and_the_last_word_of_three_rolls_show_them(rolls: int) -> Non
     for word in (426 * rolls, 426 * rolls + 425):
         found, one = 0, np.uint32(word)
         for _ in range(3):
-            found, one = 216 * found + int(roll_of(one)), rest_of(one)
+            found, one = 216 * found + int(first_roll(one)), shift_to_next_roll(one)
         assert found == rolls
 
 
 def test_every_roll_has_as_many_words() -> None:
-    edges = [edge_of(ways) for ways in range(217)]
+    edges = [word_threshold(ways) for ways in range(217)]
 
     assert {b - a for a, b in pairwise(edges)} == {426 * 216**2}
-    assert (edges[0], edges[-1]) == (0, int(LIMIT))
+    assert (edges[0], edges[-1]) == (0, int(WORD_LIMIT))
     for roll in range(216):
-        assert int(roll_of(np.uint32(edges[roll]))) == roll
-        assert int(roll_of(np.uint32(edges[roll + 1] - 1))) == roll
+        assert int(first_roll(np.uint32(edges[roll]))) == roll
+        assert int(first_roll(np.uint32(edges[roll + 1] - 1))) == roll
 
 
 def over_the_limit() -> tuple[int, int]:
     """Return a block and the place of a word in it that is over the limit."""
-    machine = compiled(DRAWING, inlined, {})["philox"]
+    machine = compile_functions(GENERATOR_FUNCTIONS, compile_inline, {})["philox"]
 
     def search() -> tuple[int, int]:
         for block in range(1_000_000):
             found = machine(np.uint32(block), np.uint32(7), np.uint32(0), np.uint32(0),
                             np.uint32(3), np.uint32(0))  # fmt: skip
             for place in range(4):
-                if found[place] >= LIMIT:
+                if found[place] >= WORD_LIMIT:
                     return block, place
         return -1, -1
 
@@ -100,10 +109,10 @@ def test_a_word_over_the_limit_is_drawn_again_and_no_other_word_moves() -> None:
     assert block >= 0
     raw, again = philox(block, 7, 0, 0, 3, 0), philox(block, 7, 0, 1, 3, 0)
 
-    taken = drawn(block, 7, 0, 3, 0)
+    taken = draw_block(block, 7, 0, 3, 0)
 
-    assert raw[place] >= LIMIT > taken[place]
-    expected = [b if a >= LIMIT else a for a, b in zip(raw, again, strict=True)]
+    assert raw[place] >= WORD_LIMIT > taken[place]
+    expected = [b if a >= WORD_LIMIT else a for a, b in zip(raw, again, strict=True)]
     assert list(taken) == expected
 
 
@@ -121,4 +130,4 @@ def test_a_word_over_the_limit_is_drawn_again_and_no_other_word_moves() -> None:
 def test_seed_session_block_and_stream_all_count(
     one: tuple[int, ...], other: tuple[int, ...]
 ) -> None:
-    assert drawn(*one) != drawn(*other)
+    assert draw_block(*one) != draw_block(*other)

@@ -11,12 +11,12 @@ import pytest
 
 from tests.sim.paths import game
 from threedice.errors import InvalidInput
-from threedice.sim.asking import session_job
+from threedice.sim.simulation import session_job
 
 ROOT = Path(__file__).parents[2]
 BOTH = """
 from tests.sim.paths import game
-from threedice.sim.asking import session_job
+from threedice.sim.simulation import session_job
 from pathlib import Path
 
 own = Path({own!r})

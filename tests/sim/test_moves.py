@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sim.paths import Played, asked, by_hand
-from threedice.maths.plans import LINE, PLANS, Plan
-from threedice.maths.sessions import ENDINGS, Session
-from threedice.sim.asking import session_job
-from threedice.sim.moves import MOVES, RING
-from threedice.sim.telling import Sums
+from threedice.odds.sessions.plans import DEFAULT_LINE, PLANS, StakingPlan
+from threedice.odds.sessions.session import ENDINGS, BettingSession
+from threedice.sim.estimates import SessionSums
+from threedice.sim.kernels.plans import LINE_CAPACITY, MOVES
+from threedice.sim.simulation import session_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,17 +28,17 @@ def test_every_plan_has_a_move() -> None:
     assert set(MOVES) == set(PLANS)
 
 
-def follow(plan: Plan, results: Iterable[tuple[int, int]]) -> None:
+def follow(plan: StakingPlan, results: Iterable[tuple[int, int]]) -> None:
     """Hold a move against its plan along a path of (net for each unit, per cent of what is due)."""
-    base, state = plan.base, plan.start()
-    due, memory = state[0], len(LINE) if plan.name == "labouchere" else 0
-    fresh = np.array([base * each for each in LINE], np.int32)
-    lines = np.zeros((1, RING), np.int32)
-    lines[0, : len(LINE)] = fresh
+    base, state = plan.base, plan.initial_state()
+    due, memory = state[0], len(DEFAULT_LINE) if plan.name == "labouchere" else 0
+    fresh = np.array([base * each for each in DEFAULT_LINE], np.int32)
+    lines = np.zeros((1, LINE_CAPACITY), np.int32)
+    lines[0, : len(DEFAULT_LINE)] = fresh
     for each, short in results:
         stake = max(min(due, plan.maximum) * short // 100, 1)
         net = each * stake
-        state = plan.after(state, stake, net)
+        state = plan.next_state(state, stake, net)
         brought = (stake, net, net > 0, net < 0)
         due, memory = MOVES[plan.name](
             (due, memory), brought, (base, plan.maximum), (lines, 0, fresh)
@@ -60,7 +60,7 @@ nets = st.sampled_from((-1, -1, -1, 1, 1, 0, 2, 35, -2))
 def test_a_move_is_what_the_plan_says_after_every_result(
     name: str, base: int, most: int, results: list[tuple[int, int]]
 ) -> None:
-    follow(Plan(name, base, base * most), results)
+    follow(StakingPlan(name, base, base * most), results)
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -68,19 +68,21 @@ def test_a_move_is_what_the_plan_says_after_every_result(
 def test_a_move_is_what_the_plan_says_after_a_long_run(name: str, losses: int) -> None:
     path = [(-1, 100)] * losses + [(1, 100), (1, 100), (-1, 100), (1, 100), (1, 100)] * 20
 
-    follow(Plan(name, 10, 5000), path)
+    follow(StakingPlan(name, 10, 5000), path)
 
 
 def alone(job: SessionJob, number: int) -> Played:
     """Play one session of a job on its own."""
-    sums = Sums(job.play(number, 1).counts["sums"].tolist())
+    sums = SessionSums(job.play(number, 1).counts["sums"].tolist())
     grain = job.terms.grain
-    ends = [sums.of(each) for each in ("ruined", "stop_loss", "stop_win")]
+    ends = [sums.total(each) for each in ("ruined", "stop_loss", "stop_win")]
     kind = ENDINGS[ends.index(1)] if 1 in ends else "played out"
-    return Played(sums.of("bank") * grain, sums.of("played"), sums.of("staked") * grain, kind)
+    return Played(
+        sums.total("bank") * grain, sums.total("played"), sums.total("staked") * grain, kind
+    )
 
 
-def job_of(session: Session, seed: int, **more: Any) -> SessionJob:
+def job_of(session: BettingSession, seed: int, **more: Any) -> SessionJob:
     plan = session.plan
     return session_job(
         session.spread.game, plan=plan.name, box=dict(session.spread.shares),
@@ -92,20 +94,20 @@ def job_of(session: Session, seed: int, **more: Any) -> SessionJob:
 
 SESSIONS = {
     **{
-        name: asked(SIC_BO, {"big": 1}, Plan(name, 10, 160), 300, 50)
+        name: asked(SIC_BO, {"big": 1}, StakingPlan(name, 10, 160), 300, 50)
         for name in PLANS
     },
     "tiers, stops": asked(
-        SIC_BO, {"single:3": 1}, Plan("paroli", 7, 300), 90, 41, 5, stop_loss=60, stop_win=70
+        SIC_BO, {"single:3": 1}, StakingPlan("paroli", 7, 300), 90, 41, 5, stop_loss=60, stop_win=70
     ),
     "a stop on the way up": asked(
-        "macau-sic-bo/main", {"big": 1}, Plan("dalembert", 20, 400), 333, 37, 20, stop_win=100
+        "macau-sic-bo/main", {"big": 1}, StakingPlan("dalembert", 20, 400), 333, 37, 20, stop_win=100
     ),
     "a mix that may push": asked(
-        SIC_BO, {"big": 1, "small": 1, "total:10": 1}, Plan("fibonacci", 9, 90), 200, 40
+        SIC_BO, {"big": 1, "small": 1, "total:10": 1}, StakingPlan("fibonacci", 9, 90), 200, 40
     ),
     "a line of one's own": asked(
-        SIC_BO, {"big": 1}, Plan("labouchere", 10, 500, (2, 1, 5)), 400, 60, 10
+        SIC_BO, {"big": 1}, StakingPlan("labouchere", 10, 500, (2, 1, 5)), 400, 60, 10
     ),
 }  # fmt: skip
 

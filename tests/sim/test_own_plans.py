@@ -8,8 +8,8 @@ import pytest
 
 from tests.sim.paths import game
 from threedice.errors import InvalidInput
-from threedice.sim.asking import session_job
-from threedice.sim.own_plans import move_of, read_own
+from threedice.sim.kernels.plans import own_plan_move, read_own_plan
+from threedice.sim.simulation import session_job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +70,7 @@ def test_a_plan_that_presses_twice_is_played_as_it_is_written(file: Path) -> Non
 
     assert tally.units == 500
     assert tally.counts["sums"][12] == 0
-    move = move_of(read_own(f"{file}:press_twice"), lambda function: function)
+    move = own_plan_move(read_own_plan(f"{file}:press_twice"), lambda function: function)
     path = [(10, 0)]
     for net in (10, 20, 40, 10, -20):
         path.append(move(path[-1], (10, net, net > 0, net < 0), (10, 160), ()))
@@ -174,11 +174,11 @@ def test_a_plan_that_raises_after_a_long_run_is_told_of(file: Path) -> None:
 )
 def test_a_plan_that_is_not_there_is_refused(name: str, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
-        read_own(name)
+        read_own_plan(name)
 
 
 def test_a_file_that_is_no_text_is_refused(file: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00")
 
     with pytest.raises(InvalidInput, match="not text"):
-        read_own(f"{file}:plan")
+        read_own_plan(f"{file}:plan")

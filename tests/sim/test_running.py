@@ -8,17 +8,29 @@ import pytest
 
 from tests.sim.paths import game
 from threedice.errors import InvalidInput
-from threedice.sim.asking import session_job
-from threedice.sim.jobs import FlatJob, SessionJob, at_once, name_of
-from threedice.sim.running import Interrupted, run, threads
-from threedice.sim.saving import load, save
-from threedice.sim.seating import Placed, Seat, table_job
-from threedice.sim.tallies import Tally, packed, unpacked
+from threedice.sim.jobs import (
+    FlatJob,
+    SessionJob,
+    Tally,
+    decode_tally,
+    encode_tally,
+    job_id,
+    units_per_task,
+)
+from threedice.sim.runner import (
+    SimulationInterrupt,
+    load_progress,
+    run_job,
+    save_progress,
+    thread_pool,
+)
+from threedice.sim.simulation import session_job
+from threedice.sim.table_setup import PlannedBet, SimulatedPlayer, table_job
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice.sim.saving import AnyJob
+    from threedice.sim.runner import AnyJob
 
 SIC_BO = "sg-rws-tai-sai-v6/a"
 
@@ -32,7 +44,7 @@ def sessions(**changes: Any) -> SessionJob:
 
 
 def table(**changes: Any) -> AnyJob:
-    seats = [Seat("ann", (Placed("big", 10), Placed("single:2", 10)))]
+    seats = [SimulatedPlayer("ann", (PlannedBet("big", 10), PlannedBet("single:2", 10)))]
     return table_job(game(SIC_BO), seats, **{"rounds": 50, "sessions": 100_000, **changes})
 
 
@@ -55,8 +67,8 @@ def test_any_number_of_threads_comes_to_the_same(
     name: str, hands: int, done: dict[str, Tally]
 ) -> None:
     pieces = []
-    with threads(hands) as crew:
-        tally = run(JOBS[name], crew, report=lambda so_far: pieces.append(so_far.units))
+    with thread_pool(hands) as crew:
+        tally = run_job(JOBS[name], crew, report=lambda so_far: pieces.append(so_far.units))
 
     assert tally == done[name]
     assert len(pieces) > 2
@@ -73,41 +85,41 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_end(
         if so_far.units >= job.units // 2:
             raise KeyboardInterrupt
 
-    with threads(2) as crew, pytest.raises(Interrupted) as stopped:
-        run(job, crew, report=stop)
-    save(file, job, stopped.value.tally)
+    with thread_pool(2) as crew, pytest.raises(SimulationInterrupt) as stopped:
+        run_job(job, crew, report=stop)
+    save_progress(file, job, stopped.value.tally)
 
-    kept = load(file, job)
+    kept = load_progress(file, job)
     assert 0 < kept.units < job.units
     assert kept == job.play(0, kept.units)
-    with threads(2) as crew:
-        assert run(job, crew, kept) == done[name]
+    with thread_pool(2) as crew:
+        assert run_job(job, crew, kept) == done[name]
 
 
 def test_a_finished_study_is_carried_further(tmp_path: Path) -> None:
     short, long = sessions(sessions=1000), sessions(sessions=3000)
     file = tmp_path / "study.json"
-    save(file, short, short.play(0, 1000))
+    save_progress(file, short, short.play(0, 1000))
 
-    with threads(1) as crew:
-        tally = run(long, crew, load(file, long))
+    with thread_pool(1) as crew:
+        tally = run_job(long, crew, load_progress(file, long))
 
     assert tally == long.play(0, 3000)
 
 
 def test_without_a_file_nothing_is_done_yet(tmp_path: Path) -> None:
-    assert load(tmp_path / "none.json", sessions()).units == 0
+    assert load_progress(tmp_path / "none.json", sessions()).units == 0
 
 
 def test_the_file_of_another_simulation_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "so-far.json"
-    save(file, sessions(sessions=100), sessions(sessions=100).play(0, 100))
+    save_progress(file, sessions(sessions=100), sessions(sessions=100).play(0, 100))
 
     for other in (sessions(seed=13), sessions(base=20), FlatJob(10**9, 12)):
         with pytest.raises(InvalidInput, match="belongs to another simulation"):
-            load(file, other)
+            load_progress(file, other)
     with pytest.raises(InvalidInput, match="100 units done already, and 50 are asked for"):
-        load(file, sessions(sessions=50))
+        load_progress(file, sessions(sessions=50))
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b"\xff", b'{"format": 5}'])
@@ -116,15 +128,15 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, text: bytes) -> Non
     file.write_bytes(text)
 
     with pytest.raises(InvalidInput, match="cannot go on from"):
-        load(file, sessions())
+        load_progress(file, sessions())
 
 
 def test_a_file_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
     job = sessions(sessions=1)
     with pytest.raises(InvalidInput, match="cannot write"):
-        save(tmp_path / "none" / "so-far.json", job, job.blank())
+        save_progress(tmp_path / "none" / "so-far.json", job, job.empty_tally())
     with pytest.raises(InvalidInput, match="cannot read"):
-        load(tmp_path, job)
+        load_progress(tmp_path, job)
 
 
 def test_a_tally_is_packed_and_unpacked_whole() -> None:
@@ -132,27 +144,27 @@ def test_a_tally_is_packed_and_unpacked_whole() -> None:
     tally = job.play(0, 300)
     tally.counts["sums"][0] += 2**90
 
-    assert unpacked(packed(tally), job.blank()) == tally
+    assert decode_tally(encode_tally(tally), job.empty_tally()) == tally
     with pytest.raises(InvalidInput, match="has the shape"):
-        unpacked(packed(tally), sessions(rounds=20).blank())
+        decode_tally(encode_tally(tally), sessions(rounds=20).empty_tally())
     assert tally != "a tally"
 
 
 def test_pieces_are_of_a_sensible_size() -> None:
-    assert at_once(sessions()) * 50 == pytest.approx(50_000_000, rel=0.01)
-    assert at_once(sessions(rounds=100_000)) == 448
-    assert at_once(sessions(), "gpu") > at_once(sessions())
-    assert at_once(sessions(rounds=1), "gpu") == 2**30
+    assert units_per_task(sessions()) * 50 == pytest.approx(50_000_000, rel=0.01)
+    assert units_per_task(sessions(rounds=100_000)) == 448
+    assert units_per_task(sessions(), "gpu") > units_per_task(sessions())
+    assert units_per_task(sessions(rounds=1), "gpu") == 2**30
     with pytest.raises(InvalidInput, match="at most 1073741824 at once"):
         sessions().play(0, 2**30 + 1)
 
 
 def test_jobs_have_names_of_their_own() -> None:
-    assert len({name_of(job) for job in (*JOBS.values(), sessions(seed=1))}) == 4
-    assert name_of(sessions()) == name_of(sessions())
+    assert len({job_id(job) for job in (*JOBS.values(), sessions(seed=1))}) == 4
+    assert job_id(sessions()) == job_id(sessions())
 
 
 @pytest.mark.parametrize(("hands", "device", "says"), [(0, "cpu", "0 threads"), (1, "tpu", "tpu")])
 def test_a_crew_that_cannot_be_had_is_refused(hands: int, device: str, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says), threads(hands, device):
+    with pytest.raises(InvalidInput, match=says), thread_pool(hands, device):
         pass

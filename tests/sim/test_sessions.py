@@ -12,16 +12,16 @@ import pytest
 
 from tests.sim.paths import asked, game
 from threedice.errors import InvalidInput, ThreediceError
-from threedice.maths.plans import PLANS, Plan
-from threedice.maths.session_odds import session_odds
-from threedice.sim import memory, session_study
-from threedice.sim.asking import session_job
+from threedice.odds.sessions.plans import PLANS, StakingPlan
+from threedice.odds.sessions.session_odds import session_odds
+from threedice.sim import runner, session_study
+from threedice.sim.estimates import FAN_QUANTILES
 from threedice.sim.jobs import SessionJob
-from threedice.sim.kernel import SUMS
-from threedice.sim.memory import check_memory
+from threedice.sim.kernels.sessions import SUMS
+from threedice.sim.runner import check_memory
+from threedice.sim.session_terms import MAX_FINAL_BINS, Terms
+from threedice.sim.simulation import session_job
 from threedice.sim.studies import SessionStudy
-from threedice.sim.telling import BANDS
-from threedice.sim.terms import FINEST, Terms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,17 +41,17 @@ def job(**changes: Any) -> SessionJob:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_the_exact_answer_lies_within_the_interval(name: str) -> None:
-    exact = session_odds(asked(SIC_BO, {"big": 1}, Plan(name, 10, 160), 300, 50), "float64")
+    exact = session_odds(asked(SIC_BO, {"big": 1}, StakingPlan(name, 10, 160), 300, 50), "float64")
 
     study = session_study(
         game(SIC_BO), plan=name, box="big", bankroll=300, base=10, maximum=160, rounds=50,
         sessions=100_000, seed=21,
     )  # fmt: skip
 
-    assert study.ruin.holds(float(exact.ruin), WIDE)
-    assert study.mean_final.holds(float(exact.mean_final), WIDE)
-    assert study.ahead.holds(float(exact.ahead), WIDE)
-    assert study.edge.holds(1 / 36, WIDE)
+    assert study.ruin.is_consistent_with(float(exact.ruin), WIDE)
+    assert study.mean_final.is_consistent_with(float(exact.mean_final), WIDE)
+    assert study.ahead.is_consistent_with(float(exact.ahead), WIDE)
+    assert study.edge.is_consistent_with(1 / 36, WIDE)
     assert study.mean_rounds == pytest.approx(float(exact.mean_rounds), rel=0.01)
     assert study.ruin_by_round[-1] == (50, study.ruin.value)
     for at, share in study.ruin_by_round:
@@ -61,14 +61,14 @@ def test_the_exact_answer_lies_within_the_interval(name: str) -> None:
 def test_the_reference_lies_within_the_interval() -> None:
     study = session_study(game(SIC_BO), **REFERENCE, sessions=400_000, seed=2)
 
-    assert study.ruin.holds(0.469143625154827, WIDE)
-    assert study.mean_final.holds(855.0484019, WIDE)
+    assert study.ruin.is_consistent_with(0.469143625154827, WIDE)
+    assert study.mean_final.is_consistent_with(855.0484019, WIDE)
     assert study.ruin.low < study.ruin.value < study.ruin.high
-    assert study.sd_final / 400_000**0.5 == pytest.approx(study.mean_final.error)
+    assert study.sd_final / 400_000**0.5 == pytest.approx(study.mean_final.standard_error)
 
 
 def test_stops_end_sessions_as_often_as_they_should() -> None:
-    plan = Plan("martingale", 10, 160)
+    plan = StakingPlan("martingale", 10, 160)
     session = asked(SIC_BO, {"big": 1}, plan, 300, 50, stop_loss=150, stop_win=100)
     exact = session_odds(session, "float64")
 
@@ -81,7 +81,7 @@ def test_stops_end_sessions_as_often_as_they_should() -> None:
         ("ruined", "ruined"), ("stop-loss", "stop-loss"), ("stop-win", "stop-win"),
         ("played-out", "played out"),
     ):  # fmt: skip
-        assert study.chance(ours).holds(float(exact.chance(theirs)), WIDE), ours  # type: ignore[arg-type]
+        assert study.chance(ours).is_consistent_with(float(exact.chance(theirs)), WIDE), ours  # type: ignore[arg-type]
     assert sum(study.chance(each).value for each in ("stop-loss", "stop-win")) > 0.5
 
 
@@ -90,7 +90,7 @@ def test_any_split_comes_to_the_same(cuts: tuple[int, ...]) -> None:
     whole = job()
     parts = [whole.play(a, b - a) for a, b in pairwise(cuts)]
 
-    tally = whole.blank()
+    tally = whole.empty_tally()
     for each in parts:
         tally = tally + each
 
@@ -104,13 +104,13 @@ def test_another_seed_is_another_result() -> None:
 
 def test_all_counts_agree_with_the_sums() -> None:
     study = SessionStudy(job(), job().play(0, 1000))
-    left = [each.low for each in study.final for _ in range(each.times)]
+    left = [each.low for each in study.final_bankrolls for _ in range(each.times)]
 
     assert len(left) == study.sessions == 1000
-    assert sum(left) == study.sums.of("bank") * 10
-    assert sum(each * each for each in left) == study.sums.of("bank_squared") * 100
+    assert sum(left) == study.sums.total("bank") * 10
+    assert sum(each * each for each in left) == study.sums.total("bank_squared") * 100
     assert study.mean_final.value == pytest.approx(sum(left) / 1000)
-    assert study.mean_final.error == pytest.approx(np.std(left) / 1000**0.5)
+    assert study.mean_final.standard_error == pytest.approx(np.std(left) / 1000**0.5)
     assert int(study.tally.counts["ends"].sum()) == 1000
     assert {int(each) for each in study.tally.counts["paths"].sum(axis=1)} == {1000}
 
@@ -118,14 +118,14 @@ def test_all_counts_agree_with_the_sums() -> None:
 def test_the_error_of_the_edge_is_that_of_what_the_sessions_lost_and_staked() -> None:
     whole = job(rounds=30)
     each = [SessionStudy(whole, whole.play(number, 1)).sums for number in range(300)]
-    lost = np.array([1000 - 10 * sums.of("bank") for sums in each], float)
-    staked = np.array([10 * sums.of("staked") for sums in each], float)
+    lost = np.array([1000 - 10 * sums.total("bank") for sums in each], float)
+    staked = np.array([10 * sums.total("staked") for sums in each], float)
 
     edge = SessionStudy(whole, whole.play(0, 300)).edge
 
     assert edge.value == pytest.approx(lost.sum() / staked.sum())
     rests = lost - edge.value * staked
-    assert edge.error == pytest.approx(np.linalg.norm(rests) / staked.sum())
+    assert edge.standard_error == pytest.approx(np.linalg.norm(rests) / staked.sum())
 
 
 def test_the_fan_begins_with_the_bankroll_and_ends_with_the_final_ones() -> None:
@@ -133,7 +133,7 @@ def test_the_fan_begins_with_the_bankroll_and_ends_with_the_final_ones() -> None
 
     assert study.fan[0] == (0, (1000,) * 7)
     assert [when for when, _ in study.fan] == [*range(0, 200, 12), 200]
-    assert study.fan[-1][1] == tuple(study.quantile(each).low for each in BANDS)
+    assert study.fan[-1][1] == tuple(study.quantile(each).low for each in FAN_QUANTILES)
     assert study.quantile(Fraction(0))[:2] == (0, 0)
 
 
@@ -144,19 +144,22 @@ def test_large_amounts_are_counted_to_so_many_bits_and_summed_exactly() -> None:
     fine = session_study(game(SIC_BO), bankroll=10**6, **words)
     coarse = session_study(game(SIC_BO), bankroll=10**6 + 1, **words)
 
-    assert any(each.high > each.low for each in coarse.final)
-    assert all(each.high - each.low < each.low / coarse.fineness for each in coarse.final)
-    assert len(coarse.tally.counts["finals"]) <= FINEST
+    assert any(each.high > each.low for each in coarse.final_bankrolls)
+    assert all(
+        each.high - each.low < each.low / coarse.bins_per_doubling
+        for each in coarse.final_bankrolls
+    )
+    assert len(coarse.tally.counts["finals"]) <= MAX_FINAL_BINS
     assert coarse.mean_final.value - fine.mean_final.value == pytest.approx(1)
-    assert sum(each.times for each in coarse.final) == 2000
-    mean = sum(each.low * each.times for each in coarse.final) / 2000
-    assert 0 <= coarse.mean_final.value - mean < mean / coarse.fineness
+    assert sum(each.times for each in coarse.final_bankrolls) == 2000
+    mean = sum(each.low * each.times for each in coarse.final_bankrolls) / 2000
+    assert 0 <= coarse.mean_final.value - mean < mean / coarse.bins_per_doubling
 
 
 @pytest.mark.parametrize("maximum", [500, 10**6])
 def test_ahead_and_level_are_exact_however_finely_bankrolls_are_counted(maximum: int) -> None:
     whole = job(bankroll=100_000, base=10, maximum=maximum, plan="martingale", rounds=20)
-    left = [SessionStudy(whole, whole.play(each, 1)).sums.of("bank") for each in range(300)]
+    left = [SessionStudy(whole, whole.play(each, 1)).sums.total("bank") for each in range(300)]
     start = whole.terms.bankroll // whole.terms.grain
 
     study = SessionStudy(whole, whole.play(0, 300))
@@ -171,13 +174,15 @@ def test_small_bankrolls_are_known_exactly_where_great_ones_are_possible() -> No
         "plan": "labouchere", "box": "big", "bankroll": 300, "base": 10, "rounds": 12,
         "sessions": 40_000, "seed": 12,
     }  # fmt: skip
-    exact = session_odds(asked(SIC_BO, {"big": 1}, Plan("labouchere", 10), 300, 12), "float64")
+    exact = session_odds(
+        asked(SIC_BO, {"big": 1}, StakingPlan("labouchere", 10), 300, 12), "float64"
+    )
 
     study = session_study(game(SIC_BO), **words)
 
-    assert study.job.terms.counting.top > 10**8
-    assert study.ahead.holds(float(exact.ahead), WIDE)
-    assert study.level.holds(float(exact.level), WIDE)
+    assert study.job.terms.histograms.max_bank > 10**8
+    assert study.ahead.is_consistent_with(float(exact.ahead), WIDE)
+    assert study.level.is_consistent_with(float(exact.level), WIDE)
     for share in (Fraction(1, 5), Fraction(2, 5), Fraction(4, 5)):
         low, high, _ = study.quantile(share)
         assert low == high == exact.quantile(share)
@@ -188,10 +193,12 @@ def test_without_a_maximum_stakes_are_as_large_as_can_be_counted() -> None:
         game(SIC_BO), plan="martingale", box="big", bankroll=1000, base=10, rounds=100,
         sessions=5000, seed=9,
     )  # fmt: skip
-    exact = session_odds(asked(SIC_BO, {"big": 1}, Plan("martingale", 10), 1000, 100), "float64")
+    exact = session_odds(
+        asked(SIC_BO, {"big": 1}, StakingPlan("martingale", 10), 1000, 100), "float64"
+    )
 
     assert study.job.terms.maximum > 10**6
-    assert study.ruin.holds(float(exact.ruin), WIDE)
+    assert study.ruin.is_consistent_with(float(exact.ruin), WIDE)
 
 
 def test_a_study_shows_itself_in_a_notebook() -> None:
@@ -247,22 +254,22 @@ def test_memory_that_files_are_kept_in_counts_as_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = tmp_path / "meminfo"
-    monkeypatch.setattr(memory, "_MEMORY", said)
-    assert memory.available() is None
+    monkeypatch.setattr(runner, "_MEMINFO", said)
+    assert runner.available_memory_bytes() is None
 
     said.write_text("MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable: 8000 kB\n")
 
-    assert memory.available() == 8000 * 1024
+    assert runner.available_memory_bytes() == 8000 * 1024
 
 
 def test_more_memory_than_there_is_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"would take .* GiB of memory"):
-        check_memory(job(), hands=64, free=10**6)
+        check_memory(job(), worker_count=64, free_bytes=10**6)
 
 
 def test_winning_more_than_can_be_counted_is_said() -> None:
     terms = Terms("paroli", 2**30 + 1, 2**24, 1, 2**24, 30, ((30, 215), (-1, 1)))
-    assert not terms.bounded
+    assert not terms.is_bounded
 
     for stop_win in (None, 2**40):
         with pytest.raises(InvalidInput, match="more than can be counted"):

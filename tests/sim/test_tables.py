@@ -10,33 +10,41 @@ import pytest
 from tests.sim.paths import game
 from tests.sim.tables_by_hand import play
 from threedice.errors import InvalidInput, ThreediceError
-from threedice.maths import box_figures
+from threedice.odds import box_figures
 from threedice.sim import table_study
-from threedice.sim.running import run, threads
-from threedice.sim.seating import UNLIMITED, Placed, Seat, table_job
-from threedice.sim.table_studies import TableStudy
-from threedice.sim.telling import Sums
+from threedice.sim.estimates import SessionSums
+from threedice.sim.runner import run_job, thread_pool
+from threedice.sim.studies import TableStudy
+from threedice.sim.table_setup import UNLIMITED, PlannedBet, SimulatedPlayer, table_job
 
 if TYPE_CHECKING:
     from threedice.sim.jobs import TableJob
 
 SIC_BO = "sg-rws-tai-sai-v6/c"
 CROWDED = [
-    Seat("ann", (Placed("big", 60, "martingale"), Placed("odd", 30)), 700),
-    Seat("bob", (Placed("small", 20), Placed("single:3", 15, "paroli")), 300, 150, 200),
-    Seat("cat", (Placed("big", 45, "fibonacci"), Placed("even", 25, "labouchere")), 900),
-    Seat("dan", (Placed("big", 50, "dalembert"), Placed("total:10", 5, "oscars-grind"))),
+    SimulatedPlayer("ann", (PlannedBet("big", 60, "martingale"), PlannedBet("odd", 30)), 700),
+    SimulatedPlayer(
+        "bob", (PlannedBet("small", 20), PlannedBet("single:3", 15, "paroli")), 300, 150, 200
+    ),
+    SimulatedPlayer(
+        "cat", (PlannedBet("big", 45, "fibonacci"), PlannedBet("even", 25, "labouchere")), 900
+    ),
+    SimulatedPlayer(
+        "dan", (PlannedBet("big", 50, "dalembert"), PlannedBet("total:10", 5, "oscars-grind"))
+    ),
 ]
 SHOOTING = [
-    Seat("ann", (Placed("shooter", 20, "martingale"), Placed("single:crown", 10)), 400, 300),
-    Seat("bob", (Placed("red", 10, "grand-martingale"),), 200),
+    SimulatedPlayer(
+        "ann", (PlannedBet("shooter", 20, "martingale"), PlannedBet("single:crown", 10)), 400, 300
+    ),
+    SimulatedPlayer("bob", (PlannedBet("red", 10, "grand-martingale"),), 200),
 ]
-TABLES: dict[str, tuple[str, list[Seat], dict[str, Any]]] = {
+TABLES: dict[str, tuple[str, list[SimulatedPlayer], dict[str, Any]]] = {
     "differential": (SIC_BO, CROWDED, {"minimum": 5, "maximum": 130, "differential": 40}),
     "shared room": (SIC_BO, CROWDED, {"minimum": 5, "maximum": 100}),
     "own room": ("nz-tai-sai-2008/2", [
-        Seat("ann", (Placed("big", 60, "martingale"),), 700),
-        Seat("bob", (Placed("big", 60, "martingale"), Placed("small", 20)), 500),
+        SimulatedPlayer("ann", (PlannedBet("big", 60, "martingale"),), 700),
+        SimulatedPlayer("bob", (PlannedBet("big", 60, "martingale"), PlannedBet("small", 20)), 500),
     ], {"minimum": 5, "maximum": 100}),
     "shooter": ("triple-dice/mat", SHOOTING, {"minimum": 5, "maximum": 200}),
 }  # fmt: skip
@@ -58,8 +66,8 @@ def test_sessions_are_those_played_by_hand(name: str) -> None:
         tally = whole.play(number, 1)
         hands = play(game(where), seats, 30, 8, number, **terms)
         for row, seat in enumerate(seats):
-            sums = Sums(tally.counts["sums"][row].tolist())
-            found = {each: sums.of(each) for each in ("bank", "staked", "played")}
+            sums = SessionSums(tally.counts["sums"][row].tolist())
+            found = {each: sums.total(each) for each in ("bank", "staked", "played")}
             assert found == {
                 "bank": hands.bank[seat.name] - (seat.bankroll or UNLIMITED),
                 "staked": hands.staked[seat.name],
@@ -67,9 +75,9 @@ def test_sessions_are_those_played_by_hand(name: str) -> None:
             }, (number, seat.name)
             gone = hands.gone.get(seat.name, "")
             for each in ("ruined", "stop_loss", "stop_win"):
-                assert sums.of(each) == (each == gone), (number, seat.name, each)
-        house = Sums(tally.counts["sums"][len(seats)].tolist())
-        assert house.of("bank") == hands.house
+                assert sums.total(each) == (each == gone), (number, seat.name, each)
+        house = SessionSums(tally.counts["sums"][len(seats)].tolist())
+        assert house.total("bank") == hands.house
 
 
 def test_the_differential_and_the_room_do_bind() -> None:
@@ -89,23 +97,27 @@ def test_any_split_comes_to_the_same() -> None:
 
 def test_the_house_wins_what_the_players_lose() -> None:
     whole = job("differential")
-    with threads(2) as crew:
-        study = TableStudy(game(SIC_BO), tuple(CROWDED), whole, run(whole, crew))
+    with thread_pool(2) as crew:
+        study = TableStudy(game(SIC_BO), tuple(CROWDED), whole, run_job(whole, crew))
 
     lost = -sum(study.mean_net(seat.name).value for seat in CROWDED)
-    assert study.house.value == pytest.approx(lost)
+    assert study.house_win.value == pytest.approx(lost)
     assert study.mean_staked().value == pytest.approx(
         sum(study.mean_staked(seat.name).value for seat in CROWDED)
     )
-    assert study.hold.value == pytest.approx(study.house.value / study.mean_staked().value)
-    assert 0 < study.house_loses.value < 1
+    assert study.hold.value == pytest.approx(study.house_win.value / study.mean_staked().value)
+    assert 0 < study.house_loss_probability.value < 1
     assert study.quantiles("", (Fraction(0), Fraction(1)))[0].low < 0
     assert "the house" in study._repr_html_()
 
 
 def test_results_of_those_who_brought_no_bankroll_are_told_to_the_last_unit() -> None:
     study = table_study(
-        game(SIC_BO), [Seat("bob", (Placed("big", 10),))], rounds=2, sessions=4000, seed=5
+        game(SIC_BO),
+        [SimulatedPlayer("bob", (PlannedBet("big", 10),))],
+        rounds=2,
+        sessions=4000,
+        seed=5,
     )
 
     assert [each[:2] for each in study.results("bob")] == [(-20, -20), (0, 0), (20, 20)]
@@ -114,11 +126,11 @@ def test_results_of_those_who_brought_no_bankroll_are_told_to_the_last_unit() ->
         each.times for each in reversed(study.results(""))
     ]
     ahead = sum(each.times for each in study.results("") if each.low < 0)
-    assert study.house_loses.value == ahead / 4000
+    assert study.house_loss_probability.value == ahead / 4000
 
 
 def test_the_house_wins_more_than_the_base_stakes_where_a_plan_raises_them() -> None:
-    seats = [Seat("bob", (Placed("big", 5000, "dalembert"),))]
+    seats = [SimulatedPlayer("bob", (PlannedBet("big", 5000, "dalembert"),))]
 
     study = table_study(game(SIC_BO), seats, rounds=2, sessions=4000, maximum=10_000, seed=5)
 
@@ -126,7 +138,7 @@ def test_the_house_wins_more_than_the_base_stakes_where_a_plan_raises_them() -> 
 
 
 def test_great_results_are_told_between_two_amounts_and_their_squares_are_exact() -> None:
-    seats = [Seat("bob", (Placed("triple:6", 11_000_000),))]
+    seats = [SimulatedPlayer("bob", (PlannedBet("triple:6", 11_000_000),))]
 
     study = table_study(game(SIC_BO), seats, rounds=1, sessions=4000, seed=5)
 
@@ -134,24 +146,24 @@ def test_great_results_are_told_between_two_amounts_and_their_squares_are_exact(
     assert loss.low <= -11_000_000 <= loss.high
     assert win.low <= 11_000_000 * 180 <= win.high
     chance = win.times / 4000
-    assert study.mean_net("bob").error == pytest.approx(
+    assert study.mean_net("bob").standard_error == pytest.approx(
         11_000_000 * 181 * (chance * (1 - chance) / 4000) ** 0.5
     )
 
 
 def test_flat_bets_at_a_table_lose_their_edge() -> None:
-    seats = [Seat("ann", (Placed("big", 10), Placed("single:2", 10)))]
+    seats = [SimulatedPlayer("ann", (PlannedBet("big", 10), PlannedBet("single:2", 10)))]
 
     study = table_study(game(SIC_BO), seats, rounds=100, sessions=5000, seed=3)
 
     edge = sum(float(box_figures(game(SIC_BO).box(box)).edge) for box in ("big", "single:2")) / 2
-    assert study.hold.holds(edge, 3.5)
+    assert study.hold.is_consistent_with(edge, 3.5)
     assert study.mean_staked("ann").value == 2000
     assert study.chance("ann", "ruined").value == 0
 
 
 def test_a_shooter_wins_as_often_as_four_throws_allow() -> None:
-    seats = [Seat("ann", (Placed("shooter", 10),))]
+    seats = [SimulatedPlayer("ann", (PlannedBet("shooter", 10),))]
 
     study = table_study(game("triple-dice/mat"), seats, rounds=4000, sessions=2000, seed=3)
 
@@ -163,24 +175,36 @@ def test_a_shooter_wins_as_often_as_four_throws_allow() -> None:
     ("seats", "limits", "says"),
     [
         ([], {}, "nobody sits"),
-        ([Seat("ann", ())], {}, "bets on nothing"),
-        ([Seat("ann", (Placed("bog", 5),))], {}, "no box"),
-        ([Seat("ann", (Placed("big", 5, "martingal"),))], {}, "is no plan"),
-        ([Seat("ann", (Placed("big", 5), Placed("big", 5)))], {}, "twice on the same box"),
-        ([Seat("ann", (Placed("big", 5),))] * 2, {}, "same name"),
-        ([Seat("ann", (Placed("big", 5),), 3)], {}, "bankroll of 3"),
-        ([Seat("ann", (Placed("big", 5),), 30, 0)], {}, "stop-loss of 0"),
-        ([Seat("ann", (Placed("big", 5),))], {"minimum": 10}, "not within 10"),
-        ([Seat("ann", (Placed("big", 5),))], {"minimum": 10, "maximum": 9}, "leave no room"),
-        ([Seat("ann", (Placed("big", 5),))], {"differential": 0}, "differential of 0"),
-        ([Seat("ann", (Placed("big", 5),))], {"rounds": 0}, "0 rounds"),
-        ([Seat("ann", (Placed("big", 5),))], {"seed": 2**64}, "seed of"),
-        ([Seat("ann", (Placed("big", 5, "martingale"),))], {}, "lower --maximum"),
-        ([Seat("ann", (Placed("big", 5 * 10**7),))], {}, "give him a bankroll"),
+        ([SimulatedPlayer("ann", ())], {}, "bets on nothing"),
+        ([SimulatedPlayer("ann", (PlannedBet("bog", 5),))], {}, "no box"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5, "martingal"),))], {}, "is no plan"),
+        (
+            [SimulatedPlayer("ann", (PlannedBet("big", 5), PlannedBet("big", 5)))],
+            {},
+            "twice on the same box",
+        ),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5),))] * 2, {}, "same name"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5),), 3)], {}, "bankroll of 3"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5),), 30, 0)], {}, "stop-loss of 0"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5),))], {"minimum": 10}, "not within 10"),
+        (
+            [SimulatedPlayer("ann", (PlannedBet("big", 5),))],
+            {"minimum": 10, "maximum": 9},
+            "leave no room",
+        ),
+        (
+            [SimulatedPlayer("ann", (PlannedBet("big", 5),))],
+            {"differential": 0},
+            "differential of 0",
+        ),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5),))], {"rounds": 0}, "0 rounds"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5),))], {"seed": 2**64}, "seed of"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5, "martingale"),))], {}, "lower --maximum"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5 * 10**7),))], {}, "give him a bankroll"),
     ],
 )
 def test_impossible_tables_are_refused(
-    seats: list[Seat], limits: dict[str, Any], says: str
+    seats: list[SimulatedPlayer], limits: dict[str, Any], says: str
 ) -> None:
     words = {"rounds": 30, "sessions": 10, **limits}
     with pytest.raises(ThreediceError, match=says):
@@ -194,7 +218,7 @@ def test_a_differential_needs_pairs_in_the_rulebook() -> None:
 
 
 def test_two_shooters_are_refused() -> None:
-    seats = [Seat(name, (Placed("shooter", 10),)) for name in ("ann", "bob")]
+    seats = [SimulatedPlayer(name, (PlannedBet("shooter", 10),)) for name in ("ann", "bob")]
 
     with pytest.raises(InvalidInput, match="shooter's alone"):
         table_job(game("triple-dice/mat"), seats, rounds=5, sessions=5)

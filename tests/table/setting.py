@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from threedice import load
-from threedice.cases.phrases import commands_of
-from threedice.cases.script import Scene
-from threedice.table import Refusal, TableState, decide, evolve
-from threedice.table import commands as asked
+from threedice.cases.language import CaseContext
+from threedice.cases.phrases import parse_line
+from threedice.table import Refusal, TableState, commands, decide, evolve
 from threedice.table.commands import Actor
-from threedice.table.terms import plain_limits
+from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from threedice.table.commands import AnyCommand
     from threedice.table.events import AnyEvent
-    from threedice.table.terms import Mode, TableLimits
+    from threedice.table.limits import LimitMode, TableLimits
 
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 DEALER = Actor(id="dealer", role="dealer")
@@ -30,7 +29,7 @@ class Table:
     def __init__(
         self,
         game: str = "sg-rws-tai-sai-v6/c",
-        mode: Mode = "record",
+        mode: LimitMode = "record",
         readings: dict[str, str] | None = None,
         limits: TableLimits | None = None,
         stacks: dict[str, int] | None = None,
@@ -40,21 +39,21 @@ class Table:
         self.state = TableState()
         self.events: list[AnyEvent] = []
         self.ask(
-            asked.OpenTable(
+            commands.OpenTable(
                 by=SUPERVISOR,
                 table="t",
                 currency="SGD",
                 mode=mode,
                 chips=[5, 25, 100],
                 float_amount=float_amount,
-                limits=limits or plain_limits(self.game, 50, 1000, 2000),
+                limits=limits or uniform_limits(self.game, 50, 1000, 2000),
             )
         )
         for check in self.game.facts.opening:
-            self.ask(asked.PassCheck(by=SUPERVISOR, check=check))
+            self.ask(commands.PassCheck(by=SUPERVISOR, check=check))
         for player, amount in (stacks or {"ann": 2000, "bob": 2000, "cat": 2000}).items():
             by = Actor(id=player, role="player")
-            self.ask(asked.BuyIn(by=by, player=player, amount=amount, age_years=30))
+            self.ask(commands.BuyIn(by=by, player=player, amount=amount, age_years=30))
 
     def ask(self, command: AnyCommand) -> list[AnyEvent]:
         """Ask something of the table and return what happened."""
@@ -68,7 +67,7 @@ class Table:
         """Play lines of a case and return what happened."""
         start = len(self.events)
         for line in lines:
-            for command in commands_of(line, Scene(self.game, self.state)):
+            for command in parse_line(line, CaseContext(self.game, self.state)):
                 self.ask(command)
         return self.events[start:]
 

@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from tests.table.setting import DEALER, Table
 from threedice import load
 from threedice.errors import InvariantBroken
-from threedice.table import BetRef, Refusal, decide, explain
-from threedice.table import commands as asked
-from threedice.table import events as happened
+from threedice.table import BetRef, Refusal, commands, decide, explain
+from threedice.table import events as table_events
 from threedice.table.commands import Actor
-from threedice.table.limits import flags, share
-from threedice.table.terms import TableLimits
+from threedice.table.limits import TableLimits, find_breaches
+from threedice.table.settlement import apportion_by_rule
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +67,7 @@ def test_a_spin_void_at_its_first_step_is_the_one_that_is_void() -> None:
     table.play("open betting", "dice 6 5 4")
     events = table.play("tumbles 2 times")
 
-    assert [each.round for each in events if isinstance(each, happened.RoundVoided)] == [2]
+    assert [each.round for each in events if isinstance(each, table_events.RoundVoided)] == [2]
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.6")
@@ -81,10 +80,10 @@ def test_rounds_of_before_the_table_was_reopened_can_be_voided() -> None:
     assert table.state.owing == {"ann": 100}
 
 
-def opening_of(table: Table) -> asked.OpenTable:
+def opening_of(table: Table) -> commands.OpenTable:
     opened = table.events[0]
-    assert isinstance(opened, happened.TableOpened)
-    return asked.OpenTable(
+    assert isinstance(opened, table_events.TableOpened)
+    return commands.OpenTable(
         by=opened.by, table="t", currency="SGD", mode="record", chips=opened.chips,
         float_amount=opened.float_amount, limits=opened.limits,
     )  # fmt: skip
@@ -99,7 +98,7 @@ def test_a_colour_is_played_in_its_own_chips() -> None:
         assert table.refuses(line).code in {"bet/amount", "chips/amount"}
     assert table.refuses("ann colours up").code == "chips/bets-down"
     with pytest.raises(Exception, match="a colour is worth"):
-        table.ask(asked.TakeColour(by=DEALER, player="bob", colour=" ", value=25))
+        table.ask(commands.TakeColour(by=DEALER, player="bob", colour=" ", value=25))
 
 
 def test_a_table_is_played_on_the_game_it_was_opened_on() -> None:
@@ -107,16 +106,16 @@ def test_a_table_is_played_on_the_game_it_was_opened_on() -> None:
     other = load("sg-rws-tai-sai-v6/c", {"pro-rata": "absorb"})
 
     with pytest.raises(InvariantBroken, match="opened on another game"):
-        decide(other, table.state, asked.OpenBetting(by=DEALER))
+        decide(other, table.state, commands.OpenBetting(by=DEALER))
 
 
 @pytest.mark.clause("triple-dice 6")
 def test_the_shooters_bet_is_flagged_too() -> None:
     table = Table("triple-dice")
     table.play(*START, "ann bets 5 on shooter")
-    assert [flag.kind for flag in flags(table.game, table.state)] == ["minimum"]
+    assert [flag.kind for flag in find_breaches(table.game, table.state)] == ["minimum"]
     table.play("ann bets 1500 on shooter")
-    assert [flag.kind for flag in flags(table.game, table.state)] == ["maximum"]
+    assert [flag.kind for flag in find_breaches(table.game, table.state)] == ["maximum"]
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 1.5")
@@ -138,8 +137,8 @@ def test_a_rulebook_may_apportion_without_floor_or_exemption() -> None:
         exempt_below_minimum=False, clause=rule.clause,
     )  # fmt: skip
 
-    assert share(rule, {"a": 1960, "b": 40}, 1000, 50, 5) == {"a": 980, "b": 40}
-    assert share(plain, {"a": 1960, "b": 40}, 1000, 50, 5) == {"a": 980, "b": 20}
+    assert apportion_by_rule(rule, {"a": 1960, "b": 40}, 1000, 50, 5) == {"a": 980, "b": 40}
+    assert apportion_by_rule(plain, {"a": 1960, "b": 40}, 1000, 50, 5) == {"a": 980, "b": 20}
 
 
 @pytest.mark.clause("nz-tai-sai-2008 6.5", "nz-tai-sai-2008 3.3(b)")
@@ -151,7 +150,7 @@ def test_an_amended_result_is_lit_anew() -> None:
 
     assert table.refuses("collect the losers").code == "step/not-now"
     (lit,) = table.play("light the areas")
-    assert isinstance(lit, happened.AreasLit)
+    assert isinstance(lit, table_events.AreasLit)
     assert "big" in lit.boxes
 
 
@@ -162,7 +161,7 @@ def test_nobody_places_a_bet_for_himself_on_anothers_behalf() -> None:
     by = Actor(id="ann", role="dealer")
 
     with pytest.raises(Refusal) as refused:
-        table.ask(asked.PlaceBet(by=by, player="ann", box="big", amount=50, manner="behalf"))
+        table.ask(commands.PlaceBet(by=by, player="ann", box="big", amount=50, manner="behalf"))
     assert refused.value.code == "role/same-person"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.table.setting import Table
-from threedice.ledger import Balances, postings
+from threedice.ledger import Balances, table_postings
 
 
 def in_debt() -> Table:
@@ -25,7 +25,7 @@ def test_a_debt_is_paid_off_in_chips_or_in_cash() -> None:
     assert (table.stack("ann"), table.state.owing["ann"]) == (80, 0)
     balances = Balances()
     for event in table.events:
-        balances.post(postings(event))
+        balances.post(table_postings(event))
     assert (balances["owing/ann"], balances["stack/ann"]) == (0, 80)
     assert balances["cash"] == table.state.drop
     assert balances["float"] == table.state.float_amount

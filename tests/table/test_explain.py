@@ -8,9 +8,8 @@ import pytest
 
 from tests.table.setting import Table
 from threedice.errors import InvalidInput
-from threedice.ledger import postings
-from threedice.table import BetRef, explain
-from threedice.table import events as happened
+from threedice.ledger import table_postings
+from threedice.table import BetRef, events, explain
 
 
 def told(table: Table, round_: int, player: str, spot: str) -> str:
@@ -43,7 +42,7 @@ def test_every_number_of_an_explanation_is_posted_or_a_limit_or_a_term() -> None
         moved = {
             posting.amount
             for event in table.events
-            for posting in postings(event)
+            for posting in table_postings(event)
             if f"stack/{player}" in posting
         }
         working = {1200, 1000, 50, 5}
@@ -57,7 +56,7 @@ def test_the_payment_told_is_the_payment_posted() -> None:
     paid = {
         spot: winnings
         for event in table.events
-        if isinstance(event, happened.WinnersPaid)
+        if isinstance(event, events.WinnersPaid)
         for spot, _, _, winnings in event.bets
     }
     for spot, winnings in paid.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.table.setting import Table
-from threedice.table import events as happened
+from threedice.table import events as table_events
 
 START = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
 
@@ -27,7 +27,7 @@ def test_dice_known_while_betting_is_open_are_exposed_and_void_the_round(game: s
         table.play("tumbles 3 times")
     events = table.play("dealer reports interruption knowing 6 6")
 
-    assert isinstance(events[0], happened.RoundVoided)
+    assert isinstance(events[0], table_events.RoundVoided)
     assert events[0].cause == "exposed-before-close"
     assert table.stack("ann") == 2000
 
@@ -73,7 +73,7 @@ def test_a_round_that_was_called_is_concluded_though_nobody_has_bet(
     table.play("open betting", "close betting", "tumbles 3 times", "uncover the dice", *steps)
     events = table.play("dealer reports interruption")
 
-    assert isinstance(events[0], happened.RoundContinued)
+    assert isinstance(events[0], table_events.RoundContinued)
     assert events[0].known == [6, 5, 4]
     table.play("dice 6 5 4")
     assert list(table.state.settled) == [1]
@@ -99,7 +99,7 @@ def test_where_only_placed_bets_count_and_there_are_none_dice_not_called_are_voi
     table.play("open betting", "close betting", "tumbles 3 times", "uncover the dice")
     events = table.play("dealer reports interruption knowing 6 5 4")
 
-    assert isinstance(events[0], happened.RoundVoided)
+    assert isinstance(events[0], table_events.RoundVoided)
 
 
 def test_a_called_result_cannot_be_escaped_by_closing_the_table() -> None:

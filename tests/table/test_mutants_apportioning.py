@@ -7,8 +7,8 @@ from typing import Literal
 import pytest
 
 from tests.table.test_rejections import rejected, table_with
-from threedice.rulebook.conduct import ProRata
-from threedice.table.limits import absorbing, apportioned, share
+from threedice.rulebook.conduct import ProRataRule
+from threedice.table.settlement import apportion, apportion_by_rule, split_fixed_stakes
 
 
 def test_a_placement_trimmed_twice_goes_back_whole_once_too_little_is_left_of_it() -> None:
@@ -30,16 +30,16 @@ def test_stakes_that_just_fill_the_limit_play_whole_though_chips_divide_them_not
 ) -> None:
     stakes = {"ann": 503, "bob": 497}
 
-    assert apportioned(method, stakes, 1000, 50, 5) == stakes
+    assert apportion(method, stakes, 1000, 50, 5) == stakes
 
 
 @pytest.mark.parametrize("exempt", [25, 30])
 def test_nothing_is_left_to_share_once_exempt_stakes_fill_the_limit(exempt: int) -> None:
-    rule = ProRata(
+    rule = ProRataRule(
         method="absorb", round_to="smallest-chip", never_below_minimum=False,
         exempt_below_minimum=True, clause="1",
     )  # fmt: skip
     below = {f"p{i}": 40 for i in range(exempt)}
 
-    assert share(rule, {**below, "ann": 1000}, 1000, 50, 1) == {**below, "ann": 0}
-    assert absorbing({**below, "ann": 1000}, 1000, 0, 1, 50) == (below, 0, 1000)
+    assert apportion_by_rule(rule, {**below, "ann": 1000}, 1000, 50, 1) == {**below, "ann": 0}
+    assert split_fixed_stakes({**below, "ann": 1000}, 1000, 0, 1, 50) == (below, 0, 1000)

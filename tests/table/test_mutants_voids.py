@@ -9,10 +9,8 @@ import pytest
 
 from tests.table.setting import DEALER, Table
 from tests.table.test_facts_that_decide import stating, table_on
-from threedice.table import Refusal
-from threedice.table import commands as asked
-from threedice.table import events as happened
-from threedice.table.voiding import undone
+from threedice.table import Refusal, commands, events
+from threedice.table.settlement import reverse_nets
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -58,16 +56,19 @@ def test_a_round_is_abandoned_as_ever_where_nothing_is_said_of_interruptions(
     table = table_on(usually(Table().game, usual))
     table.play("open betting", "ann bets 50 on big")
 
-    table.ask(asked.AbandonRound(by=DEALER, reason="the lights went out"))
+    table.ask(commands.AbandonRound(by=DEALER, reason="the lights went out"))
 
     assert table.state.round is None
     assert table.stack("ann") == stack
 
 
 def test_who_owes_and_has_chips_pays_a_reversal_from_both() -> None:
-    assert undone({"ann": 100}, {"ann": 60}, {"ann": 500}) == ([("ann", -100)], [("ann", 40)])
-    assert undone({"ann": 100}, {"ann": 160}, {"ann": 500}) == ([("ann", -100)], [])
-    assert undone({"ann": -100}, {"ann": 160}, {"ann": 500}) == ([("ann", 100)], [("ann", -100)])
+    assert reverse_nets({"ann": 100}, {"ann": 60}, {"ann": 500}) == ([("ann", -100)], [("ann", 40)])
+    assert reverse_nets({"ann": 100}, {"ann": 160}, {"ann": 500}) == ([("ann", -100)], [])
+    assert reverse_nets({"ann": -100}, {"ann": 160}, {"ann": 500}) == (
+        [("ann", 100)],
+        [("ann", -100)],
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_a_round_is_abandoned_for_a_reason_and_while_its_dice_are_not_all_known(
     table.play(*lines)
 
     with pytest.raises(Refusal) as refused:
-        table.ask(asked.AbandonRound(by=DEALER, reason=reason))
+        table.ask(commands.AbandonRound(by=DEALER, reason=reason))
 
     assert refused.value.code == code
 
@@ -138,7 +139,7 @@ def test_dice_of_which_one_cannot_be_known_any_more_are_lost() -> None:
                "uncover the dice", "dealer reports interruption knowing 6 5")  # fmt: skip
     assert table.state.round is not None
 
-    table.ask(asked.AbandonRound(by=DEALER, reason="the third die was knocked off the table"))
+    table.ask(commands.AbandonRound(by=DEALER, reason="the third die was knocked off the table"))
 
     assert table.stack("ann") == 2000
 
@@ -147,7 +148,7 @@ def test_an_abandoned_round_locks_the_table_where_an_interruption_does() -> None
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 50 on big")
 
-    table.ask(asked.AbandonRound(by=DEALER, reason="the lights went out"))
+    table.ask(commands.AbandonRound(by=DEALER, reason="the lights went out"))
 
     assert table.state.locked == "interruption"
     assert table.stack("ann") == 2000
@@ -158,7 +159,7 @@ def test_a_throw_to_come_that_is_void_at_the_close_keeps_its_number() -> None:
     table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
                "ann bets 50 on shooter", "dice crown crown heart")  # fmt: skip
     void, _ = table.play("close the table")
-    assert isinstance(void, happened.RoundVoided)
+    assert isinstance(void, events.RoundVoided)
     assert void.round == 2
 
     assert table.state.rounds == 2

@@ -8,17 +8,16 @@ import pytest
 
 from tests.table.setting import Table
 from threedice import load
-from threedice.rulebook.conduct import ProRata
+from threedice.rulebook.conduct import ProRataRule
 from threedice.table.limits import (
     Rejection,
-    apportioned,
-    flags,
-    permitted,
-    rejections,
-    room,
-    share,
+    find_breaches,
+    find_rejections,
+    permitted_total,
+    remaining_room,
+    uniform_limits,
 )
-from threedice.table.terms import plain_limits
+from threedice.table.settlement import apportion, apportion_by_rule
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +30,7 @@ OWN_LIMITS = "nz-tai-sai-2008/1"
 def table_with(*bets: str, game: str = "sg-rws-tai-sai-v6/c", differential: int = 2000) -> Table:
     """Return a table at which limits are 50 to 1000 and bets as "ann 600 big" lie on the felt."""
     table = Table(game, stacks={"ann": 5000, "bob": 5000, "cat": 5000})
-    table.state.limits = plain_limits(table.game, 50, 1000, differential)
+    table.state.limits = uniform_limits(table.game, 50, 1000, differential)
     table.play("open betting")
     for bet in bets:
         player, amount, box = bet.split()
@@ -41,14 +40,14 @@ def table_with(*bets: str, game: str = "sg-rws-tai-sai-v6/c", differential: int 
 
 def rejected(table: Table, *spots: str) -> list[tuple[str, int, int, str]]:
     """Return what goes back as (player, number of the placement, amount, limit)."""
-    found = rejections(table.game, table.state, spots)
+    found = find_rejections(table.game, table.state, spots)
     return [(each.player, each.number, each.amount, each.limit) for each in found]
 
 
 def flagged(table: Table) -> list[tuple[str, str, str, int, int]]:
     return [
         (flag.kind, flag.spot, flag.player, flag.staked, flag.limit)
-        for flag in flags(table.game, table.state)
+        for flag in find_breaches(table.game, table.state)
     ]
 
 
@@ -141,7 +140,7 @@ def test_what_is_left_can_still_be_paid_at_fractional_odds(tmp_path: Path) -> No
         '[pay_tables.1.rows]\nsmall.odds = "19 to 20"\n',
         encoding="utf-8",
     )
-    table = Table(f"{file}/a", limits=plain_limits(load(f"{file}/a"), 100, 1000, 350))
+    table = Table(f"{file}/a", limits=uniform_limits(load(f"{file}/a"), 100, 1000, 350))
     table.play("open betting", "ann bets 800 on small")
 
     assert rejected(table, "small") == [("ann", 1, 500, "differential")]
@@ -159,7 +158,7 @@ def test_an_excess_of_one_goes_back_where_chips_are_of_one() -> None:
 def test_each_rejection_names_its_spot() -> None:
     table = table_with("ann 1005 big", "bob 1010 odd")
 
-    assert rejections(table.game, table.state, ["odd", "big"]) == [
+    assert find_rejections(table.game, table.state, ["odd", "big"]) == [
         Rejection("odd", "bob", 2, 10, "maximum"),
         Rejection("big", "ann", 1, 5, "maximum"),
     ]
@@ -171,15 +170,15 @@ def test_each_rejection_names_its_spot() -> None:
 def test_an_untouched_box_has_room_for_its_maximum() -> None:
     table = table_with("ann 100 big")
 
-    assert room(table.game, table.state, "small", "ann") == 1000
-    assert room(table.game, table.state, "big", "ann") == 900
+    assert remaining_room(table.game, table.state, "small", "ann") == 1000
+    assert remaining_room(table.game, table.state, "big", "ann") == 900
 
 
 def test_a_player_over_his_own_maximum_has_no_room_left() -> None:
     table = table_with("ann 1200 big", game=OWN_LIMITS)
 
-    assert room(table.game, table.state, "big", "ann") == 0
-    assert room(table.game, table.state, "small", "ann") == 1000
+    assert remaining_room(table.game, table.state, "big", "ann") == 0
+    assert remaining_room(table.game, table.state, "small", "ann") == 1000
 
 
 @pytest.mark.parametrize(
@@ -198,9 +197,9 @@ def test_what_may_play_depends_on_the_other_side(
     totals: dict[str, int], spot: str, may_play: int
 ) -> None:
     table = table_with()
-    limits = plain_limits(table.game, 50, 1000, 300)
+    limits = uniform_limits(table.game, 50, 1000, 300)
 
-    assert permitted(table.game, limits, totals, spot) == may_play
+    assert permitted_total(table.game, limits, totals, spot) == may_play
 
 
 @pytest.mark.parametrize(
@@ -237,7 +236,7 @@ def test_a_differential_is_flagged_from_the_first_chip_over_it(
 
 def test_every_flag_cites_the_clauses_of_its_limit() -> None:
     table = table_with("ann 1005 big", "bob 40 odd", differential=300)
-    cited = {flag.kind: flag.clauses for flag in flags(table.game, table.state)}
+    cited = {flag.kind: flag.clauses for flag in find_breaches(table.game, table.state)}
 
     assert cited == {
         "maximum": ("3.5", "5.1", "5.1.1"),
@@ -282,14 +281,14 @@ def test_the_shooters_bet_is_flagged_by_the_limits_of_its_box(
 def test_a_rulebook_without_a_floor_scales_everybody_who_is_not_exempt(
     method: Literal["floor", "absorb"], exempt: bool, stakes: list[int], plays: list[int]
 ) -> None:
-    rule = ProRata(
+    rule = ProRataRule(
         method=method, round_to="smallest-chip", never_below_minimum=False,
         exempt_below_minimum=exempt, clause="1",
     )  # fmt: skip
     by_player = {str(i): stake for i, stake in enumerate(stakes)}
 
-    assert list(share(rule, by_player, 1000, 50, 5).values()) == plays
+    assert list(apportion_by_rule(rule, by_player, 1000, 50, 5).values()) == plays
 
 
 def test_whoever_plays_just_the_minimum_by_his_share_leaves_nothing_to_absorb() -> None:
-    assert apportioned("absorb", {"ann": 1900, "bob": 105}, 1000, 50, 5) == {"ann": 945, "bob": 50}
+    assert apportion("absorb", {"ann": 1900, "bob": 105}, 1000, 50, 5) == {"ann": 945, "bob": 50}

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.table.setting import DEALER, MANAGER, SUPERVISOR, Table
-from threedice.table import Refusal, TableState, decide
-from threedice.table import commands as asked
-from threedice.table import events as happened
-from threedice.table.limits import flags
-from threedice.table.voiding import reverse_rounds, stakes_on_layout, undone, void_round
+from threedice.table import Refusal, TableState, commands, decide, events
+from threedice.table.limits import find_breaches
+from threedice.table.settlement import reverse_nets, reverse_rounds, stakes_on_layout, void_round
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +25,7 @@ A_CROWN, NO_CROWN = "dice crown club club", "dice club club heart"
 
 
 @pytest.mark.parametrize(
-    "command", [asked.CollectLosers(by=DEALER), asked.PayWinners(by=DEALER)], ids=type
+    "command", [commands.CollectLosers(by=DEALER), commands.PayWinners(by=DEALER)], ids=type
 )
 def test_nothing_is_settled_at_a_table_that_is_not_open(command: AnyCommand) -> None:
     with pytest.raises(Refusal) as refused:
@@ -43,9 +41,9 @@ def test_excess_goes_back_before_losers_are_collected_and_winners_paid() -> None
     settled = [each for each in table.play("dice 6 5 5") if hasattr(each, "bets")]
 
     assert settled == [
-        happened.BetsApportioned(bets=[("big", "ann", 900, 750), ("big", "bob", 300, 250)]),
-        happened.LosersCollected(bets=[("odd", "cat", 100), ("small", "ann", 50)]),
-        happened.WinnersPaid(
+        events.BetsApportioned(bets=[("big", "ann", 900, 750), ("big", "bob", 300, 250)]),
+        events.LosersCollected(bets=[("odd", "cat", 100), ("small", "ann", 50)]),
+        events.WinnersPaid(
             round=1, dice=(6, 5, 5), bets=[("big", "ann", 750, 750), ("big", "bob", 250, 250)]
         ),
     ]
@@ -55,7 +53,7 @@ def test_an_apportioned_bet_loses_only_what_played() -> None:
     table = Table()
     table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "dice 1 1 2")
 
-    assert happened.LosersCollected(bets=[("big", "ann", 750), ("big", "bob", 250)]) in table.events
+    assert events.LosersCollected(bets=[("big", "ann", 750), ("big", "bob", 250)]) in table.events
     assert (table.stack("ann"), table.stack("bob")) == (1250, 1750)
 
 
@@ -63,7 +61,7 @@ def test_a_box_exactly_at_its_limit_is_not_apportioned() -> None:
     table = Table()
     table.play("open betting", "ann bets 700 on big", "bob bets 300 on big", "dice 6 5 5")
 
-    assert not [each for each in table.events if isinstance(each, happened.BetsApportioned)]
+    assert not [each for each in table.events if isinstance(each, events.BetsApportioned)]
 
 
 def test_bets_over_a_players_own_maximum_are_not_apportioned(tmp_path: Path) -> None:
@@ -130,8 +128,8 @@ def test_the_shooter_advances_throw_by_throw_and_wins_on_the_last() -> None:
     told = [each for each in table.events if type(each).__name__.startswith("Shooter")]
 
     assert told == [
-        *(happened.ShooterAdvanced(player="ann", throws=throws) for throws in (1, 2, 3)),
-        happened.ShooterWon(player="ann", stake=100, winnings=900),
+        *(events.ShooterAdvanced(player="ann", throws=throws) for throws in (1, 2, 3)),
+        events.ShooterWon(player="ann", stake=100, winnings=900),
     ]
     assert table.state.shooter is None
 
@@ -144,9 +142,9 @@ def test_the_shooters_bet_is_taken_at_the_first_throw_without_a_crown() -> None:
     ]
 
     assert lost == [
-        happened.LosersCollected(bets=[]),
-        happened.ShooterLost(player="ann", stake=100),
-        happened.WinnersPaid(round=2, dice=(6, 6, 4), bets=[("single:club", "bob", 50, 50)]),
+        events.LosersCollected(bets=[]),
+        events.ShooterLost(player="ann", stake=100),
+        events.WinnersPaid(round=2, dice=(6, 6, 4), bets=[("single:club", "bob", 50, 50)]),
     ]
     assert table.state.shooter is None
 
@@ -173,7 +171,7 @@ def test_a_throw_that_nobody_shoots_settles_the_bets_of_the_others(
     file.write_text(NOBODY_SHOOTS, encoding="utf-8")
     table = Table(f"{file}/mat", stacks={"bob": 1000})
     table.play("open betting", "bob bets 50 on single:heart")
-    assert list(flags(table.game, table.state)) == []
+    assert list(find_breaches(table.game, table.state)) == []
     table.play(dice)
 
     assert table.stack("bob") == left
@@ -190,13 +188,13 @@ def test_a_void_round_gives_back_every_bet_and_leaves_the_shooters() -> None:
 
     assert stakes_on_layout(game, state) == back
     assert void_round(game, state, "a", "returned", DEALER) == [
-        happened.RoundVoided(round=1, cause="a", bets="returned", returned=back, by=DEALER)
+        events.RoundVoided(round=1, cause="a", bets="returned", returned=back, by=DEALER)
     ]
     assert void_round(game, state, "a", "stand", DEALER) == [
-        happened.RoundVoided(round=1, cause="a", bets="stand", returned=[], by=DEALER)
+        events.RoundVoided(round=1, cause="a", bets="stand", returned=[], by=DEALER)
     ]
-    assert void_round(game, state, "a", "returned", DEALER, MANAGER, everything=True) == [
-        happened.RoundVoided(
+    assert void_round(game, state, "a", "returned", DEALER, MANAGER, include_shooter_bet=True) == [
+        events.RoundVoided(
             round=1,
             cause="a",
             bets="returned",
@@ -211,9 +209,9 @@ def test_a_shooter_without_a_bet_gets_nothing_back() -> None:
     table = Table("triple-dice", stacks={"ann": 1000})
     table.play(*SHOOTER[:3])
 
-    assert void_round(table.game, table.state, "a", "returned", DEALER, everything=True) == [
-        happened.RoundVoided(round=1, cause="a", bets="returned", returned=[], by=DEALER)
-    ]
+    assert void_round(
+        table.game, table.state, "a", "returned", DEALER, include_shooter_bet=True
+    ) == [events.RoundVoided(round=1, cause="a", bets="returned", returned=[], by=DEALER)]
 
 
 def test_bets_left_standing_go_back_when_the_table_closes() -> None:
@@ -222,7 +220,7 @@ def test_bets_left_standing_go_back_when_the_table_closes() -> None:
     assert (table.state.round, table.stack("ann")) == (None, 900)
     closed = table.play("close the table")
 
-    assert closed[0] == happened.RoundVoided(
+    assert closed[0] == events.RoundVoided(
         round=2,
         cause="the table closes",
         bets="returned",
@@ -252,7 +250,7 @@ def test_undoing_takes_what_the_stack_holds_and_pays_off_what_is_owed(
     transfers: list[tuple[str, int]],
     owing: list[tuple[str, int]],
 ) -> None:
-    assert undone(nets, stacks, owed) == (transfers, owing)
+    assert reverse_nets(nets, stacks, owed) == (transfers, owing)
 
 
 def two_rounds() -> Table:
@@ -274,7 +272,7 @@ def reversal(table: Table, *rounds: int, returned: bool = False) -> list[object]
 def test_rounds_are_reversed_together() -> None:
     (event,) = reversal(two_rounds(), 1, 2)
 
-    assert event == happened.RoundsReversed(
+    assert event == events.RoundsReversed(
         rounds=[1, 2],
         cause="dice-damaged",
         transfers=[("bob", -50), ("ann", 100)],
@@ -308,8 +306,8 @@ def test_what_the_round_being_played_returns_pays_for_a_reversal() -> None:
     assert table.stack("bob") == 10
     (alone,) = reversal(table, 2)
     (with_bets,) = reversal(table, 2, returned=True)
-    assert isinstance(alone, happened.RoundsReversed)
-    assert isinstance(with_bets, happened.RoundsReversed)
+    assert isinstance(alone, events.RoundsReversed)
+    assert isinstance(with_bets, events.RoundsReversed)
     assert (alone.owing, with_bets.owing) == ([("bob", 40)], [])
 
 

@@ -8,21 +8,21 @@ from tests.table.setting import Table
 from threedice import InvalidInput, UnknownName, load
 from threedice.errors import InvariantBroken
 from threedice.table import TableState, evolve
-from threedice.table import events as happened
-from threedice.table.limits import limits_of
-from threedice.table.state import Round
-from threedice.table.terms import (
-    Range,
+from threedice.table import events as table_events
+from threedice.table.limits import (
+    StakeRange,
     TableLimits,
-    as_chips,
     check_chips,
     check_limits,
-    plain_limits,
-    step_of,
+    limits_in_force,
+    split_into_chips,
+    stake_step,
+    uniform_limits,
 )
+from threedice.table.state import Round
 
 GAME = load("sg-rws-tai-sai-v6/c")
-PLAIN = plain_limits(GAME, 50, 1000, 2000)
+PLAIN = uniform_limits(GAME, 50, 1000, 2000)
 
 
 @pytest.mark.parametrize("chips", [[], [0, 5], [25, 5], [5, 5], [-5, 5]])
@@ -43,19 +43,19 @@ def test_every_chip_is_a_multiple_of_the_smallest() -> None:
 def test_a_stack_has_the_largest_chips_at_the_bottom(
     amount: int, stack: list[tuple[int, int]]
 ) -> None:
-    assert as_chips(amount, [5, 25, 100]) == stack
+    assert split_into_chips(amount, [5, 25, 100]) == stack
 
 
 @pytest.mark.parametrize(
     ("limits", "says"),
     [
-        (TableLimits({**PLAIN.families, "roulette": Range(5, 10)}, {}, PLAIN.differential),
+        (TableLimits({**PLAIN.families, "roulette": StakeRange(5, 10)}, {}, PLAIN.differential),
          "no family on"),
-        (TableLimits(PLAIN.families, {"total:3": Range(5, 10)}, PLAIN.differential), "no box on"),
-        (TableLimits({"big": Range(5, 10)}), "no limits for small"),
-        (TableLimits(PLAIN.families, {"big": Range(50, 5)}, PLAIN.differential), "leave no room"),
-        (TableLimits(PLAIN.families, {"big": Range(0, 5)}, PLAIN.differential), "leave no room"),
-        (TableLimits(PLAIN.families, {"big": Range(7, 50)}, PLAIN.differential), "multiples of 5"),
+        (TableLimits(PLAIN.families, {"total:3": StakeRange(5, 10)}, PLAIN.differential), "no box on"),
+        (TableLimits({"big": StakeRange(5, 10)}), "no limits for small"),
+        (TableLimits(PLAIN.families, {"big": StakeRange(50, 5)}, PLAIN.differential), "leave no room"),
+        (TableLimits(PLAIN.families, {"big": StakeRange(0, 5)}, PLAIN.differential), "leave no room"),
+        (TableLimits(PLAIN.families, {"big": StakeRange(7, 50)}, PLAIN.differential), "multiples of 5"),
         (TableLimits(PLAIN.families, {}, {"small": 50, "big": 50, "odd": 50}), "no differential"),
         (TableLimits(PLAIN.families, {}, {"big": 0, "odd": 50}), "cannot be met in chips"),
         (TableLimits(PLAIN.families, {}, {"big": 7, "odd": 50}), "cannot be met in chips"),
@@ -68,7 +68,7 @@ def test_limits_that_cannot_be_are_refused(limits: TableLimits, says: str) -> No
 
 
 def test_the_step_of_a_box_is_the_smallest_chip_at_whole_odds() -> None:
-    assert step_of(GAME.box("total:4"), [5, 25]) == 5
+    assert stake_step(GAME.box("total:4"), [5, 25]) == 5
 
 
 def test_a_state_without_a_round_limits_or_shooter_says_so() -> None:
@@ -76,11 +76,11 @@ def test_a_state_without_a_round_limits_or_shooter_says_so() -> None:
     with pytest.raises(InvariantBroken, match="no round"):
         _ = state.current
     with pytest.raises(InvariantBroken, match="no limits"):
-        limits_of(state)
+        limits_in_force(state)
     with pytest.raises(InvariantBroken, match="no result"):
-        _ = Round(1).decided
+        _ = Round(1).final_result
     with pytest.raises(InvariantBroken, match="nobody has the dice"):
-        evolve(state, happened.ShooterAdvanced(player="ann", throws=1))
+        evolve(state, table_events.ShooterAdvanced(player="ann", throws=1))
 
 
 @pytest.mark.parametrize("amount", [3, 52])
@@ -107,8 +107,8 @@ def test_losers_and_winners_are_listed_as_a_dealer_works_the_layout() -> None:
     events = table.play("open betting", "ann bets 50 on single:6", "ann bets 50 on total:17",
                         "ann bets 50 on small", "ann bets 50 on big", "ann bets 50 on domino:5-6",
                         "dice 6 6 5")  # fmt: skip
-    (losers,) = (each for each in events if isinstance(each, happened.LosersCollected))
-    (winners,) = (each for each in events if isinstance(each, happened.WinnersPaid))
+    (losers,) = (each for each in events if isinstance(each, table_events.LosersCollected))
+    (winners,) = (each for each in events if isinstance(each, table_events.WinnersPaid))
 
     assert [spot for spot, *_ in losers.bets] == ["small"]
     assert [spot for spot, *_ in winners.bets] == ["big", "total:17", "domino:5-6", "single:6"]
@@ -121,7 +121,7 @@ def test_a_void_after_the_call_carries_two_people() -> None:
 
     assert table.refuses("dealer reports dice-not-flat").code == "role/second-person"
     (void,) = table.play("dealer reports dice-not-flat with supervisor")
-    assert isinstance(void, happened.RoundVoided)
+    assert isinstance(void, table_events.RoundVoided)
     assert void.approved_by is not None
     assert (void.by.id, void.approved_by.id) == ("dealer", "supervisor")
 

@@ -4,7 +4,7 @@
 
 import { get, post, Trouble } from "./client.ts";
 import type { Body } from "./client.ts";
-import type { Done } from "./schema.d.ts";
+import type { CommandResultView } from "./schema.d.ts";
 import { session } from "../lib/session.svelte.ts";
 import { t } from "../texts/common.ts";
 import * as underway from "./underway.ts";
@@ -23,7 +23,7 @@ export const lapsed = (): Trouble => new Trouble(0, { code: "command/lapsed", ti
  * Send a command to a table; settles when the house has said yes or no, and not before. One that is
  * meant for a round, as a bet is, lapses where it could not be sent before that round was over.
  */
-export function command(table: string, what: TableCommand, key = newKey(), round?: number): Promise<Done> {
+export function command(table: string, what: TableCommand, key = newKey(), round?: number): Promise<CommandResultView> {
   const send = (headers: Record<string, string>) =>
     post("/api/tables/{table}/commands", what, { at: { table }, headers, patienceMs: PATIENCE_MS });
   const still = async () => {
@@ -34,7 +34,7 @@ export function command(table: string, what: TableCommand, key = newKey(), round
 }
 
 /** Send a command about a player's account. */
-export function accountCommand(player: string, what: AccountCommand, key = newKey()): Promise<Done> {
+export function accountCommand(player: string, what: AccountCommand, key = newKey()): Promise<CommandResultView> {
   const send = (headers: Record<string, string>) =>
     post("/api/accounts/{player}/commands", what, { at: { player }, headers, patienceMs: PATIENCE_MS });
   return settled({ key, account: session.who?.account ?? "", table: "", what }, send, () => Promise.resolve(true));
@@ -42,7 +42,7 @@ export function accountCommand(player: string, what: AccountCommand, key = newKe
 
 type Send = (headers: Record<string, string>) => Promise<unknown>;
 
-async function settled(sent: underway.Underway, send: Send, still: () => Promise<boolean>): Promise<Done> {
+async function settled(sent: underway.Underway, send: Send, still: () => Promise<boolean>): Promise<CommandResultView> {
   underway.remember(sent);
   underway.here.add(sent.key);
   try {
@@ -53,10 +53,10 @@ async function settled(sent: underway.Underway, send: Send, still: () => Promise
   }
 }
 
-async function sentUntilAnswered(key: string, send: Send, still: () => Promise<boolean>): Promise<Done> {
+async function sentUntilAnswered(key: string, send: Send, still: () => Promise<boolean>): Promise<CommandResultView> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return (await send({ "Idempotency-Key": key })) as Done;
+      return (await send({ "Idempotency-Key": key })) as CommandResultView;
     } catch (error) {
       if (!(error instanceof Trouble) || !mayHelpAgain(error)) throw error;
     }

@@ -958,11 +958,11 @@ export interface components {
          */
         TableLimits: {
             families: {
-                [key: string]: components["schemas"]["Range"];
+                [key: string]: components["schemas"]["StakeRange"];
             };
             /** @default {} */
             boxes: {
-                [key: string]: components["schemas"]["Range"];
+                [key: string]: components["schemas"]["StakeRange"];
             };
             /** @default {} */
             differential: {
@@ -970,10 +970,10 @@ export interface components {
             };
         };
         /**
-         * Range
+         * StakeRange
          * @description The least and the most that may be staked.
          */
-        Range: {
+        StakeRange: {
             minimum: number;
             maximum: number;
         };
@@ -1694,12 +1694,12 @@ export interface components {
             amount: number;
         };
         /**
-         * Hello
+         * HelloMessage
          * @description The first word: the house's clock in microseconds of UTC, and from where events follow.
          *
          *         A client that comes back with a version gets no view: it has one, and events follow from there.
          */
-        Hello: {
+        HelloMessage: {
             /** @enum {unknown} */
             type: "hello";
             protocol: number;
@@ -1819,21 +1819,21 @@ export interface components {
             };
         };
         /**
-         * Events
+         * EventsMessage
          * @description What has happened, in order.
          */
-        Events: {
+        EventsMessage: {
             /** @enum {unknown} */
             type: "events";
-            events: components["schemas"]["Happened"][];
+            events: components["schemas"]["LiveEvent"][];
         };
         /**
-         * Happened
+         * LiveEvent
          * @description An entry of the table: when it was written, what of it this audience sees, if anything.
          *
          *         `totals` tells by how much everybody's chips on spots have changed.
          */
-        Happened: {
+        LiveEvent: {
             version: number;
             at: number;
             event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"]) | null;
@@ -1842,10 +1842,10 @@ export interface components {
             };
         };
         /**
-         * Resync
+         * ResyncMessage
          * @description The client was too slow: this is how the table stands now; what came before is skipped.
          */
-        Resync: {
+        ResyncMessage: {
             /** @enum {unknown} */
             type: "resync";
             server_time: number;
@@ -1853,39 +1853,39 @@ export interface components {
             view: components["schemas"]["TableView"];
         };
         /**
-         * Standing
+         * StandingMessage
          * @description Whether the house takes commands at all, said when that changes.
          */
-        Standing: {
+        StandingMessage: {
             /** @enum {unknown} */
             type: "standing";
             suspended: boolean;
         };
         /**
-         * Pong
+         * PongMessage
          * @description The answer to a ping, with the house's clock and whatever the ping said.
          */
-        Pong: {
+        PongMessage: {
             /** @enum {unknown} */
             type: "pong";
             server_time: number;
             echo: string;
         };
         /**
-         * Refused
+         * RefusedMessage
          * @description Something that cannot be said here; commands go over HTTP.
          */
-        Refused: {
+        RefusedMessage: {
             /** @enum {unknown} */
             type: "refused";
             code: string;
             text: string;
         };
         /**
-         * Ping
+         * PingMessage
          * @description All that a client may say.
          */
-        Ping: {
+        PingMessage: {
             /** @enum {unknown} */
             type: "ping";
             /** @default  */
@@ -1902,28 +1902,28 @@ export interface components {
             code: string;
         };
         /**
-         * Proof
+         * ReauthenticationForm
          * @description A password, or a code; some things ask for both.
          */
-        Proof: {
+        ReauthenticationForm: {
             /** @default  */
             password: string;
             /** @default  */
             code: string;
         };
         /**
-         * NewPassword
+         * ChangePasswordForm
          * @description The password there is, and the one to come.
          */
-        NewPassword: {
+        ChangePasswordForm: {
             old: string;
             new: string;
         };
         /**
-         * OneCode
+         * CodeForm
          * @description A code.
          */
-        OneCode: {
+        CodeForm: {
             code: string;
         };
         /**
@@ -2398,10 +2398,10 @@ export interface components {
             };
         };
         /**
-         * PersonAdded
+         * NewAccountForm
          * @description A new account: the name to sign in with, and its roles.
          */
-        PersonAdded: {
+        NewAccountForm: {
             name: string;
             roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
         };
@@ -2426,17 +2426,17 @@ export interface components {
             table: string | null;
         };
         /**
-         * Reason
+         * ReleaseForm
          * @description Why something is done.
          */
-        Reason: {
+        ReleaseForm: {
             reason: string;
         };
         /**
-         * Who
+         * SessionView
          * @description Somebody who has signed in, and what his session is good for.
          */
-        Who: {
+        SessionView: {
             account: string;
             name: string;
             roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
@@ -2448,10 +2448,10 @@ export interface components {
             tables: string[] | null;
         };
         /**
-         * Enrolment
+         * EnrolmentView
          * @description A secret for a telephone, as letters and as what a picture of it says; shown once.
          */
-        Enrolment: {
+        EnrolmentView: {
             secret: string;
             uri: string;
         };
@@ -2489,10 +2489,10 @@ export interface components {
             used: number;
         };
         /**
-         * TokenMade
+         * NewTokenView
          * @description A new token, which is shown once.
          */
-        TokenMade: {
+        NewTokenView: {
             token: string;
             line: components["schemas"]["TokenLine"];
         };
@@ -2610,9 +2610,9 @@ export interface components {
             version: number;
             flags: components["schemas"]["FlagView"][];
             lit: string[];
-            apportion: components["schemas"]["Apportioned"][];
-            collect: components["schemas"]["Collected"][];
-            pay: components["schemas"]["Owed"][];
+            apportion: components["schemas"]["ApportionedBet"][];
+            collect: components["schemas"]["LosingBet"][];
+            pay: components["schemas"]["WinningBet"][];
         };
         /**
          * FlagView
@@ -2628,50 +2628,50 @@ export interface components {
             clause: string[];
         };
         /**
-         * Apportioned
+         * ApportionedBet
          * @description A bet over a limit that nobody noticed: of its stake it plays a part, the rest goes back.
          */
-        Apportioned: {
+        ApportionedBet: {
             spot: string;
             player: string;
             stake: number;
             plays: number;
         };
         /**
-         * Collected
+         * LosingBet
          * @description A losing bet to take.
          */
-        Collected: {
+        LosingBet: {
             spot: string;
             player: string;
             amount: number;
         };
         /**
-         * Owed
+         * WinningBet
          * @description A winning bet to pay and hand back.
          */
-        Owed: {
+        WinningBet: {
             spot: string;
             player: string;
             stake: number;
             winnings: number;
         };
         /**
-         * Done
+         * CommandResultView
          * @description What an accepted command made happen, as its sender sees it, and how far the stream came.
          */
-        Done: {
+        CommandResultView: {
             version: number;
             events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
         };
         /**
-         * Outcome
+         * CommandStatusView
          * @description What became of a command: accepted, with its answer, or not accepted.
          */
-        Outcome: {
+        CommandStatusView: {
             accepted: boolean;
             /** @default null */
-            answer: components["schemas"]["Done"] | null;
+            answer: components["schemas"]["CommandResultView"] | null;
         };
         /**
          * RequestView
@@ -2697,10 +2697,10 @@ export interface components {
             note: string;
         };
         /**
-         * RoundTold
+         * RoundHistory
          * @description A round from its start to its end, as events and in words.
          */
-        RoundTold: {
+        RoundHistory: {
             round: number;
             events: components["schemas"]["EntryView"][];
             prose: string[];
@@ -2715,21 +2715,21 @@ export interface components {
             event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         };
         /**
-         * BetExplained
+         * BetExplanation
          * @description What became of a bet, line by line, with the clauses.
          */
-        BetExplained: {
+        BetExplanation: {
             spot: string;
             lines: string[];
         };
         /**
-         * ShiftReport
+         * ShiftReportView
          * @description A table's figures over a time; `win` is the house's, the theoretical one as a fraction.
          *
          *         From `band_low` to `band_high` the win lies in 95 of 100 such times by luck alone: the
          *         theoretical win and 1.96 standard deviations (`sd`, the root of `variance`) either way.
          */
-        ShiftReport: {
+        ShiftReportView: {
             since: number;
             until: number;
             fills: number;
@@ -2822,11 +2822,11 @@ export interface components {
          * @description Everything about running a game that can change a payment or a permitted act.
          */
         Conduct: {
-            limits: components["schemas"]["Limits"];
+            limits: components["schemas"]["LimitPolicy"];
             procedure: components["schemas"]["Procedure"];
-            call: components["schemas"]["Call"];
-            people: components["schemas"]["People"];
-            chips: components["schemas"]["Chips"];
+            call: components["schemas"]["CallFormat"];
+            people: components["schemas"]["PeopleRules"];
+            chips: components["schemas"]["ChipRules"];
             /** @default {} */
             irregularities: {
                 [key: string]: components["schemas"]["Irregularity"];
@@ -2837,19 +2837,19 @@ export interface components {
             };
             /** @default {} */
             opening: {
-                [key: string]: components["schemas"]["Check"];
+                [key: string]: components["schemas"]["OpeningCheck"];
             };
             /** @default null */
-            shooter: components["schemas"]["Shooter"] | null;
+            shooter: components["schemas"]["ShooterRule"] | null;
         };
         /**
-         * Limits
+         * LimitPolicy
          * @description The limit policy; the amounts themselves belong to a table, not to a rulebook.
          */
-        Limits: {
+        LimitPolicy: {
             displayed: ("differential" | "maximum" | "minimum")[];
-            minimum: components["schemas"]["Minimum"];
-            maximum: components["schemas"]["Maximum"];
+            minimum: components["schemas"]["MinimumRule"];
+            maximum: components["schemas"]["MaximumRule"];
             clause: string | string[];
             /**
              * @default shared
@@ -2862,15 +2862,15 @@ export interface components {
              */
             reject_order: "last-placed-first";
             /** @default null */
-            differential: components["schemas"]["Differential"] | null;
+            differential: components["schemas"]["DifferentialRule"] | null;
             /** @default null */
-            pro_rata: components["schemas"]["ProRata"] | null;
+            pro_rata: components["schemas"]["ProRataRule"] | null;
         };
         /**
-         * Minimum
+         * MinimumRule
          * @description Whose chips the minimum counts; a bet below it is increased, withdrawn or stands.
          */
-        Minimum: {
+        MinimumRule: {
             /** @enum {unknown} */
             scope: "box" | "player";
             /** @enum {unknown} */
@@ -2880,10 +2880,10 @@ export interface components {
             clause: string | string[];
         };
         /**
-         * Maximum
+         * MaximumRule
          * @description Whose chips the maximum counts, and what becomes of an excess that nobody noticed.
          */
-        Maximum: {
+        MaximumRule: {
             /** @enum {unknown} */
             scope: "box" | "player";
             /** @enum {unknown} */
@@ -2893,10 +2893,10 @@ export interface components {
             clause: string | string[];
         };
         /**
-         * Differential
+         * DifferentialRule
          * @description Pairs of boxes whose totals may differ by no more than a stated amount.
          */
-        Differential: {
+        DifferentialRule: {
             pairs: [
                 string,
                 string
@@ -2908,10 +2908,10 @@ export interface components {
             clause: string | string[];
         };
         /**
-         * ProRata
+         * ProRataRule
          * @description How a box over its limit is apportioned among the players in it.
          */
-        ProRata: {
+        ProRataRule: {
             /** @enum {unknown} */
             method: "absorb" | "floor";
             /** @enum {unknown} */
@@ -2932,7 +2932,7 @@ export interface components {
                 [key: string]: components["schemas"]["Step"];
             };
             positions: components["schemas"]["Positions"];
-            void: components["schemas"]["Void"];
+            void: components["schemas"]["VoidRule"];
             clause: string | string[];
             /** @default null */
             hands_off: components["schemas"]["HandsOff"] | null;
@@ -2970,10 +2970,10 @@ export interface components {
             clause: string | string[];
         };
         /**
-         * Void
+         * VoidRule
          * @description What becomes of the bets of a round without a result.
          */
-        Void: {
+        VoidRule: {
             /** @enum {unknown} */
             bets: "returned" | "stand";
             clause: string | string[];
@@ -2990,10 +2990,10 @@ export interface components {
             clause: string | string[];
         };
         /**
-         * Call
+         * CallFormat
          * @description How a result is called: faces in order, doubles and triples as one, then the total.
          */
-        Call: {
+        CallFormat: {
             clause: string | string[];
             /** @default double {face} */
             double: string;
@@ -3003,12 +3003,12 @@ export interface components {
             total: string;
         };
         /**
-         * People
+         * PeopleRules
          * @description The document's titles for our roles, and who may do what.
          */
-        People: {
+        PeopleRules: {
             acts: {
-                [key: string]: components["schemas"]["Act"];
+                [key: string]: components["schemas"]["ActRule"];
             };
             /** @default {} */
             titles: {
@@ -3020,10 +3020,10 @@ export interface components {
             minimum_age: components["schemas"]["MinimumAge"] | null;
         };
         /**
-         * Act
+         * ActRule
          * @description Who may do something that is not a step of the round.
          */
-        Act: {
+        ActRule: {
             by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             clause: string | string[];
         };
@@ -3045,10 +3045,10 @@ export interface components {
             clause: string | string[];
         };
         /**
-         * Chips
+         * ChipRules
          * @description Which chips are played and how they are stacked in a bet.
          */
-        Chips: {
+        ChipRules: {
             kinds: ("non-value" | "value")[];
             clause: string | string[];
             /** @default false */
@@ -3090,13 +3090,13 @@ export interface components {
             /** @default  */
             what: string;
             /** @default {} */
-            detail: components["schemas"]["Detail"];
+            detail: components["schemas"]["EquipmentDetail"];
         };
         /**
-         * Detail
+         * EquipmentDetail
          * @description What the software has to know of a thing.
          */
-        Detail: {
+        EquipmentDetail: {
             /** @default null */
             count: number | null;
             /** @default null */
@@ -3117,20 +3117,20 @@ export interface components {
             echo: number | null;
         };
         /**
-         * Check
+         * OpeningCheck
          * @description Something to be seen to before a table opens.
          */
-        Check: {
+        OpeningCheck: {
             by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             clause: string | string[];
             /** @default  */
             what: string;
         };
         /**
-         * Shooter
+         * ShooterRule
          * @description The player who throws the dice, and the bet only he may hold.
          */
-        Shooter: {
+        ShooterRule: {
             box: string;
             dice_offered: number;
             dice_chosen: number;
@@ -3351,10 +3351,10 @@ export interface components {
             demo: Record<string, never>[];
         };
         /**
-         * Verified
+         * LogVerification
          * @description What was looked at, and everything that is wrong with it.
          */
-        Verified: {
+        LogVerification: {
             sound: boolean;
             streams: number;
             entries: number;
@@ -3390,44 +3390,44 @@ export interface components {
             stuck: number;
         };
         /**
-         * Most
+         * ResultsQuery
          * @description How many of the last are asked for.
          */
-        Most: {
+        ResultsQuery: {
             /** @default 200 */
             most: number;
         };
         /**
-         * Whose
+         * PlayerQuery
          * @description Whose bets are asked about; a player's own, where nothing is said.
          */
-        Whose: {
+        PlayerQuery: {
             /** @default null */
             player: string | null;
         };
         /**
-         * AtTable
+         * RequestsQuery
          * @description At which table; at all, where nothing is said.
          */
-        AtTable: {
+        RequestsQuery: {
             /** @default null */
             table: string | null;
         };
         /**
-         * Span
+         * ShiftQuery
          * @description From when until before when; without, the gaming day so far.
          */
-        Span: {
+        ShiftQuery: {
             /** @default null */
             since: number | null;
             /** @default null */
             until: number | null;
         };
         /**
-         * Period
+         * StatementQuery
          * @description From when until before when, and how many of the last lines of it.
          */
-        Period: {
+        StatementQuery: {
             /** @default null */
             since: number | null;
             /** @default null */
@@ -3436,10 +3436,10 @@ export interface components {
             most: number;
         };
         /**
-         * Since
+         * TrailQuery
          * @description After which number, and how many.
          */
-        Since: {
+        TrailQuery: {
             /** @default 0 */
             after: number;
             /** @default 200 */
@@ -3521,8 +3521,8 @@ export interface components {
             type: "RecoverRound";
         };
         Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
-        LiveMessage: components["schemas"]["Hello"] | components["schemas"]["Events"] | components["schemas"]["Resync"] | components["schemas"]["Standing"] | components["schemas"]["Pong"] | components["schemas"]["Refused"];
-        LiveClientMessage: components["schemas"]["Ping"];
+        LiveMessage: components["schemas"]["HelloMessage"] | components["schemas"]["EventsMessage"] | components["schemas"]["ResyncMessage"] | components["schemas"]["StandingMessage"] | components["schemas"]["PongMessage"] | components["schemas"]["RefusedMessage"];
+        LiveClientMessage: components["schemas"]["PingMessage"];
     };
     responses: never;
     parameters: never;
@@ -3532,7 +3532,7 @@ export interface components {
 }
 export type TableOpened = components['schemas']['TableOpened'];
 export type TableLimits = components['schemas']['TableLimits'];
-export type Range = components['schemas']['Range'];
+export type StakeRange = components['schemas']['StakeRange'];
 export type Actor = components['schemas']['Actor'];
 export type CheckPassed = components['schemas']['CheckPassed'];
 export type LimitsSet = components['schemas']['LimitsSet'];
@@ -3592,22 +3592,22 @@ export type Deposited = components['schemas']['Deposited'];
 export type Withdrawn = components['schemas']['Withdrawn'];
 export type SentToTable = components['schemas']['SentToTable'];
 export type ReceivedFromTable = components['schemas']['ReceivedFromTable'];
-export type Hello = components['schemas']['Hello'];
+export type HelloMessage = components['schemas']['HelloMessage'];
 export type TableView = components['schemas']['TableView'];
 export type RoundView = components['schemas']['RoundView'];
 export type ShooterView = components['schemas']['ShooterView'];
 export type SeatView = components['schemas']['SeatView'];
-export type Events = components['schemas']['Events'];
-export type Happened = components['schemas']['Happened'];
-export type Resync = components['schemas']['Resync'];
-export type Standing = components['schemas']['Standing'];
-export type Pong = components['schemas']['Pong'];
-export type Refused = components['schemas']['Refused'];
-export type Ping = components['schemas']['Ping'];
+export type EventsMessage = components['schemas']['EventsMessage'];
+export type LiveEvent = components['schemas']['LiveEvent'];
+export type ResyncMessage = components['schemas']['ResyncMessage'];
+export type StandingMessage = components['schemas']['StandingMessage'];
+export type PongMessage = components['schemas']['PongMessage'];
+export type RefusedMessage = components['schemas']['RefusedMessage'];
+export type PingMessage = components['schemas']['PingMessage'];
 export type Credentials = components['schemas']['Credentials'];
-export type Proof = components['schemas']['Proof'];
-export type NewPassword = components['schemas']['NewPassword'];
-export type OneCode = components['schemas']['OneCode'];
+export type ReauthenticationForm = components['schemas']['ReauthenticationForm'];
+export type ChangePasswordForm = components['schemas']['ChangePasswordForm'];
+export type CodeForm = components['schemas']['CodeForm'];
 export type TokenForm = components['schemas']['TokenForm'];
 export type OpenTable = components['schemas']['OpenTable'];
 export type PassCheck = components['schemas']['PassCheck'];
@@ -3651,16 +3651,16 @@ export type RequestForm = components['schemas']['RequestForm'];
 export type NoteForm = components['schemas']['NoteForm'];
 export type PersonForm = components['schemas']['PersonForm'];
 export type Stakes = components['schemas']['Stakes'];
-export type PersonAdded = components['schemas']['PersonAdded'];
+export type NewAccountForm = components['schemas']['NewAccountForm'];
 export type RolesForm = components['schemas']['RolesForm'];
 export type AssignmentForm = components['schemas']['AssignmentForm'];
-export type Reason = components['schemas']['Reason'];
-export type Who = components['schemas']['Who'];
-export type Enrolment = components['schemas']['Enrolment'];
+export type ReleaseForm = components['schemas']['ReleaseForm'];
+export type SessionView = components['schemas']['SessionView'];
+export type EnrolmentView = components['schemas']['EnrolmentView'];
 export type RecoveryCodes = components['schemas']['RecoveryCodes'];
 export type SessionLine = components['schemas']['SessionLine'];
 export type TokenLine = components['schemas']['TokenLine'];
-export type TokenMade = components['schemas']['TokenMade'];
+export type NewTokenView = components['schemas']['NewTokenView'];
 export type TableLine = components['schemas']['TableLine'];
 export type ResultLine = components['schemas']['ResultLine'];
 export type Exposure = components['schemas']['Exposure'];
@@ -3669,43 +3669,43 @@ export type SpotRoom = components['schemas']['SpotRoom'];
 export type DifferentialRoom = components['schemas']['DifferentialRoom'];
 export type WorkingSheet = components['schemas']['WorkingSheet'];
 export type FlagView = components['schemas']['FlagView'];
-export type Apportioned = components['schemas']['Apportioned'];
-export type Collected = components['schemas']['Collected'];
-export type Owed = components['schemas']['Owed'];
-export type Done = components['schemas']['Done'];
-export type Outcome = components['schemas']['Outcome'];
+export type ApportionedBet = components['schemas']['ApportionedBet'];
+export type LosingBet = components['schemas']['LosingBet'];
+export type WinningBet = components['schemas']['WinningBet'];
+export type CommandResultView = components['schemas']['CommandResultView'];
+export type CommandStatusView = components['schemas']['CommandStatusView'];
 export type RequestView = components['schemas']['RequestView'];
-export type RoundTold = components['schemas']['RoundTold'];
+export type RoundHistory = components['schemas']['RoundHistory'];
 export type EntryView = components['schemas']['EntryView'];
-export type BetExplained = components['schemas']['BetExplained'];
-export type ShiftReport = components['schemas']['ShiftReport'];
+export type BetExplanation = components['schemas']['BetExplanation'];
+export type ShiftReportView = components['schemas']['ShiftReportView'];
 export type AccountView = components['schemas']['AccountView'];
 export type StatementLine = components['schemas']['StatementLine'];
 export type Person = components['schemas']['Person'];
 export type BookLine = components['schemas']['BookLine'];
 export type GameView = components['schemas']['GameView'];
 export type Conduct = components['schemas']['Conduct'];
-export type Limits = components['schemas']['Limits'];
-export type Minimum = components['schemas']['Minimum'];
-export type Maximum = components['schemas']['Maximum'];
-export type Differential = components['schemas']['Differential'];
-export type ProRata = components['schemas']['ProRata'];
+export type LimitPolicy = components['schemas']['LimitPolicy'];
+export type MinimumRule = components['schemas']['MinimumRule'];
+export type MaximumRule = components['schemas']['MaximumRule'];
+export type DifferentialRule = components['schemas']['DifferentialRule'];
+export type ProRataRule = components['schemas']['ProRataRule'];
 export type Procedure = components['schemas']['Procedure'];
 export type Step = components['schemas']['Step'];
 export type Positions = components['schemas']['Positions'];
-export type Void = components['schemas']['Void'];
+export type VoidRule = components['schemas']['VoidRule'];
 export type HandsOff = components['schemas']['HandsOff'];
-export type Call = components['schemas']['Call'];
-export type People = components['schemas']['People'];
-export type Act = components['schemas']['Act'];
+export type CallFormat = components['schemas']['CallFormat'];
+export type PeopleRules = components['schemas']['PeopleRules'];
+export type ActRule = components['schemas']['ActRule'];
 export type StandIn = components['schemas']['StandIn'];
 export type MinimumAge = components['schemas']['MinimumAge'];
-export type Chips = components['schemas']['Chips'];
+export type ChipRules = components['schemas']['ChipRules'];
 export type Irregularity = components['schemas']['Irregularity'];
 export type Equipment = components['schemas']['Equipment'];
-export type Detail = components['schemas']['Detail'];
-export type Check = components['schemas']['Check'];
-export type Shooter = components['schemas']['Shooter'];
+export type EquipmentDetail = components['schemas']['EquipmentDetail'];
+export type OpeningCheck = components['schemas']['OpeningCheck'];
+export type ShooterRule = components['schemas']['ShooterRule'];
 export type BoxView = components['schemas']['BoxView'];
 export type LineView = components['schemas']['LineView'];
 export type Felt = components['schemas']['Felt'];
@@ -3723,15 +3723,15 @@ export type FirstPasswordView = components['schemas']['FirstPasswordView'];
 export type Assignment = components['schemas']['Assignment'];
 export type SecurityEvent = components['schemas']['SecurityEvent'];
 export type HouseView = components['schemas']['HouseView'];
-export type Verified = components['schemas']['Verified'];
+export type LogVerification = components['schemas']['LogVerification'];
 export type FindingView = components['schemas']['FindingView'];
 export type Health = components['schemas']['Health'];
-export type Most = components['schemas']['Most'];
-export type Whose = components['schemas']['Whose'];
-export type AtTable = components['schemas']['AtTable'];
-export type Span = components['schemas']['Span'];
-export type Period = components['schemas']['Period'];
-export type Since = components['schemas']['Since'];
+export type ResultsQuery = components['schemas']['ResultsQuery'];
+export type PlayerQuery = components['schemas']['PlayerQuery'];
+export type RequestsQuery = components['schemas']['RequestsQuery'];
+export type ShiftQuery = components['schemas']['ShiftQuery'];
+export type StatementQuery = components['schemas']['StatementQuery'];
+export type TrailQuery = components['schemas']['TrailQuery'];
 export type Problem = components['schemas']['Problem'];
 export type SetLimits = components['schemas']['SetLimits'];
 export type AmendResult = components['schemas']['AmendResult'];
@@ -3759,7 +3759,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Who"];
+                    "application/json": components["schemas"]["SessionView"];
                 };
             };
             /** @description Sign in first */
@@ -3819,7 +3819,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Who"];
+                    "application/json": components["schemas"]["SessionView"];
                 };
             };
             /** @description This cannot be read */
@@ -4031,7 +4031,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Proof"];
+                "application/json": components["schemas"]["ReauthenticationForm"];
             };
         };
         responses: {
@@ -4041,7 +4041,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Who"];
+                    "application/json": components["schemas"]["SessionView"];
                 };
             };
             /** @description This cannot be read */
@@ -4145,7 +4145,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewPassword"];
+                "application/json": components["schemas"]["ChangePasswordForm"];
             };
         };
         responses: {
@@ -4155,7 +4155,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Who"];
+                    "application/json": components["schemas"]["SessionView"];
                 };
             };
             /** @description This cannot be read */
@@ -4259,7 +4259,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OneCode"];
+                "application/json": components["schemas"]["CodeForm"];
             };
         };
         responses: {
@@ -4382,7 +4382,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Proof"];
+                "application/json": components["schemas"]["ReauthenticationForm"];
             };
         };
         responses: {
@@ -4392,7 +4392,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Enrolment"];
+                    "application/json": components["schemas"]["EnrolmentView"];
                 };
             };
             /** @description This cannot be read */
@@ -4505,7 +4505,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Proof"];
+                "application/json": components["schemas"]["ReauthenticationForm"];
             };
         };
         responses: {
@@ -4815,7 +4815,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TokenMade"];
+                    "application/json": components["schemas"]["NewTokenView"];
                 };
             };
             /** @description This cannot be read */
@@ -5411,7 +5411,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["CommandResultView"];
                 };
             };
             /** @description This cannot be read */
@@ -5547,7 +5547,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["CommandResultView"];
                 };
             };
             /** @description This cannot be read */
@@ -5677,7 +5677,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Outcome"];
+                    "application/json": components["schemas"]["CommandStatusView"];
                 };
             };
             /** @description Sign in first */
@@ -6016,7 +6016,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["CommandResultView"];
                 };
             };
             /** @description This cannot be read */
@@ -6348,7 +6348,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RoundTold"];
+                    "application/json": components["schemas"]["RoundHistory"];
                 };
             };
             /** @description Sign in first */
@@ -6418,7 +6418,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BetExplained"][];
+                    "application/json": components["schemas"]["BetExplanation"][];
                 };
             };
             /** @description Sign in first */
@@ -6497,7 +6497,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ShiftReport"];
+                    "application/json": components["schemas"]["ShiftReportView"];
                 };
             };
             /** @description Sign in first */
@@ -7458,7 +7458,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PersonAdded"];
+                "application/json": components["schemas"]["NewAccountForm"];
             };
         };
         responses: {
@@ -8472,7 +8472,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Verified"];
+                    "application/json": components["schemas"]["LogVerification"];
                 };
             };
             /** @description Sign in first */
@@ -8522,7 +8522,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["ReleaseForm"];
             };
         };
         responses: {

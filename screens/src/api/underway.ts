@@ -2,7 +2,7 @@
 // tell what became of them.
 
 import { get, Trouble } from "./client.ts";
-import type { Outcome } from "./schema.d.ts";
+import type { CommandStatusView } from "./schema.d.ts";
 
 export interface Underway {
   readonly key: string;
@@ -25,7 +25,7 @@ export function forget(key: string): void {
 }
 
 /** What an earlier page of this tab left behind at a table, with what became of each. */
-export async function leftBehind(account: string, table: string): Promise<(Underway & { outcome: Outcome })[]> {
+export async function leftBehind(account: string, table: string): Promise<(Underway & { outcome: CommandStatusView })[]> {
   const told = [];
   for (const each of read().filter((one) => one.account === account && one.table === table && !here.has(one.key))) {
     told.push({ ...each, outcome: await outcomeOf(each.key) });
@@ -35,7 +35,7 @@ export async function leftBehind(account: string, table: string): Promise<(Under
 }
 
 /** Ask until the house says what became of a command: it was accepted, or it was not. */
-export async function outcomeOf(key: string): Promise<Outcome> {
+export async function outcomeOf(key: string): Promise<CommandStatusView> {
   for (;;) {
     try {
       return await get("/api/commands/{key}", { at: { key }, background: true });

@@ -1,10 +1,10 @@
-// Who is at this screen, and what his session is good for.
+// SessionView is at this screen, and what his session is good for.
 
 import { get, onTurnedAway, remove, Trouble } from "../api/client.ts";
-import type { HouseView, Who } from "../api/schema.d.ts";
+import type { HouseView, SessionView } from "../api/schema.d.ts";
 
 interface Here {
-  who: Who | null;
+  who: SessionView | null;
   house: HouseView | null;
   loaded: boolean;
   away: boolean;

@@ -1,7 +1,7 @@
 // A table as this screen knows it: the view that the house gave, and every event since. Pure, and
 // compared with the house's own views by a test, event by event.
 
-import type { Event, GameView, Happened, RoundView, TableView } from "../api/schema.d.ts";
+import type { Event, GameView, LiveEvent, RoundView, TableView } from "../api/schema.d.ts";
 import * as chips from "./chips.ts";
 
 type Step = RoundView["done"][number];
@@ -10,7 +10,7 @@ type Step = RoundView["done"][number];
  * Apply what has happened to a view of this game, and return the new view; what did not change is
  * shared. The game has to be the one of the view: a table that is set up for another is a new one.
  */
-export function folded(view: TableView, happened: Happened, game: GameView): TableView {
+export function folded(view: TableView, happened: LiveEvent, game: GameView): TableView {
   const next = { ...view, version: happened.version };
   if (happened.event) apply(next, happened.event, happened.at, game);
   for (const [spot, change] of Object.entries(happened.totals))

@@ -3,7 +3,7 @@
 
 import { get } from "../api/client.ts";
 import { Live } from "../api/live.ts";
-import type { Event, GameView, Happened, LiveMessage, TableView } from "../api/schema.d.ts";
+import type { Event, GameView, LiveEvent, LiveMessage, TableView } from "../api/schema.d.ts";
 import { heardTime, look } from "../lib/clock.svelte.ts";
 import { refresh } from "../lib/session.svelte.ts";
 import { folded } from "./fold.ts";
@@ -26,7 +26,7 @@ export class Following {
   private readonly live: Live;
   private readonly listeners = new Set<Heard>();
   /** A view that waits for its game, and what has happened since. */
-  private waiting: { view: TableView; events: Happened[] } | null = null;
+  private waiting: { view: TableView; events: LiveEvent[] } | null = null;
   private loading = false;
   private stopped = false;
   /** As whom the view was made: a view of somebody else's is not to be gone on with. */
@@ -136,7 +136,7 @@ export class Following {
   }
 
   /** Take what comes next; what we know already is passed over, and a gap is never bridged. */
-  private take(happened: Happened): void {
+  private take(happened: LiveEvent): void {
     if (this.live.version === null || happened.version <= this.live.version) return;
     if (happened.version > this.live.version + 1) {
       this.live.startOver();
@@ -147,7 +147,7 @@ export class Following {
     else this.happen(happened);
   }
 
-  private happen(happened: Happened): void {
+  private happen(happened: LiveEvent): void {
     if (!this.view || !this.game) return;
     this.view = folded(this.view, happened, this.game);
     if (happened.event) for (const listener of this.listeners) listener(happened.event, happened.at, this.view);

@@ -4,6 +4,13 @@ A TOML file of cases -> `phrases` (lines in plain words -> commands, made of wha
 `run` (commands through the table, what came out against what was expected).
 """
 
-from threedice.cases.run import Case, Outcome, read_cases, run_case, shipped_cases, told
+from threedice.cases.runner import (
+    Case,
+    CaseOutcome,
+    narrate_case,
+    read_cases,
+    run_case,
+    shipped_cases,
+)
 
-__all__ = ["Case", "Outcome", "read_cases", "run_case", "shipped_cases", "told"]
+__all__ = ["Case", "CaseOutcome", "narrate_case", "read_cases", "run_case", "shipped_cases"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Amount, parse_amount
-from threedice.rulebook import Game, load, open_book
-from threedice.rulebook.library import split
+from threedice.rulebook import Game, load, load_rulebook
+from threedice.rulebook.library import split_game_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.dice import Roll
-    from threedice.rulebook.source import Source
+    from threedice.rulebook.source import RulebookSource
 
 
 def read_game(name: str, readings: Sequence[str]) -> Game:
@@ -22,9 +22,9 @@ def read_game(name: str, readings: Sequence[str]) -> Game:
     return load(name, read_readings(readings))
 
 
-def read_source(name: str) -> Source:
+def read_source(name: str) -> RulebookSource:
     """Open the rulebook that a game's name begins with."""
-    return open_book(split(name)[0])
+    return load_rulebook(split_game_name(name)[0])
 
 
 def read_readings(pairs: Sequence[str]) -> dict[str, str]:

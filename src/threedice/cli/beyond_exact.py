@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from threedice.cli.counting import progress, stopped
 from threedice.errors import InvalidInput
-from threedice.maths.session_odds import SessionOdds
-from threedice.maths.sessions import ENDINGS
-from threedice.money import MOST
+from threedice.money import MAX_AMOUNT
+from threedice.odds.sessions.session import ENDINGS
+from threedice.odds.sessions.session_odds import SessionOdds
 
 if TYPE_CHECKING:
-    from threedice.maths import Session
-    from threedice.maths.sessions import Ending
+    from threedice.odds import BettingSession
+    from threedice.odds.sessions.session import SessionEnding
 
 
-def simulated_session(session: Session, sessions: int, seed: int) -> SessionOdds:
+def simulated_session(session: BettingSession, sessions: int, seed: int) -> SessionOdds:
     """Return what became of simulated sessions, in the form of an exact answer."""
     plan = session.plan
-    job = _sim("asking").session_job(
+    job = _sim("simulation").session_job(
         session.spread.game,
         plan=plan.name,
         box=dict(session.spread.shares),
@@ -29,7 +29,7 @@ def simulated_session(session: Session, sessions: int, seed: int) -> SessionOdds
         rounds=session.rounds,
         sessions=sessions,
         minimum=session.minimum,
-        maximum=None if plan.maximum == MOST else plan.maximum,
+        maximum=None if plan.maximum == MAX_AMOUNT else plan.maximum,
         stop_loss=session.stop_loss,
         stop_win=session.stop_win,
         line=plan.line,
@@ -43,7 +43,7 @@ def simulated_session(session: Session, sessions: int, seed: int) -> SessionOdds
         "simulated",
         study.ruin.high - study.ruin.low,
         _ended(session, study),
-        tuple((each.low, each.times / study.sessions) for each in study.final),
+        tuple((each.low, each.times / study.sessions) for each in study.final_bankrolls),
         study.fan,
         study.sessions,
         {name: (each.low, each.high) for name, each in estimates.items()},
@@ -53,17 +53,17 @@ def simulated_session(session: Session, sessions: int, seed: int) -> SessionOdds
             "ahead": study.ahead.value,
             "level": study.level.value,
         },
-        {each.low: each.high for each in study.final if each.high > each.low},
+        {each.low: each.high for each in study.final_bankrolls if each.high > each.low},
     )
 
 
 def _played(job: Any) -> Any:
     """Return the tally of a job; of what is done of it where somebody stops it."""
-    running = _sim("running")
+    runner = _sim("runner")
     try:
-        with running.threads() as crew, progress("sessions", job.units) as shown:
-            return running.run(job, crew, report=lambda tally: shown(tally.units))
-    except running.Interrupted as stop:
+        with runner.thread_pool() as crew, progress("sessions", job.units) as shown:
+            return runner.run_job(job, crew, report=lambda tally: shown(tally.units))
+    except runner.SimulationInterrupt as stop:
         if not stop.tally.units:
             raise
         stopped(f"these are the first {stop.tally.units:,} of {job.units:,} sessions")
@@ -80,14 +80,14 @@ def _sim(module: str) -> Any:
         ) from None
 
 
-def _ended(session: Session, study: Any) -> dict[Ending, tuple[float, ...]]:
+def _ended(session: BettingSession, study: Any) -> dict[SessionEnding, tuple[float, ...]]:
     """Return which share of the sessions ended in each round, from the study's counts."""
-    fine = study.job.terms.counting.end_fine
-    span_of = _sim("places").span_of
-    shares: dict[Ending, tuple[float, ...]] = {}
+    fine = study.job.terms.histograms.round_precision_bits
+    bin_bounds = _sim("kernels.sessions").bin_bounds
+    shares: dict[SessionEnding, tuple[float, ...]] = {}
     for kind, row in zip(ENDINGS, study.tally.counts["ends"].tolist(), strict=True):
         by_round = [0.0] * (session.rounds + 1)
         for place, count in enumerate(row):
-            by_round[min(span_of(place, fine)[1], session.rounds)] += count / study.sessions
+            by_round[min(bin_bounds(place, fine)[1], session.rounds)] += count / study.sessions
         shares[kind] = tuple(by_round)
     return shares

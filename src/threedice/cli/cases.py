@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.cases import Outcome, read_cases, run_case, shipped_cases, told
+from threedice.cases import CaseOutcome, narrate_case, read_cases, run_case, shipped_cases
 from threedice.cli.output import print_heading, print_json, print_line
-from threedice.rulebook.conduct import cited
+from threedice.rulebook.conduct import clause_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,24 +23,26 @@ def run(files: Sequence[Path], tell: bool, as_json: bool) -> int:
     else:
         for file, outcome in outcomes:
             if tell:
-                print_line(told(outcome))
+                print_line(narrate_case(outcome))
             if not outcome.passed:
                 _print(file, outcome)
         print_line(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
 
-def _as_json(file: Path, outcome: Outcome) -> dict[str, object]:
+def _as_json(file: Path, outcome: CaseOutcome) -> dict[str, object]:
     return {
         "file": str(file),
         "case": outcome.case.name,
-        "clauses": list(cited(outcome.case.clause)),
+        "clauses": list(clause_numbers(outcome.case.clause)),
         "passed": outcome.passed,
         "differences": outcome.differences,
     }
 
 
-def _print(file: Path, outcome: Outcome) -> None:
-    print_heading(f"{file.name}: {outcome.case.name} ({', '.join(cited(outcome.case.clause))})")
+def _print(file: Path, outcome: CaseOutcome) -> None:
+    print_heading(
+        f"{file.name}: {outcome.case.name} ({', '.join(clause_numbers(outcome.case.clause))})"
+    )
     for difference in outcome.differences:
         print_line(f"  {difference}")

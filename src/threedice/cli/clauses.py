@@ -6,18 +6,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from threedice.cli.output import print_heading, print_json, print_line
-from threedice.rulebook import open_book
+from threedice.rulebook import load_rulebook
 from threedice.rulebook.source import shipped_ids
-from threedice.rulebook.traceability import ClauseTrace, trace
+from threedice.rulebook.traceability import ClauseTrace, trace_clauses
 
 if TYPE_CHECKING:
-    from threedice.rulebook.source import Source
+    from threedice.rulebook.source import RulebookSource
 
 
 def show(name: str | None, as_json: bool) -> None:
     """Print the clauses of one rulebook, or of all."""
-    sources = [open_book(each) for each in ([name] if name else shipped_ids())]
-    traced = [(source, trace(source)) for source in sources]
+    sources = [load_rulebook(each) for each in ([name] if name else shipped_ids())]
+    traced = [(source, trace_clauses(source)) for source in sources]
     if as_json:
         print_json({"rulebooks": [_as_json(source, traces) for source, traces in traced]})
         return
@@ -25,7 +25,7 @@ def show(name: str | None, as_json: bool) -> None:
         _print(source, traces)
 
 
-def _as_json(source: Source, traces: list[ClauseTrace]) -> dict[str, Any]:
+def _as_json(source: RulebookSource, traces: list[ClauseTrace]) -> dict[str, Any]:
     return {
         "rulebook": source.book.id,
         "source": source.book.source,
@@ -44,7 +44,7 @@ def _as_json(source: Source, traces: list[ClauseTrace]) -> dict[str, Any]:
     }
 
 
-def _print(source: Source, traces: list[ClauseTrace]) -> None:
+def _print(source: RulebookSource, traces: list[ClauseTrace]) -> None:
     statuses = Counter(each.clause.status for each in traces)
     counts = ", ".join(f"{count} {status}" for status, count in statuses.items())
     print_heading(f"{source.book.id}: {len(traces)} clauses ({counts})")

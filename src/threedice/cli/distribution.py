@@ -22,11 +22,23 @@ from threedice.cli.figures import (
 from threedice.cli.odds import readings_line
 from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.errors import InvalidInput
-from threedice.maths import Distribution, Law, LongRun, Mix, law_of, long_run
-from threedice.maths.longrun import bytes_needed, method_for
-from threedice.maths.powers import power
-from threedice.maths.rounds import chance_at_least, check_rounds, check_share, quantile_of
-from threedice.pages.distribution import SHARES, distribution_page
+from threedice.odds import (
+    Distribution,
+    LongRun,
+    Mix,
+    RoundDistribution,
+    long_run,
+    round_distribution,
+)
+from threedice.odds.approximation import choose_method, estimate_exact_bytes
+from threedice.odds.convolution import (
+    chance_at_least,
+    check_probability,
+    check_rounds,
+    power_coefficients,
+    quantile_over_rounds,
+)
+from threedice.pages.distribution import DISTRIBUTION_QUANTILES, distribution_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,12 +71,12 @@ def show(
     check_page(html)
     shares = [read_share(each) for each in quantiles]
     for each in shares:
-        check_share(each)
+        check_probability(each)
     nets = [_net(each) for each in at_least]
     if method == "streaming":
         _stream(bets, rounds, nets, shares, form)
         return
-    law = law_of(bets)
+    law = round_distribution(bets)
     found = _found(law, rounds, method)
     if found is None:
         return
@@ -86,19 +98,19 @@ def _net(text: str) -> Fraction:
         raise InvalidInput(f"{text!r} is no net result; give a number such as -500") from None
 
 
-def _found(law: Law, rounds: int, method: str | None) -> LongRun | None:
+def _found(law: RoundDistribution, rounds: int, method: str | None) -> LongRun | None:
     """Return the distribution; nothing where somebody stopped it."""
-    chosen = method or method_for(law, rounds)
+    chosen = method or choose_method(law, rounds)
     if chosen != "exact":
         return long_run(law, rounds, "float64")
     check_memory(
-        2 * bytes_needed(law, rounds),
+        2 * estimate_exact_bytes(law, rounds),
         f"counting {rounds} rounds of these bets",
         "use --method float64, or --method streaming for single answers",
     )
     counts: list[int] = []
     with progress("counting", rounds * law.degree + 1) as shown, stoppable() as asked_to_stop:
-        for count in power(law.ways, rounds):
+        for count in power_coefficients(law.ways, rounds):
             counts.append(count)
             if len(counts) % 256 == 0:
                 shown(len(counts))
@@ -108,7 +120,7 @@ def _found(law: Law, rounds: int, method: str | None) -> LongRun | None:
     return Distribution(law, rounds, tuple(counts))
 
 
-def _told_so_far(law: Law, rounds: int, counts: list[int]) -> None:
+def _told_so_far(law: RoundDistribution, rounds: int, counts: list[int]) -> None:
     """Say what the counts found so far amount to."""
     partial = Distribution(law, rounds, tuple(counts))
     reached = partial.net(len(counts) - 1)
@@ -137,15 +149,15 @@ def _print(bets: Mix, found: LongRun, nets: Sequence[Fraction], shares: Sequence
     print_heading("Probability")
     print_table(("", "probability"), rows, right=frozenset({1}))
     print_heading("Quantiles")
-    wanted = shares or SHARES
+    wanted = shares or DISTRIBUTION_QUANTILES
     rows = [(f"{float(each) * 100:g} %", money(found.quantile(each))) for each in wanted]
     print_table(("with probability", "net, or worse"), rows, right=frozenset({1}))
-    print_line(f"\nonce in a thousand times the net is {money(found.worst)} or worse")
+    print_line(f"\nonce in a thousand times the net is {money(found.worst_1_in_1000)} or worse")
 
 
 def _how(found: LongRun) -> str:
     if isinstance(found, Distribution):
-        places, of = f"{len(found.counts):,}", f"{found.law.of}^{found.rounds}"
+        places, of = f"{len(found.counts):,}", f"{found.one_round.total_ways}^{found.rounds}"
         return f"exact: all {places} results counted, out of {of}"
     return f"float64: every probability within {found.error:.1e} of the truth"
 
@@ -161,10 +173,10 @@ def _stream(
         raise InvalidInput("streaming answers single questions; give --at-least or --quantile")
     if form in ("csv", "html"):
         raise InvalidInput("streaming holds no distribution to write; leave --csv and --html out")
-    law = law_of(bets)
+    law = round_distribution(bets)
     try:
         chances = [(net, chance_at_least(law, rounds, net)) for net in nets]
-        found = [(share, quantile_of(law, rounds, share)) for share in shares]
+        found = [(share, quantile_over_rounds(law, rounds, share)) for share in shares]
     except KeyboardInterrupt:
         stopped("no answer yet; --method float64 is quicker")
         return
@@ -199,9 +211,10 @@ def _as_json(
         "ahead": figure(found.ahead),
         "level": figure(found.level),
         "behind": figure(found.behind),
-        "worst_1_in_1000": figure(found.worst),
+        "worst_1_in_1000": figure(found.worst_1_in_1000),
         "quantiles": [
-            {"share": str(each), "net": str(found.quantile(each))} for each in shares or SHARES
+            {"share": str(each), "net": str(found.quantile(each))}
+            for each in shares or DISTRIBUTION_QUANTILES
         ],
         "at_least": [{"net": str(net), "probability": figure(found.at_least(net))} for net in nets],
         "of": exact_text(found.total) if isinstance(found, Distribution) else None,
@@ -222,7 +235,7 @@ def _results_json(found: LongRun) -> list[dict[str, Any]]:
 
 def counts_fit(found: Distribution) -> bool:
     """Tell whether all counts can reasonably be written out."""
-    digits = found.rounds * log10(found.law.of)
+    digits = found.rounds * log10(found.one_round.total_ways)
     return len(found.counts) * digits <= _DIGITS
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from threedice.api.config import check_table, load_config
 from threedice.cli.output import print_json, print_line, print_table
-from threedice.web.house_file import check_table, read_house
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def check(file: Path, as_json: bool) -> None:
     """Read a house strictly and show what it comes to."""
-    house = read_house(file)
+    house = load_config(file)
     games = {name: check_table(table) for name, table in house.tables.items()}
     if as_json:
         tables = {

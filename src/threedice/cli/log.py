@@ -14,30 +14,34 @@ import msgspec
 
 from threedice.cli.output import as_text, print_json, print_line
 from threedice.errors import InvalidInput, UnknownName
-from threedice.floor.auditing import audit
-from threedice.floor.bookkeeping import rebuild
-from threedice.floor.encoding import decode
-from threedice.floor.explaining import bets_explained
-from threedice.floor.fairness import check_dice
-from threedice.floor.folds import table_stream
-from threedice.floor.games import Games
-from threedice.floor.prose import tell_stream
-from threedice.log.checkpoints import FILE as CHECKPOINTS
-from threedice.log.checkpoints import read_lines
-from threedice.log.findings import Finding
-from threedice.log.keys import import_json, public_keys, trusted
-from threedice.log.opening import default_url, exists, file_of, open_store, state_directory
-from threedice.log.sqlite_rows import open_alone
+from threedice.house.audit.auditor import audit
+from threedice.house.codec import decode
+from threedice.house.dealer.sealed_dice import check_dice
+from threedice.house.reports.narrative import describe_stream, explain_player_bets
+from threedice.house.reports.statements import rebuild
+from threedice.house.stream_state import GameRegistry, table_stream
+from threedice.log.proof import IntegrityFinding
+from threedice.log.proof.checkpoints import CHECKPOINTS_FILE as CHECKPOINTS
+from threedice.log.proof.checkpoints import read_checkpoint_lines
+from threedice.log.proof.keys import import_public_keys, read_public_keys, trusted_keys
+from threedice.log.stores.sqlite_rows import open_sqlite_rows_with_apsw
+from threedice.log.stores.urls import (
+    database_exists,
+    default_url,
+    open_store,
+    sqlite_path,
+    state_directory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from threedice.log.entry import Entry
-    from threedice.log.findings import Report
-    from threedice.log.keys import PublicKey
-    from threedice.log.rows import Rows
+    from threedice.log.proof import VerificationReport
+    from threedice.log.proof.keys import PublicKey
     from threedice.log.store import Checkpoint, Store
+    from threedice.log.stores.rows import LogRows
 
 
 @contextmanager
@@ -48,20 +52,20 @@ def reading(url: str) -> Iterator[Store]:
 
 
 @contextmanager
-def proving(url: str) -> Iterator[Store | Rows]:
+def proving(url: str) -> Iterator[Store | LogRows]:
     """Give what is to be proved; a file is only read, and may lie where nothing can be written."""
-    file = file_of(_that_is_there(url))
+    file = sqlite_path(_that_is_there(url))
     if file is None:
         with reading(url) as store:
             yield store
     else:
-        with open_alone(file) as rows:
+        with open_sqlite_rows_with_apsw(file) as rows:
             yield rows
 
 
 def _that_is_there(url: str) -> str:
     url = url or default_url()
-    if not exists(url):
+    if not database_exists(url):
         raise InvalidInput(f"there is no database at {url}; name one with --database")
     return url
 
@@ -71,16 +75,16 @@ def keys_of(url: str, file: Path | None) -> dict[str, PublicKey]:
 
     With a file, keys kept with the database count where one of the file vouches for them.
     """
-    beside = public_keys(state_directory(url or default_url()))
+    beside = read_public_keys(state_directory(url or default_url()))
     if file is None:
         return beside
     try:
-        return trusted(import_json(file.read_bytes()), beside)
+        return trusted_keys(import_public_keys(file.read_bytes()), beside)
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
 
 
-def checkpoints_of(url: str, file: Path | None) -> tuple[list[Checkpoint], list[Finding]]:
+def checkpoints_of(url: str, file: Path | None) -> tuple[list[Checkpoint], list[IntegrityFinding]]:
     """Return the checkpoints of a file, or those kept beside the database, and lines that are none.
 
     A file that was named must hold some.
@@ -88,10 +92,10 @@ def checkpoints_of(url: str, file: Path | None) -> tuple[list[Checkpoint], list[
     beside = state_directory(url or default_url()) / CHECKPOINTS
     if file is None and not beside.exists():
         return [], []
-    known, troubles = read_lines(file or beside, growing=file is None)
+    known, troubles = read_checkpoint_lines(file or beside, growing=file is None)
     if file is not None and not known:
         raise InvalidInput(f"{file} holds no checkpoint; name the checkpoints.jsonl of a house")
-    return known, [Finding(each.where, each.problem) for each in troubles]
+    return known, [IntegrityFinding(each.where, each.problem) for each in troubles]
 
 
 def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
@@ -117,7 +121,7 @@ def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> 
     return 0 if report.is_sound else 1
 
 
-def _as_json(finding: Finding) -> dict[str, str]:
+def _as_json(finding: IntegrityFinding) -> dict[str, str]:
     """Return a finding for programs; where it names what is no text, the bytes are said beside."""
     said = {"where": finding.where, "what": finding.what}
     plain = {name: as_text(text) for name, text in said.items()}
@@ -129,7 +133,7 @@ def _as_json(finding: Finding) -> dict[str, str]:
     return plain | exact
 
 
-def _print_report(report: Report) -> None:
+def _print_report(report: VerificationReport) -> None:
     for finding in report.findings:
         print_line(str(finding))
     seen = (
@@ -152,7 +156,7 @@ def replay(url: str, table: str, to: int | None) -> None:
         entries = _entries(store, table)
         if to is not None:
             entries = takewhile(lambda entry: entry.version <= to, entries)
-        for line in tell_stream(map(decode, entries), Games(store).pinned):
+        for line in describe_stream(map(decode, entries), GameRegistry(store).load_pinned):
             print_line(line)
 
 
@@ -211,7 +215,7 @@ def explain_bets(url: str, table: str, number: int, player: str) -> None:
     """Explain every bet of a player in a round."""
     with reading(url) as store:
         _need_table(store, table)
-        told = bets_explained(store, Games(store).pinned, table, number, player)
+        told = explain_player_bets(store, GameRegistry(store).load_pinned, table, number, player)
     if told is None:
         raise InvalidInput(f"there was no round {number} at table {table}")
     if not told:

@@ -11,8 +11,8 @@ from threedice.cli.arguments import read_bets, read_game, read_source
 from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.dice import ROLLS
 from threedice.errors import InvalidInput
-from threedice.maths import BoxOdds, Mix, Sheet, odds_sheet, percent
-from threedice.maths.readings import ReadingInForce, readings_in_force
+from threedice.odds import BoxOdds, Mix, OddsSheet, odds_sheet, percent
+from threedice.odds.comparison import ReadingInForce, readings_in_force
 from threedice.pages.odds import odds_page
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def sheet(
 _COLUMNS = ("box", "pays", "ways", "hit", "edge", "", "return", "sd", "VI", "stakes to 95 %")
 
 
-def _print_sheet(whole: Sheet, shown: list[BoxOdds], in_force: tuple[ReadingInForce, ...]) -> None:
+def _print_sheet(
+    whole: OddsSheet, shown: list[BoxOdds], in_force: tuple[ReadingInForce, ...]
+) -> None:
     game = whole.game
     print_line(f"{game.title} ({game.id})")
     print_line(f"hash {game.hash}")
@@ -89,7 +91,7 @@ def _row(each: BoxOdds) -> tuple[str, ...]:
         str(figures.hit),
         str(figures.edge),
         percent(figures.edge),
-        percent(figures.returned),
+        percent(figures.return_to_player),
         f"{figures.sd:.4f}",
         f"{figures.volatility:.4f}",
         "never" if lead is None else str(lead),
@@ -99,9 +101,9 @@ def _row(each: BoxOdds) -> tuple[str, ...]:
 def print_readings(in_force: tuple[ReadingInForce, ...]) -> None:
     """Print the readings in force and what their alternatives would do."""
     for each in in_force:
-        print_line(f"{each.name} = {each.choice} ({', '.join(each.clauses)}): {each.says}")
+        print_line(f"{each.name} = {each.choice} ({', '.join(each.clauses)}): {each.text}")
         for other in each.alternatives:
-            print_line(f"  or {other.name}: {other.says} {effect(other.edges)}")
+            print_line(f"  or {other.name}: {other.text} {effect(other.edge_changes)}")
 
 
 def effect(edges: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> str:
@@ -123,7 +125,7 @@ def _change(pair: tuple[Fraction | None, Fraction | None], boxes: list[str]) -> 
 
 
 def _sheet_json(
-    whole: Sheet, shown: list[BoxOdds], in_force: tuple[ReadingInForce, ...]
+    whole: OddsSheet, shown: list[BoxOdds], in_force: tuple[ReadingInForce, ...]
 ) -> dict[str, Any]:
     return {
         "game": whole.game.id,
@@ -137,14 +139,14 @@ def _sheet_json(
                 "reading": each.name,
                 "choice": each.choice,
                 "clauses": list(each.clauses),
-                "says": each.says,
+                "says": each.text,
                 "alternatives": [
                     {
                         "choice": other.name,
-                        "says": other.says,
+                        "says": other.text,
                         "edges": {
                             box: [None if edge is None else str(edge) for edge in pair]
-                            for box, pair in other.edges.items()
+                            for box, pair in other.edge_changes.items()
                         },
                     }
                     for other in each.alternatives
@@ -164,13 +166,13 @@ def _box_json(each: BoxOdds) -> dict[str, Any]:
         "wins_when": box.meaning,
         "throws": box.throws,
         "ways": figures.ways,
-        "of": figures.of,
+        "of": figures.total_ways,
         "hit": str(figures.hit),
         "payoffs": [
             {"odds": str(line.odds), "ways": line.rolls.bit_count() ** box.throws}
             for line in box.lines
         ],
-        "return": str(figures.returned),
+        "return": str(figures.return_to_player),
         "edge": str(figures.edge),
         "edge_percent": percent(figures.edge),
         "variance": str(figures.variance),
@@ -233,7 +235,7 @@ def _mix_json(bets: Mix) -> dict[str, Any]:
         "total": bets.total,
         "ways_ahead": figures.ways,
         "edge": str(figures.edge),
-        "return": str(figures.returned),
+        "return": str(figures.return_to_player),
         "mean": str(figures.mean * bets.total),
         "variance": str(figures.variance * bets.total**2),
         "sd": figures.sd * bets.total,

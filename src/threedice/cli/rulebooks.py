@@ -10,14 +10,13 @@ from threedice.cli.arguments import read_chips, read_floor, read_readings
 from threedice.cli.odds import print_readings
 from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.errors import InvalidInput, UnknownName
-from threedice.maths import percent
-from threedice.maths.difference import Difference, difference
-from threedice.maths.lint import Finding, lint
-from threedice.maths.readings import readings_in_force
-from threedice.rulebook import Game, load, open_book
-from threedice.rulebook.conduct import cited
-from threedice.rulebook.library import compile_layout, split
-from threedice.rulebook.source import Source, shipped_ids
+from threedice.odds import percent
+from threedice.odds.comparison import GameDifference, compare_games, readings_in_force
+from threedice.odds.lint import LintFinding, lint
+from threedice.rulebook import Game, load, load_rulebook
+from threedice.rulebook.conduct import clause_numbers
+from threedice.rulebook.library import compile_layout, split_game_name
+from threedice.rulebook.source import RulebookSource, shipped_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 def list_all(as_json: bool) -> None:
     """Print the rulebooks that come with the package."""
-    sources = [open_book(book_id) for book_id in shipped_ids()]
+    sources = [load_rulebook(book_id) for book_id in shipped_ids()]
     if as_json:
         print_json({"rulebooks": [_identity(source) for source in sources]})
         return
@@ -40,7 +39,7 @@ def list_all(as_json: bool) -> None:
     print_table(("rulebook", "title", "version", "where", "layouts"), rows)
 
 
-def _identity(source: Source) -> dict[str, Any]:
+def _identity(source: RulebookSource) -> dict[str, Any]:
     book = source.book
     return {
         "id": book.id,
@@ -57,10 +56,10 @@ def _identity(source: Source) -> dict[str, Any]:
 
 def show(name: str, as_json: bool) -> None:
     """Print one rulebook; as JSON, the whole of it."""
-    book_name, layout = split(name)
+    book_name, layout = split_game_name(name)
     if layout is not None:
         raise InvalidInput(f"{name!r} is a game; show its rulebook {book_name}")
-    source = open_book(book_name)
+    source = load_rulebook(book_name)
     if as_json:
         print_json(
             {
@@ -73,13 +72,13 @@ def show(name: str, as_json: bool) -> None:
         _print_book(source)
 
 
-def _felts(source: Source) -> dict[str, Any]:
+def _felts(source: RulebookSource) -> dict[str, Any]:
     """Return every layout's areas in place and in words, ready to be drawn."""
     games = {name: compile_layout(source, name, {}) for name in source.book.layouts}
     return {name: msgspec.to_builtins(game.felt) for name, game in games.items()}
 
 
-def _print_book(source: Source) -> None:
+def _print_book(source: RulebookSource) -> None:
     book = source.book
     for word, value in _identity(source).items():
         if value and word != "games":
@@ -91,13 +90,13 @@ def _print_book(source: Source) -> None:
     print_heading(f"A {book.procedure.unit}")
     steps = ((name, book.procedure.steps[name]) for name in book.procedure.order)
     told = [
-        (name, ", ".join(step.by), _manner(step), ", ".join(cited(step.clause)))
+        (name, ", ".join(step.by), _manner(step), ", ".join(clause_numbers(step.clause)))
         for name, step in steps
     ]
     print_table(("step", "by", "how", "clause"), told)
     print_heading("Irregularities")
     irregular = [
-        (name, each.what, each.consequence, ", ".join(cited(each.clause)))
+        (name, each.what, each.consequence, ", ".join(clause_numbers(each.clause)))
         for name, each in book.irregularities.items()
     ]
     print_table(("what", "in words", "consequence", "clause"), irregular)
@@ -169,10 +168,10 @@ def check(name: str, floor: str, chips: str, readings: Sequence[str], as_json: b
         print_line(f"readings in force: {in_force or 'none'}")
 
 
-def _games(name: str, readings: dict[str, str]) -> tuple[Source, list[Game]]:
+def _games(name: str, readings: dict[str, str]) -> tuple[RulebookSource, list[Game]]:
     """Return a rulebook and the games meant by its name: one, or all its layouts."""
-    book_name, layout = split(name)
-    source = open_book(book_name)
+    book_name, layout = split_game_name(name)
+    source = load_rulebook(book_name)
     if layout is not None:
         return source, [load(name, readings)]
     unknown = [reading for reading in readings if reading not in source.book.readings]
@@ -181,7 +180,7 @@ def _games(name: str, readings: dict[str, str]) -> tuple[Source, list[Game]]:
     return source, [_under(source, each, readings) for each in source.book.layouts]
 
 
-def _under(source: Source, layout: str, readings: dict[str, str]) -> Game:
+def _under(source: RulebookSource, layout: str, readings: dict[str, str]) -> Game:
     """Return a layout's game under those of the readings that apply to it."""
     known = source.book.readings
     fitting = {
@@ -192,11 +191,11 @@ def _under(source: Source, layout: str, readings: dict[str, str]) -> Game:
     return compile_layout(source, layout, fitting)
 
 
-def _grouped(findings: Iterable[Finding]) -> Iterable[tuple[str, str, str, tuple[str, ...]]]:
+def _grouped(findings: Iterable[LintFinding]) -> Iterable[tuple[str, str, str, tuple[str, ...]]]:
     """Put findings that say the same of several boxes into one line."""
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for each in findings:
-        groups.setdefault((each.kind, each.says, each.clauses), []).append(each.box)
+        groups.setdefault((each.kind, each.message, each.clauses), []).append(each.box)
     for (kind, says, clauses), boxes in groups.items():
         told = (
             ", ".join(boxes)
@@ -206,7 +205,7 @@ def _grouped(findings: Iterable[Finding]) -> Iterable[tuple[str, str, str, tuple
         yield kind, told, says, clauses
 
 
-def _findings_json(game: Game, findings: list[Finding]) -> dict[str, Any]:
+def _findings_json(game: Game, findings: list[LintFinding]) -> dict[str, Any]:
     return {
         "game": game.id,
         "hash": game.hash,
@@ -215,7 +214,7 @@ def _findings_json(game: Game, findings: list[Finding]) -> dict[str, Any]:
             {
                 "kind": each.kind,
                 "box": each.box,
-                "says": each.says,
+                "says": each.message,
                 "figures": each.figures,
                 "clauses": list(each.clauses),
             }
@@ -231,7 +230,7 @@ def diff(one: str, other: str, readings: Sequence[str], as_json: bool) -> None:
     """Print the differences between two games, or between the layouts two rulebooks share."""
     chosen = read_readings(readings)
     pairs = [
-        (before, after, difference(before, after, clauses, other_clauses))
+        (before, after, compare_games(before, after, clauses, other_clauses))
         for before, after, clauses, other_clauses in _pairs(one, other, chosen)
     ]
     if as_json:
@@ -242,7 +241,7 @@ def diff(one: str, other: str, readings: Sequence[str], as_json: bool) -> None:
 
 
 def _pairs(one: str, other: str, readings: dict[str, str]) -> Iterable[tuple[Game, Game, Any, Any]]:
-    sources = [open_book(split(name)[0]) for name in (one, other)]
+    sources = [load_rulebook(split_game_name(name)[0]) for name in (one, other)]
     for reading, choice in readings.items():
         having = [
             source.book.readings[reading] for source in sources if reading in source.book.readings
@@ -253,7 +252,7 @@ def _pairs(one: str, other: str, readings: dict[str, str]) -> Iterable[tuple[Gam
         for each in having:
             if choice not in each.options:
                 raise UnknownName(f"option of the reading {reading}", choice, each.options)
-    layouts = [split(name)[1] for name in (one, other)]
+    layouts = [split_game_name(name)[1] for name in (one, other)]
     shared = [each for each in sources[0].book.layouts if each in sources[1].book.layouts]
     if layouts == [None, None] and shared:
         chosen = [(each, each) for each in shared]
@@ -268,17 +267,17 @@ def _pairs(one: str, other: str, readings: dict[str, str]) -> Iterable[tuple[Gam
         )
 
 
-def _only(source: Source, layout: str | None, name: str) -> str:
+def _only(source: RulebookSource, layout: str | None, name: str) -> str:
     """Return the layout named, or the only one there is."""
     layouts = source.book.layouts
     if layout is None and len(layouts) == 1:
         return next(iter(layouts))
     if layout not in layouts:
-        raise UnknownName("game", name, [f"{split(name)[0]}/{each}" for each in layouts])
+        raise UnknownName("game", name, [f"{split_game_name(name)[0]}/{each}" for each in layouts])
     return layout
 
 
-def _difference_json(before: Game, after: Game, found: Difference) -> dict[str, Any]:
+def _difference_json(before: Game, after: Game, found: GameDifference) -> dict[str, Any]:
     return {
         "from": before.id,
         "to": after.id,
@@ -301,7 +300,7 @@ def _fraction(edge: Fraction | None) -> str | None:
     return None if edge is None else str(edge)
 
 
-def _print_difference(before: Game, after: Game, found: Difference) -> None:
+def _print_difference(before: Game, after: Game, found: GameDifference) -> None:
     print_heading(f"{before.id} -> {after.id}")
     if not (found.clauses or found.behaviour or found.boxes):
         print_line("no difference")

@@ -52,10 +52,10 @@ def serve(
     ] = False,
 ) -> None:
     """Serve a house: tables, people, the programming interface and its live sockets."""
+    from threedice.api.listener import ListenAddress
     from threedice.cli import serve as command
-    from threedice.web.listening import Address
 
-    address = Address(host, port, tls_cert, tls_key, behind_proxy)
+    address = ListenAddress(host, port, tls_cert, tls_key, behind_proxy)
     if demo:
         command.serve_demo(database, house, address)
     else:

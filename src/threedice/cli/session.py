@@ -20,12 +20,17 @@ from threedice.cli.figures import (
 from threedice.cli.odds import readings_line
 from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.errors import InvalidInput
-from threedice.maths import Infeasible, Plan, Session, SessionOdds, spread
-from threedice.maths.session_odds import BANDS, begin
-from threedice.maths.sessions import ENDINGS
-from threedice.money import MOST
-from threedice.pages.distribution import SHARES
-from threedice.pages.session import SAYS, method, session_page, terms
+from threedice.money import MAX_AMOUNT
+from threedice.odds import BettingSession, InfeasibleComputation, SessionOdds, StakingPlan, spread
+from threedice.odds.sessions.session import ENDINGS
+from threedice.odds.sessions.session_odds import FAN_QUANTILES, start_calculation
+from threedice.pages.distribution import DISTRIBUTION_QUANTILES
+from threedice.pages.session import (
+    ENDING_TEXTS,
+    describe_session,
+    describe_session_method,
+    session_page,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +86,7 @@ def show(
             _print(found)
 
 
-def read_session(name: str, asked: Asked, readings: Sequence[str]) -> Session:
+def read_session(name: str, asked: Asked, readings: Sequence[str]) -> BettingSession:
     """Read what was typed into a session."""
     game = read_game(name, readings)
     if not asked.boxes:
@@ -90,8 +95,8 @@ def read_session(name: str, asked: Asked, readings: Sequence[str]) -> Session:
     if asked.line and asked.plan != "labouchere":
         raise InvalidInput("--line is for the labouchere; leave it out")
     line = read_line(asked.line) if asked.line else (1, 2, 3, 4)
-    plan = Plan(asked.plan, asked.base, asked.maximum or MOST, line)
-    return Session(
+    plan = StakingPlan(asked.plan, asked.base, asked.maximum or MAX_AMOUNT, line)
+    return BettingSession(
         spread(game, shares),
         plan,
         asked.bankroll,
@@ -110,12 +115,12 @@ def read_line(text: str) -> tuple[int, ...]:
         raise InvalidInput(f"{text!r} is no line; give whole numbers such as 1,2,3,4") from None
 
 
-def _found(session: Session, asked: Asked, method: str | None) -> SessionOdds:
+def _found(session: BettingSession, asked: Asked, method: str | None) -> SessionOdds:
     if method == "simulate":
         return simulated_session(session, asked.sessions, asked.seed)
     try:
         return _counted(session, "exact" if method == "exact" else _float(method), asked.states)
-    except Infeasible as error:
+    except InfeasibleComputation as error:
         if method is not None:
             raise
         beside(f"{error}: simulating {asked.sessions:,} sessions instead")
@@ -127,13 +132,13 @@ def _float(method: str | None) -> Literal["float64"] | None:
 
 
 def _counted(
-    session: Session, method: Literal["exact", "float64"] | None, most_states: int
+    session: BettingSession, method: Literal["exact", "float64"] | None, most_states: int
 ) -> SessionOdds:
     """Return the session's odds; those so far where somebody stops it."""
-    reckoning = begin(session, method, most_states)
+    reckoning = start_calculation(session, method, most_states)
     check_memory(
-        reckoning.states.bytes(session),
-        f"a session of {len(reckoning.states.left):,} states",
+        reckoning.states.estimate_exact_bytes(session),
+        f"a session of {len(reckoning.states.bankrolls):,} states",
         "play fewer rounds or use --method simulate",
     )
     with progress("rounds", session.rounds) as shown, stoppable() as asked_to_stop:
@@ -153,8 +158,8 @@ def _print(found: SessionOdds) -> None:
     game = session.spread.game
     print_line(f"{game.title} ({game.id}): {session.plan.name} on {session.spread}")
     print_line(f"hash {game.hash}; readings {readings_line(game)}")
-    print_line(terms(session))
-    print_line(method(found))
+    print_line(describe_session(session))
+    print_line(describe_session_method(found))
     ruin_time = found.mean_rounds_to_ruin
     rows = [
         ("risk of ruin", probability(found.ruin)),
@@ -166,20 +171,23 @@ def _print(found: SessionOdds) -> None:
     ]
     rows += [
         (f"  {name.replace('_', ' ')}, 95 % sure", f"{low:.6g} to {high:.6g}")
-        for name, (low, high) in found.intervals.items()
+        for name, (low, high) in found.confidence_intervals.items()
     ]
     print_heading("Session")
     print_table(("", ""), rows, right=frozenset({1}))
     print_heading("How it ends")
     print_table(
         ("ending", "probability", ""),
-        [(each, probability(found.chance(each)), SAYS[each]) for each in ENDINGS],
+        [(each, probability(found.chance(each)), ENDING_TEXTS[each]) for each in ENDINGS],
         right=frozenset({1}),
     )
     print_heading("Final bankroll")
     print_table(
         ("with probability", "no more than"),
-        [(f"{float(each) * 100:g} %", found.quantile_words(each)) for each in SHARES],
+        [
+            (f"{float(each) * 100:g} %", found.format_quantile(each))
+            for each in DISTRIBUTION_QUANTILES
+        ],
         right=frozenset({1}),
     )
 
@@ -197,7 +205,7 @@ def _as_json(found: SessionOdds) -> dict[str, Any]:
         "on": dict(session.spread.shares),
         "bankroll": session.bankroll,
         "base": plan.base,
-        "minimum": session.least,
+        "minimum": session.min_stake,
         "maximum": plan.maximum,
         "stop_loss": session.stop_loss,
         "stop_win": session.stop_win,
@@ -205,8 +213,8 @@ def _as_json(found: SessionOdds) -> dict[str, Any]:
         "rounds_done": found.rounds,
         "method": found.method,
         "error": found.error,
-        "sessions": found.sessions or None,
-        "intervals_95": {name: list(each) for name, each in found.intervals.items()},
+        "sessions": found.simulated_sessions or None,
+        "intervals_95": {name: list(each) for name, each in found.confidence_intervals.items()},
         "ruin": figure(found.ruin),
         "mean_final": figure(found.mean_final),
         "ahead": figure(found.ahead),
@@ -214,14 +222,16 @@ def _as_json(found: SessionOdds) -> dict[str, Any]:
         "mean_rounds": figure(found.mean_rounds),
         "mean_rounds_to_ruin": None if ruin_time is None else figure(ruin_time),
         "endings": {each: figure(found.chance(each)) for each in ENDINGS},
-        "quantiles": [_quantile(found, each) for each in SHARES],
+        "quantiles": [_quantile(found, each) for each in DISTRIBUTION_QUANTILES],
         "final": [
-            {"bankroll": left, "up_to": found.tops.get(left, left), **figure(share)}
-            for left, share in found.final
+            {"bankroll": left, "up_to": found.upper_bounds.get(left, left), **figure(share)}
+            for left, share in found.final_bankrolls
         ],
-        "by_round": {each: [float(share) for share in found.ended[each]] for each in ENDINGS},
+        "by_round": {
+            each: [float(share) for share in found.ending_probabilities[each]] for each in ENDINGS
+        },
         "fan": {
-            "shares": [str(each) for each in BANDS],
+            "shares": [str(each) for each in FAN_QUANTILES],
             "rounds": [{"round": when, "bankroll": list(each)} for when, each in found.fan],
         },
     }
@@ -229,19 +239,19 @@ def _as_json(found: SessionOdds) -> dict[str, Any]:
 
 def _quantile(found: SessionOdds, share: Fraction) -> dict[str, Any]:
     left = found.quantile(share)
-    return {"share": str(share), "bankroll": left, "up_to": found.tops.get(left, left)}
+    return {"share": str(share), "bankroll": left, "up_to": found.upper_bounds.get(left, left)}
 
 
 def _print_csv(found: SessionOdds) -> None:
     """Print a line for each round: what ended in it, and the fan where it was noted."""
     bands = dict(found.fan)
     columns = ["round", *(each.replace(" ", "-") for each in ENDINGS)]
-    columns += [f"bankroll_{float(each) * 100:g}" for each in BANDS]
-    empty = ("",) * len(BANDS)
+    columns += [f"bankroll_{float(each) * 100:g}" for each in FAN_QUANTILES]
+    empty = ("",) * len(FAN_QUANTILES)
     rows = (
         (
             when,
-            *(probability(found.ended[each][when]) for each in ENDINGS),
+            *(probability(found.ending_probabilities[each][when]) for each in ENDINGS),
             *bands.get(when, empty),
         )
         for when in range(found.rounds + 1)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from threedice.cli.arguments import read_bets, read_dice, read_game
 from threedice.cli.odds import readings_line
 from threedice.cli.output import print_json, print_line, print_table
-from threedice.maths.settlement import Settled, settle
-from threedice.table.explain import verdict
+from threedice.odds.stakes import SettledBet, settle
+from threedice.table.explanation import explain_payout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def settle_bets(
         _print(game, roll, settled)
 
 
-def _as_json(game: Game, roll: Roll, settled: list[Settled]) -> dict[str, object]:
+def _as_json(game: Game, roll: Roll, settled: list[SettledBet]) -> dict[str, object]:
     return {
         "game": game.id,
         "hash": game.hash,
@@ -48,7 +48,7 @@ def _as_json(game: Game, roll: Roll, settled: list[Settled]) -> dict[str, object
                 "net": each.net,
                 "returned": each.returned,
                 "clauses": list(each.clauses),
-                "why": " ".join(verdict(game, each.box, roll, each.stake)),
+                "why": " ".join(explain_payout(game, each.box, roll, each.stake)),
             }
             for each in settled
         ],
@@ -58,7 +58,7 @@ def _as_json(game: Game, roll: Roll, settled: list[Settled]) -> dict[str, object
     }
 
 
-def _print(game: Game, roll: Roll, settled: list[Settled]) -> None:
+def _print(game: Game, roll: Roll, settled: list[SettledBet]) -> None:
     print_line(f"{game.title} ({game.id})")
     print_line(f"hash {game.hash}; readings {readings_line(game)}")
     print_line(f"The dealer calls: {game.call(roll)}")
@@ -75,7 +75,7 @@ def _print(game: Game, roll: Roll, settled: list[Settled]) -> None:
     print_line()
     cited: dict[str, None] = {}
     for each in settled:
-        print_line(f"{each.box}: {' '.join(verdict(game, each.box, roll, each.stake))}")
+        print_line(f"{each.box}: {' '.join(explain_payout(game, each.box, roll, each.stake))}")
         cited.update(dict.fromkeys(each.clauses))
     print_line()
     for number in cited:

@@ -12,15 +12,23 @@ from threedice.cli.figures import check_page, figure, identity, print_csv, read_
 from threedice.cli.odds import readings_line
 from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.errors import InvalidInput
-from threedice.maths import Crowd, FixedLayout, Habit, Limits, Period, period, safe_maximum
 from threedice.money import parse_amount
-from threedice.pages.distribution import method
+from threedice.odds import (
+    FixedLayout,
+    LayoutLimits,
+    PeriodForecast,
+    RandomLayout,
+    WeightedBet,
+    forecast_period,
+    safe_maximum,
+)
+from threedice.pages.distribution import describe_distribution_method
 from threedice.pages.shift import (
-    COMPARED,
-    QUANTILES,
-    ShiftReport,
-    compared_rows,
-    safe_words,
+    COMPARISON_COLUMNS,
+    SHIFT_QUANTILES,
+    ShiftForecast,
+    comparison_rows,
+    describe_safe_maximum,
     shift_page,
     win_rows,
 )
@@ -32,7 +40,7 @@ if TYPE_CHECKING:
     from threedice.cli.odds import Form
     from threedice.rulebook import Game
 
-Layout = FixedLayout | Crowd
+Layout = FixedLayout | RandomLayout
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ def show(name: str, asked: Asked, readings: Sequence[str], form: Form, html: Pat
 
 def read_layout(game: Game, asked: Asked) -> Layout:
     """Read what lies on the layout in a round: the same bets always, or a crowd's."""
-    limits = Limits(asked.minimum, asked.maximum, asked.differential)
+    limits = LayoutLimits(asked.minimum, asked.maximum, asked.differential)
     if asked.bet:
         if asked.box or asked.stake or asked.bets:
             raise InvalidInput("--bet is a fixed layout; leave --bets, --box and --stake out")
@@ -90,13 +98,13 @@ def read_layout(game: Game, asked: Asked) -> Layout:
     boxes = read_bets(game, [each if "=" in each else f"{each}=1" for each in asked.box])
     stakes = _read_stakes(asked.stake)
     habits = tuple(
-        Habit(box, stake, weight * times)
+        WeightedBet(box, stake, weight * times)
         for box, weight in boxes.items()
         for stake, times in stakes.items()
     )
     # A weight of boxes and one of stakes make a habit, so idling is weighed against their product.
     idle = asked.idle * sum(stakes.values())
-    return Crowd(game, asked.bets, habits, limits, idle)
+    return RandomLayout(game, asked.bets, habits, limits, idle)
 
 
 def _read_stakes(pairs: Sequence[str]) -> dict[int, int]:
@@ -108,7 +116,7 @@ def _read_stakes(pairs: Sequence[str]) -> dict[int, int]:
     return stakes
 
 
-def _report(layout: Layout, asked: Asked) -> ShiftReport | None:
+def _report(layout: Layout, asked: Asked) -> ShiftForecast | None:
     """Return the whole report; nothing where somebody stopped it before the first period."""
     if min(asked.per_hour, asked.hours, asked.shifts) < 1:
         raise InvalidInput("rounds an hour, hours a shift and shifts a year are at least one each")
@@ -116,7 +124,7 @@ def _report(layout: Layout, asked: Asked) -> ShiftReport | None:
     rounds = asked.per_hour * asked.hours
     lengths = {"hour": asked.per_hour, "shift": rounds, "year": rounds * asked.shifts}
     steps = len(lengths) + len(asked.compare) + (asked.loss is not None)
-    report = ShiftReport(
+    report = ShiftForecast(
         layout.game,
         _assumed(layout, asked),
         [],
@@ -127,11 +135,13 @@ def _report(layout: Layout, asked: Asked) -> ShiftReport | None:
     with progress("shift", steps) as shown:
         try:
             for name, each in lengths.items():
-                report = replace(report, periods=[*report.periods, period(layout, name, each)])
+                report = replace(
+                    report, periods=[*report.periods, forecast_period(layout, name, each)]
+                )
                 shown(len(report.periods))
             for apart in (None, *asked.compare) if asked.compare else ():
                 other = replace(layout, limits=replace(layout.limits, differential=apart))
-                pair = (apart, period(other, "shift", rounds))
+                pair = (apart, forecast_period(other, "shift", rounds))
                 report = replace(report, compared=[*report.compared, pair])
                 shown(len(report.periods) + len(report.compared))
             if asked.loss is not None:
@@ -155,32 +165,36 @@ def _assumed(layout: Layout, asked: Asked) -> str:
     if isinstance(layout, FixedLayout):
         lies = ", ".join(f"{stake:,} on {box}" for box, stake in layout.mix().stakes.items())
         return f"In every round {lies}; limits {', '.join(told)}; {times}."
-    boxes = len({each.box for each in layout.habits})
-    stakes = sorted({each.stake for each in layout.habits})
+    boxes = len({each.box for each in layout.choices})
+    stakes = sorted({each.stake for each in layout.choices})
     return (
         f"{layout.bets} bets a round, each drawn independently from {boxes} boxes and stakes of "
         f"{', '.join(f'{each:,}' for each in stakes)}; limits {', '.join(told)}; {times}."
     )
 
 
-def _print(report: ShiftReport) -> None:
+def _print(report: ShiftForecast) -> None:
     game = report.game
     print_line(f"{game.title} ({game.id}): the house's shift")
     print_line(f"hash {game.hash}; readings {readings_line(game)}")
-    print_line(report.assumed)
-    print_line(method(max(each.win.error for each in report.periods)))
+    print_line(report.assumptions)
+    print_line(describe_distribution_method(max(each.win.error for each in report.periods)))
     print_heading("Win")
     columns = ("", *(each.name for each in report.periods))
     print_table(columns, win_rows(report), right=frozenset(range(1, len(columns))))
     if report.compared:
         print_heading("What a differential does to a shift")
-        print_table(COMPARED, compared_rows(report), right=frozenset(range(1, len(COMPARED))))
-    words = safe_words(report)
+        print_table(
+            COMPARISON_COLUMNS,
+            comparison_rows(report),
+            right=frozenset(range(1, len(COMPARISON_COLUMNS))),
+        )
+    words = describe_safe_maximum(report)
     if words:
         print_line(f"\n{words}")
 
 
-def _plain_rows(report: ShiftReport) -> list[tuple[object, ...]]:
+def _plain_rows(report: ShiftForecast) -> list[tuple[object, ...]]:
     periods = report.periods
     rows: list[tuple[object, ...]] = [
         ("rounds", *(each.rounds for each in periods)),
@@ -188,20 +202,22 @@ def _plain_rows(report: ShiftReport) -> list[tuple[object, ...]]:
         ("mean", *(float(each.win.mean) for each in periods)),
         ("sd", *(each.win.sd for each in periods)),
         ("hold", *(float(each.mean_hold) for each in periods)),
-        ("losing", *(float(each.losing) for each in periods)),
+        ("losing", *(float(each.loss_probability) for each in periods)),
     ]
-    for share in QUANTILES:
+    for share in SHIFT_QUANTILES:
         rows.append((f"win_{share}", *(float(each.win.quantile(share)) for each in periods)))
     for share in (Fraction(1, 100), Fraction(1, 2)):
-        rows.append((f"worst_roll_{share}", *(float(each.worst_roll(share)) for each in periods)))
+        rows.append(
+            (f"worst_roll_{share}", *(float(each.worst_round_quantile(share)) for each in periods))
+        )
     return rows
 
 
-def _as_json(report: ShiftReport, asked: Asked) -> dict[str, Any]:
+def _as_json(report: ShiftForecast, asked: Asked) -> dict[str, Any]:
     safe = report.safe
     return {
         **identity(report.game),
-        "assumed": report.assumed,
+        "assumed": report.assumptions,
         "limits": {
             "minimum": asked.minimum,
             "maximum": asked.maximum,
@@ -217,13 +233,13 @@ def _as_json(report: ShiftReport, asked: Asked) -> dict[str, Any]:
             "share": str(report.share),
             "maximum": safe.maximum,
             "chance": None if safe.chance is None else figure(safe.chance),
-            "next_chance": None if safe.next is None else figure(safe.next),
+            "next_chance": None if safe.next_chance is None else figure(safe.next_chance),
             "all_tried": safe.all_tried,
         },
     }
 
 
-def _period_json(each: Period) -> dict[str, Any]:
+def _period_json(each: PeriodForecast) -> dict[str, Any]:
     return {
         "period": each.name,
         "rounds": each.rounds,
@@ -231,18 +247,18 @@ def _period_json(each: Period) -> dict[str, Any]:
         "mean": figure(each.win.mean),
         "sd": each.win.sd,
         "hold": figure(each.mean_hold),
-        "losing": figure(each.losing),
+        "losing": figure(each.loss_probability),
         "error": each.win.error,
         "quantiles": [
             {
                 "share": str(share),
                 "win": str(each.win.quantile(share)),
-                "hold": float(each.hold(share)),
+                "hold": float(each.hold_quantile(share)),
             }
-            for share in QUANTILES
+            for share in SHIFT_QUANTILES
         ],
         "worst_roll": [
-            {"share": str(share), "win": str(each.worst_roll(share))}
+            {"share": str(share), "win": str(each.worst_round_quantile(share))}
             for share in (Fraction(1, 100), Fraction(1, 2))
         ],
     }

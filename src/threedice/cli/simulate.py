@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
     from threedice.cli.odds import Form
     from threedice.rulebook import Game
-    from threedice.sim.asking import Study
-    from threedice.sim.running import Crew
-    from threedice.sim.saving import AnyJob
-    from threedice.sim.seating import Seat
-    from threedice.sim.tallies import Tally
+    from threedice.sim.jobs import Tally
+    from threedice.sim.runner import AnyJob, WorkerPool
+    from threedice.sim.simulation import Study
+    from threedice.sim.table_setup import SimulatedPlayer
 
 STOPPED: Final = 130
 """The exit code of a command that was interrupted."""
@@ -69,16 +68,15 @@ def simulate(
 ) -> int:
     """Simulate, tell what came of it, and return the exit code."""
     from threedice.cli.simulated import tell
-    from threedice.sim.running import Interrupted
-    from threedice.sim.saving import load, save
+    from threedice.sim.runner import SimulationInterrupt, load_progress, save_progress
 
     game = read_game(asked.game, asked.readings)
     job, seats = _job(game, asked, crewing)
     check_page(html)
-    so_far = load(resume, job) if resume else job.blank()
+    so_far = load_progress(resume, job) if resume else job.empty_tally()
     try:
         tally = _done(job, crewing, so_far, resume)
-    except Interrupted as stop:
+    except SimulationInterrupt as stop:
         file = resume or Path(f"threedice-{stop.tally.units}-done.json")
         kept = _kept(file, job, stop.tally)
         if stop.tally.units:
@@ -86,15 +84,14 @@ def simulate(
         sys.stderr.write(f"threedice: stopped with {stop.tally.units / job.units:.1%} done; {kept}")
         return STOPPED
     if resume:
-        save(resume, job, tally)
+        save_progress(resume, job, tally)
     tell(_study(game, asked, seats, job, tally), form, html)
     return 0
 
 
 def _done(job: AnyJob, crewing: Crewing, so_far: Tally, resume: Path | None) -> Tally:
     """Do what is left, showing how far it is and putting it by now and then."""
-    from threedice.sim.running import run
-    from threedice.sim.saving import save
+    from threedice.sim.runner import run_job, save_progress
 
     rounds = _rounds_a_unit(job)
     last = monotonic() - _SAVE_SECONDS
@@ -104,42 +101,41 @@ def _done(job: AnyJob, crewing: Crewing, so_far: Tally, resume: Path | None) -> 
             nonlocal last
             show(tally.units * rounds)
             if resume and monotonic() - last >= _SAVE_SECONDS:
-                save(resume, job, tally)
+                save_progress(resume, job, tally)
                 last = monotonic()
 
-        return run(job, crew, so_far, report)
+        return run_job(job, crew, so_far, report)
 
 
 def _rounds_a_unit(job: AnyJob) -> int:
-    from threedice.sim.binomials import BLOCK
     from threedice.sim.jobs import FlatJob, SessionJob
+    from threedice.sim.kernels.roll_counts import ROUNDS_PER_BLOCK
 
     if isinstance(job, FlatJob):
-        return BLOCK
+        return ROUNDS_PER_BLOCK
     return job.terms.rounds if isinstance(job, SessionJob) else job.rounds
 
 
 @contextmanager
-def _crew(crewing: Crewing) -> Iterator[Crew]:
-    from threedice.sim.cluster import cluster
-    from threedice.sim.running import threads
+def _crew(crewing: Crewing) -> Iterator[WorkerPool]:
+    from threedice.sim.runner import dask_pool, thread_pool
 
     if crewing.cluster is None:
-        with threads(crewing.threads, crewing.device) as crew:
+        with thread_pool(crewing.threads, crewing.device) as crew:
             yield crew
     else:
         if crewing.threads is not None:
             raise InvalidInput("the workers of a cluster have threads of their own; leave one out")
-        with cluster(crewing.cluster, crewing.device) as crew:
+        with dask_pool(crewing.cluster, crewing.device) as crew:
             yield crew
 
 
 def _kept(file: Path, job: AnyJob, tally: Tally) -> str:
     """Put by what is done, and say how to go on, or why that cannot be."""
-    from threedice.sim.saving import save
+    from threedice.sim.runner import save_progress
 
     try:
-        save(file, job, tally)
+        save_progress(file, job, tally)
     except InvalidInput as error:
         return f"it cannot be gone on with: {error}\n"
     own = ("--resume", str(file), f"--resume={file}")
@@ -151,7 +147,7 @@ def _kept(file: Path, job: AnyJob, tally: Tally) -> str:
 # --- what is asked ------------------------------------------------------------------------------
 
 
-def _job(game: Game, asked: Asked, crewing: Crewing) -> tuple[AnyJob, tuple[Seat, ...]]:
+def _job(game: Game, asked: Asked, crewing: Crewing) -> tuple[AnyJob, tuple[SimulatedPlayer, ...]]:
     """Return the job that is asked for, and who sits at the table if it is one."""
     if asked.rounds is None:
         raise InvalidInput("say how many rounds to play with --rounds")
@@ -170,7 +166,7 @@ def _job(game: Game, asked: Asked, crewing: Crewing) -> tuple[AnyJob, tuple[Seat
         )
     if any(game.box(each).throws > 1 for each in bets):
         return _table(game, asked, [_shooting(bets)])
-    from threedice.sim.asking import flat_job
+    from threedice.sim.simulation import flat_job
 
     return flat_job(bets, game, rounds=asked.rounds, seed=asked.seed), ()
 
@@ -193,7 +189,7 @@ def _refuse_idle(asked: Asked, what: str, names: tuple[str, ...]) -> None:
 
 
 def _sessions(game: Game, asked: Asked, bets: dict[str, Any], *, paths: bool) -> AnyJob:
-    from threedice.sim.asking import session_job
+    from threedice.sim.simulation import session_job
 
     if bool(bets) == bool(asked.box):
         raise InvalidInput("say what to stake on: either --box ID with --base, or --bet")
@@ -229,8 +225,10 @@ def read_line(text: str) -> tuple[int, ...]:
     return tuple(parse_amount(each.strip()) for each in text.split(","))
 
 
-def _table(game: Game, asked: Asked, seats: list[Seat]) -> tuple[AnyJob, tuple[Seat, ...]]:
-    from threedice.sim.seating import table_job
+def _table(
+    game: Game, asked: Asked, seats: list[SimulatedPlayer]
+) -> tuple[AnyJob, tuple[SimulatedPlayer, ...]]:
+    from threedice.sim.table_setup import table_job
 
     if asked.bets and asked.players:
         raise InvalidInput("put the bets of each player into his --player; leave --bet out")
@@ -247,18 +245,20 @@ def _table(game: Game, asked: Asked, seats: list[Seat]) -> tuple[AnyJob, tuple[S
     return job, tuple(seats)
 
 
-def _shooting(bets: dict[str, Any]) -> Seat:
-    from threedice.sim.seating import Placed, Seat
+def _shooting(bets: dict[str, Any]) -> SimulatedPlayer:
+    from threedice.sim.table_setup import PlannedBet, SimulatedPlayer
 
-    return Seat("player", tuple(Placed(box, int(stake)) for box, stake in bets.items()))
+    return SimulatedPlayer(
+        "player", tuple(PlannedBet(box, int(stake)) for box, stake in bets.items())
+    )
 
 
 _OWN: Final = ("bankroll", "stop-loss", "stop-win")
 
 
-def _seat(words: str) -> Seat:
+def _seat(words: str) -> SimulatedPlayer:
     """Read a player: his name, then what he brings and BOX=AMOUNT or BOX=AMOUNT@PLAN."""
-    from threedice.sim.seating import Placed, Seat
+    from threedice.sim.table_setup import PlannedBet, SimulatedPlayer
 
     name, *rest = words.split() or [""]
     if not name or "=" in name:
@@ -273,16 +273,17 @@ def _seat(words: str) -> Seat:
             own[box] = parse_amount(value)
             continue
         stake, _, plan = value.partition("@")
-        placed.append(Placed(box, parse_amount(stake), plan or "flat"))
-    return Seat(name, tuple(placed), own.get("bankroll"), own.get("stop-loss"), own.get("stop-win"))
+        placed.append(PlannedBet(box, parse_amount(stake), plan or "flat"))
+    return SimulatedPlayer(
+        name, tuple(placed), own.get("bankroll"), own.get("stop-loss"), own.get("stop-win")
+    )
 
 
 def _study(
-    game: Game, asked: Asked, seats: tuple[Seat, ...], job: AnyJob, tally: Tally
+    game: Game, asked: Asked, seats: tuple[SimulatedPlayer, ...], job: AnyJob, tally: Tally
 ) -> tuple[Game, Study]:
     from threedice.sim.jobs import FlatJob, SessionJob
-    from threedice.sim.studies import FlatStudy, SessionStudy
-    from threedice.sim.table_studies import TableStudy
+    from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
 
     if isinstance(job, SessionJob):
         return game, SessionStudy(job, tally)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from threedice.cli.figures import identity, print_csv, write_page
 from threedice.cli.output import print_heading, print_json, print_line, print_table
-from threedice.maths import Mix, box_figures
+from threedice.odds import Mix, box_figures
 from threedice.pages.simulation import simulation_page
-from threedice.sim.kernel import ENDS
-from threedice.sim.studies import FlatStudy, SessionStudy
-from threedice.sim.table_studies import TableStudy
-from threedice.sim.telling import BANDS, span
+from threedice.sim.estimates import FAN_QUANTILES, format_bin
+from threedice.sim.kernels.sessions import ENDING_NAMES
+from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
     from threedice.cli.odds import Form
     from threedice.rulebook import Game
-    from threedice.sim.asking import Study
     from threedice.sim.estimates import Estimate
-    from threedice.sim.places import Counted
+    from threedice.sim.kernels.sessions import HistogramBin
+    from threedice.sim.simulation import Study
 
 SHARES: Final = tuple(Fraction(each, 1000) for each in (1, 10, 50, 250, 500, 750, 950, 990, 999))
 _COLUMNS: Final = ("", "estimate", "standard error", "95 % from", "to")
@@ -54,7 +53,7 @@ def _print(game: Game, study: Study) -> None:
 
 
 def _row(name: str, each: Estimate, places: int) -> tuple[str, ...]:
-    numbers = (each.value, each.error, each.low, each.high)
+    numbers = (each.value, each.standard_error, each.low, each.high)
     return (name, *(f"{number:,.{places}f}" for number in numbers))
 
 
@@ -73,7 +72,7 @@ def _print_sessions(study: SessionStudy) -> None:
         f"{study.job.seed}"
     )
     print_heading("Sessions")
-    rows = [_row(each, study.chance(each), 6) for each in ENDS]
+    rows = [_row(each, study.chance(each), 6) for each in ENDING_NAMES]
     rows.append(_row("ahead", study.ahead, 6))
     rows.append(_row("level", study.level, 6))
     rows.append(_row("mean final bankroll", study.mean_final, 3))
@@ -82,12 +81,12 @@ def _print_sessions(study: SessionStudy) -> None:
     _table(rows)
     print_line(f"\nrounds played on average: {study.mean_rounds:.3f}")
     print_heading("Final bankroll")
-    told = [(f"{float(share):.1%}", span(study.quantile(share))) for share in SHARES]
+    told = [(f"{float(share):.1%}", format_bin(study.quantile(share))) for share in SHARES]
     print_table(("with probability", "no more than"), told, right=frozenset((1,)))
-    if study.final[-1].high >= study.exact_below:
+    if study.final_bankrolls[-1].high >= study.exact_below:
         print_line(
             f"final bankrolls from {study.exact_below:,} up are counted to one part in "
-            f"{study.fineness:,}"
+            f"{study.bins_per_doubling:,}"
         )
 
 
@@ -104,7 +103,7 @@ def _sessions_json(study: SessionStudy) -> dict[str, Any]:
         "seed": study.job.seed,
         "sessions": study.sessions,
         "asked": study.job.sessions,
-        "ends": {each: estimate(study.chance(each)) for each in ENDS},
+        "ends": {each: estimate(study.chance(each)) for each in ENDING_NAMES},
         "ruin": estimate(study.ruin),
         "ahead": estimate(study.ahead),
         "level": estimate(study.level),
@@ -113,10 +112,10 @@ def _sessions_json(study: SessionStudy) -> dict[str, Any]:
         "mean_staked": estimate(study.mean_staked),
         "edge": estimate(study.edge),
         "mean_rounds": study.mean_rounds,
-        "final": [list(each) for each in study.final],
+        "final": [list(each) for each in study.final_bankrolls],
         "final_exact_below": study.exact_below,
         "ruin_by_round": [list(each) for each in study.ruin_by_round],
-        "bands": [float(each) for each in BANDS],
+        "bands": [float(each) for each in FAN_QUANTILES],
         "fan": [[when, *bands] for when, bands in study.fan],
     }  # fmt: skip
 
@@ -130,11 +129,13 @@ def _print_flat(study: FlatStudy) -> None:
     rows = []
     for box in study.bets:
         exact = box_figures(study.game.box(box)).edge
-        rows.append((*_row(box, study.edge_of(box), 8), f"{float(exact):.8f}"))
+        rows.append((*_row(box, study.box_edge(box), 8), f"{float(exact):.8f}"))
     exact = study.mix.figures.edge
     rows.append((*_row("all bets", study.edge, 8), f"{float(exact):.8f}"))
     print_table((*_COLUMNS, "exactly"), rows, right=frozenset(range(1, 6)))
-    print_line(f"\nwon in all: {float(study.won):,.2f}; chi-square of the rolls {_chi(study)}")
+    print_line(
+        f"\nwon in all: {float(study.net_result):,.2f}; chi-square of the rolls {_chi(study)}"
+    )
 
 
 def _chi(study: FlatStudy) -> str:
@@ -146,7 +147,7 @@ def _flat_json(study: FlatStudy) -> dict[str, Any]:
         "bets": {
             box: {
                 "stake": stake,
-                "edge": estimate(study.edge_of(box)),
+                "edge": estimate(study.box_edge(box)),
                 "exact": str(Mix(study.game, {box: 1}).figures.edge),
             }
             for box, stake in study.bets.items()
@@ -155,9 +156,9 @@ def _flat_json(study: FlatStudy) -> dict[str, Any]:
         "rounds": study.rounds,
         "edge": estimate(study.edge),
         "exact": str(study.mix.figures.edge),
-        "won": str(study.won),
+        "won": str(study.net_result),
         "chi_square": study.chi_square,
-        "rolls": list(study.rolls),
+        "rolls": list(study.roll_counts),
     }
 
 
@@ -166,24 +167,24 @@ def _flat_json(study: FlatStudy) -> dict[str, Any]:
 
 def _print_table(study: TableStudy) -> None:
     print_line(f"{study.sessions:,} sessions of {study.job.rounds} rounds, seed {study.job.seed}")
-    for seat in study.seats:
+    for seat in study.players:
         print_heading(seat.name)
         rows = [
             _row("result of a session", study.mean_net(seat.name), 3),
             _row("staked in a session", study.mean_staked(seat.name), 3),
-            *(_row(end, study.chance(seat.name, end), 6) for end in ENDS[:3]),
+            *(_row(end, study.chance(seat.name, end), 6) for end in ENDING_NAMES[:3]),
         ]
         _table(rows)
     print_heading("The house")
     _table(
         [
-            _row("win in a session", study.house, 3),
+            _row("win in a session", study.house_win, 3),
             _row("share of the stakes", study.hold, 6),
-            _row("loses a session", study.house_loses, 6),
+            _row("loses a session", study.house_loss_probability, 6),
         ]
     )
     told = [
-        (f"{float(share):.1%}", span(each))
+        (f"{float(share):.1%}", format_bin(each))
         for share, each in zip(SHARES, study.quantiles("", SHARES), strict=True)
     ]
     print_line()
@@ -200,22 +201,22 @@ def _table_json(study: TableStudy) -> dict[str, Any]:
             seat.name: {
                 "net": estimate(study.mean_net(seat.name)),
                 "staked": estimate(study.mean_staked(seat.name)),
-                **{end: estimate(study.chance(seat.name, end)) for end in ENDS[:3]},
+                **{end: estimate(study.chance(seat.name, end)) for end in ENDING_NAMES[:3]},
                 "quantiles": _spans(study.quantiles(seat.name)),
             }
-            for seat in study.seats
+            for seat in study.players
         },
         "house": {
-            "win": estimate(study.house),
+            "win": estimate(study.house_win),
             "share": estimate(study.hold),
-            "loses": estimate(study.house_loses),
+            "loses": estimate(study.house_loss_probability),
             "quantiles": _spans(study.quantiles("")),
         },
-        "bands": [float(each) for each in BANDS],
+        "bands": [float(each) for each in FAN_QUANTILES],
     }
 
 
-def _spans(amounts: Iterable[Counted]) -> list[list[int]]:
+def _spans(amounts: Iterable[HistogramBin]) -> list[list[int]]:
     return [[each.low, each.high] for each in amounts]
 
 
@@ -224,7 +225,7 @@ def _spans(amounts: Iterable[Counted]) -> list[list[int]]:
 
 def estimate(each: Estimate) -> dict[str, float]:
     """Return an estimate for JSON."""
-    return {"value": each.value, "error": each.error, "low": each.low, "high": each.high}
+    return {"value": each.value, "error": each.standard_error, "low": each.low, "high": each.high}
 
 
 def as_json(study: Study) -> dict[str, Any]:
@@ -242,11 +243,13 @@ def _print_csv(study: Study) -> None:
     """Print what was counted one by one: final bankrolls, rolls, or results of players."""
     match study:
         case SessionStudy():
-            print_csv(("final_bankroll", "up_to", "sessions"), study.final)
+            print_csv(("final_bankroll", "up_to", "sessions"), study.final_bankrolls)
         case FlatStudy():
-            print_csv(("roll", "times"), list(enumerate(study.rolls)))
+            print_csv(("roll", "times"), list(enumerate(study.roll_counts)))
         case TableStudy():
-            names = [*(seat.name for seat in study.seats), ""]
+            names = [*(seat.name for seat in study.players), ""]
             shares = ("who", *(f"{float(each):g}" for each in SHARES))
-            rows = [(name or "house", *map(span, study.quantiles(name, SHARES))) for name in names]
+            rows = [
+                (name or "house", *map(format_bin, study.quantiles(name, SHARES))) for name in names
+            ]
             print_csv(shares, rows)

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 
 from threedice.cli.output import print_json, print_line, print_table
 from threedice.errors import InvalidInput, UnknownName
-from threedice.log.opening import default_url, exists, open_store, state_directory
-from threedice.people import Cost, open_people
-from threedice.people.roles import checked_roles
+from threedice.identity import Argon2Cost, open_identity
+from threedice.identity.roles import validate_roles
+from threedice.log.stores.urls import database_exists, default_url, open_store, state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from threedice.people import Account, People
+    from threedice.identity import Account, IdentityService
 
-COST = Cost()
+COST = Argon2Cost()
 
 
 @contextmanager
-def opened(url: str, *, making: bool = False) -> Iterator[People]:
+def opened(url: str, *, making: bool = False) -> Iterator[IdentityService]:
     """Open the people of a house that is there, or may be made."""
     url = url or default_url()
     state = state_directory(url)
-    if not making and not exists(url):
+    if not making and not database_exists(url):
         raise InvalidInput(f"there is no database at {url}; name one with --database")
     open_store(url).close()  # the log makes its tables first, and says if the database is another's
-    with closing(open_people(url, state=state, cost=COST)) as people:
+    with closing(open_identity(url, state=state, cost=COST)) as people:
         yield people
 
 
@@ -48,7 +48,7 @@ def list_all(url: str, as_json: bool) -> None:
     """List the accounts."""
     with opened(url) as people:
         found = people.accounts.all()
-        with_codes = {each.id for each in found if people.codes.are_set_up(each.id)}
+        with_codes = {each.id for each in found if people.second_factors.is_enrolled(each.id)}
     if as_json:
         print_json(
             {
@@ -106,13 +106,13 @@ def reset_password(url: str, name: str, from_stdin: bool) -> None:
 def reset_codes(url: str, name: str) -> None:
     """Forget somebody's codes."""
     with opened(url) as people:
-        people.codes.reset(_account(people, name).id)
+        people.second_factors.reset(_account(people, name).id)
     print_line(f"{name} sets up codes at the next sign-in; all sessions have ended")
 
 
 def assign(url: str, name: str, role: str, table: str | None, starts: str, until: str) -> None:
     """Assign an account to a table, or to all."""
-    (asked,) = checked_roles([role])
+    (asked,) = validate_roles([role])
     begins = _moment(starts) if starts else _now()
     ends = _moment(until)
     with opened(url) as people:
@@ -129,15 +129,15 @@ def make_token(url: str, name: str, title: str, scopes: Sequence[str], days: int
     """Make a token for a program."""
     seconds = None if days is None else days * 24 * 3600
     with opened(url) as people:
-        made = people.tokens.make(_account(people, name).id, title, scopes, seconds=seconds)
+        made = people.tokens.create(_account(people, name).id, title, scopes, seconds=seconds)
     program = made.program
     until = f" until {_time(program.expires)}" if program.expires else ""
     print_line(f"a token for {program.name}, {', '.join(program.scopes)}{until}; shown this once:")
     print_line(made.token)
 
 
-def _account(people: People, name: str) -> Account:
-    found = people.accounts.named(name)
+def _account(people: IdentityService, name: str) -> Account:
+    found = people.accounts.find_by_name(name)
     if found is None:
         raise UnknownName("account", name, [each.name for each in people.accounts.all()])
     return found

@@ -4,18 +4,22 @@
 does both at once) -> `accounting` (drop, turnover, win, hold, and what theory expects).
 """
 
-from threedice.ledger.accounting import Accounts, account
-from threedice.ledger.adding import STILL, add
-from threedice.ledger.balances import Balances
-from threedice.ledger.postings import Posting, cage_postings, postings
+from threedice.ledger.balances import (
+    EVENTS_WITHOUT_POSTINGS,
+    Balances,
+    TableFigures,
+    compute_table_figures,
+    post_event,
+)
+from threedice.ledger.postings import Posting, account_postings, table_postings
 
 __all__ = [
-    "STILL",
-    "Accounts",
+    "EVENTS_WITHOUT_POSTINGS",
     "Balances",
     "Posting",
-    "account",
-    "add",
-    "cage_postings",
-    "postings",
+    "TableFigures",
+    "account_postings",
+    "compute_table_figures",
+    "post_event",
+    "table_postings",
 ]

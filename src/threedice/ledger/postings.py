@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from threedice.cage.events import Deposited, Withdrawn
-from threedice.table import events as happened
+from threedice.account.events import Deposited, Withdrawn
+from threedice.table import events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from threedice.cage.events import AnyCageEvent
+    from threedice.account.events import AnyPlayerAccountEvent
     from threedice.table.events import AnyEvent
 
 
@@ -28,113 +28,113 @@ class Posting(NamedTuple):
     amount: int
 
 
-def postings(event: AnyEvent) -> list[Posting]:
+def table_postings(event: AnyEvent) -> list[Posting]:
     """Return what an event moves; nothing moves by nothing."""
-    return [each for each in _postings(event) if each.amount]
+    return [each for each in _table_postings(event) if each.amount]
 
 
-def cage_postings(event: AnyCageEvent) -> list[Posting]:
+def account_postings(event: AnyPlayerAccountEvent) -> list[Posting]:
     """Return what an event of a player's account moves.
 
     A transfer to or from a table is posted by the table's event in the same append.
     """
     match event:
         case Deposited():
-            return [Posting("outside", cage(event.player), event.amount)]
+            return [Posting("outside", player_account(event.player), event.amount)]
         case Withdrawn():
-            return [Posting(cage(event.player), "outside", event.amount)]
+            return [Posting(player_account(event.player), "outside", event.amount)]
         case _:
             return []
 
 
-def _postings(event: AnyEvent) -> Iterator[Posting]:
+def _table_postings(event: AnyEvent) -> Iterator[Posting]:
     match event:
-        case happened.BetPlaced():  # by far the commonest, so it is looked for first
-            yield Posting(stack(event.player), "layout", event.amount)
-        case happened.TableOpened():
+        case events.BetPlaced():  # by far the commonest, so it is looked for first
+            yield Posting(stack_account(event.player), "layout", event.amount)
+        case events.TableOpened():
             yield Posting("vault", "float", event.float_amount)
-        case happened.FloatFilled():
+        case events.FloatFilled():
             yield Posting("vault", "float", event.amount)
-        case happened.FloatCredited():
+        case events.FloatCredited():
             yield Posting("float", "vault", event.amount)
-        case happened.TableClosed():
+        case events.TableClosed():
             for player, amount in event.carried_away:
-                yield Posting(stack(player), "outside", amount)
+                yield Posting(stack_account(player), "outside", amount)
             yield Posting("float", "vault", event.float_amount)
             yield Posting("cash", "vault", event.drop)
-        case happened.BoughtIn():
+        case events.BoughtIn():
             if event.source == "cash":
                 yield Posting("outside", "cash", event.amount)
             else:
-                yield Posting(cage(event.player), "vault", event.amount)
-            yield Posting("float", stack(event.player), event.amount)
-        case happened.CashedOut(to="outside"):
-            yield Posting(stack(event.player), "outside", event.amount)
-        case happened.CashedOut():
-            yield Posting(stack(event.player), "float", event.amount)
-            yield Posting("vault", cage(event.player), event.amount)
-        case happened.DebtRepaid():
-            chips, cash = (stack(event.player), "float"), ("outside", "cash")
+                yield Posting(player_account(event.player), "vault", event.amount)
+            yield Posting("float", stack_account(event.player), event.amount)
+        case events.CashedOut(to="outside"):
+            yield Posting(stack_account(event.player), "outside", event.amount)
+        case events.CashedOut():
+            yield Posting(stack_account(event.player), "float", event.amount)
+            yield Posting("vault", player_account(event.player), event.amount)
+        case events.DebtRepaid():
+            chips, cash = (stack_account(event.player), "float"), ("outside", "cash")
             yield Posting(*(chips if event.source == "stack" else cash), event.amount)
-            yield Posting("vault", owing(event.player), event.amount)
-        case happened.BetWithdrawn() | happened.BetRejected():
-            yield Posting("layout", stack(event.player), event.amount)
-        case happened.LineJudged(accepted=False):
-            yield Posting("layout", stack(event.player), event.amount)
-        case happened.BetsApportioned():
+            yield Posting("vault", owing_account(event.player), event.amount)
+        case events.BetWithdrawn() | events.BetRejected():
+            yield Posting("layout", stack_account(event.player), event.amount)
+        case events.LineJudged(accepted=False):
+            yield Posting("layout", stack_account(event.player), event.amount)
+        case events.BetsApportioned():
             for _, player, stake, plays in event.bets:
-                yield Posting("layout", stack(player), stake - plays)
-        case happened.LosersCollected():
+                yield Posting("layout", stack_account(player), stake - plays)
+        case events.LosersCollected():
             for _, _, amount in event.bets:
                 yield Posting("layout", "float", amount)
-        case happened.WinnersPaid():
+        case events.WinnersPaid():
             for _, player, stake, winnings in event.bets:
-                yield Posting("layout", stack(player), stake)
-                yield Posting("float", stack(player), winnings)
-        case happened.ShooterWon():
-            yield Posting("layout", stack(event.player), event.stake)
-            yield Posting("float", stack(event.player), event.winnings)
-        case happened.ShooterLost():
+                yield Posting("layout", stack_account(player), stake)
+                yield Posting("float", stack_account(player), winnings)
+        case events.ShooterWon():
+            yield Posting("layout", stack_account(event.player), event.stake)
+            yield Posting("float", stack_account(event.player), event.winnings)
+        case events.ShooterLost():
             yield Posting("layout", "float", event.stake)
-        case happened.RoundVoided():
+        case events.RoundVoided():
             for _, player, amount in event.returned:
-                yield Posting("layout", stack(player), amount)
-        case happened.RoundsReversed():
+                yield Posting("layout", stack_account(player), amount)
+        case events.RoundsReversed():
             owed = dict(event.owing)
             for player, amount in event.transfers:
-                yield from _transfer(player, amount, owed.get(player, 0))
-        case happened.BetCorrected() | happened.RulingMade():
-            yield from _transfer(event.player, event.amount, event.owing)
+                yield from _transfer_postings(player, amount, owed.get(player, 0))
+        case events.BetCorrected() | events.RulingMade():
+            yield from _transfer_postings(event.player, event.amount, event.owing)
         case _:
             return
 
 
-def _transfer(player: str, amount: int, owed: int) -> Iterable[Posting]:
+def _transfer_postings(player: str, amount: int, owed: int) -> Iterable[Posting]:
     """Move money to a player, or from him as far as his stack reaches; the rest he owes.
 
     What comes to a player pays off his debt first: `owed` is then below zero.
     """
     if amount > 0:
         return [
-            Posting("float", stack(player), amount + owed),
-            Posting("vault", owing(player), -owed),
+            Posting("float", stack_account(player), amount + owed),
+            Posting("vault", owing_account(player), -owed),
         ]
     return [
-        Posting(stack(player), "float", -amount - owed),
-        Posting(owing(player), "vault", owed),
+        Posting(stack_account(player), "float", -amount - owed),
+        Posting(owing_account(player), "vault", owed),
     ]
 
 
-def stack(player: str) -> str:
+def stack_account(player: str) -> str:
     """Return the account of a player's chips at the table."""
     return f"stack/{player}"
 
 
-def cage(player: str) -> str:
+def player_account(player: str) -> str:
     """Return a player's account with the house."""
     return f"cage/{player}"
 
 
-def owing(player: str) -> str:
+def owing_account(player: str) -> str:
     """Return the account of what a player owes, below zero."""
     return f"owing/{player}"

@@ -1,53 +1,44 @@
-"""The rows that a batch of proposals leaves in a database, and how many are inserted at once."""
+"""Batches of proposals: the bounded queue in front of the writer and the rows that a batch inserts.
+
+The rows that a batch of proposals leaves in a database, and how many are inserted at once.
+
+Proposals that wait for the writer: in order, each with whom to tell.
+"""
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import msgspec
-
-from threedice.log.judging import ACCEPTED
-from threedice.log.store import Span
+from threedice.log.conflicts import ACCEPTED
+from threedice.log.store import ProposalOutcome, StoredRow, encode_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from threedice.log.entry import Entry, Head
-    from threedice.log.store import Answer, Outcome, Proposal
-
-Row = tuple[Any, ...]
-
-ENTRY: Final = "stream, version, at, kind, schema, data, cause, hash"
-ANSWER: Final = "account, key, command_hash, spans"
-
-SIZES: Final = (256, 64, 16, 4, 1)
-"""How many rows an INSERT has: few sizes, so that each is prepared once."""
-
-encode_spans = msgspec.json.Encoder().encode
-decode_spans = msgspec.json.Decoder(tuple[Span, ...]).decode
+    from threedice.log.store import Proposal, StoredAnswer
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class AcceptedRows:
     """What was accepted, table by table."""
 
     entries: list[Entry] = field(default_factory=list)
     heads: dict[str, Head] = field(default_factory=dict)
-    answers: list[Row] = field(default_factory=list)
+    answers: list[StoredRow] = field(default_factory=list)
     games: dict[str, bytes] = field(default_factory=dict)
 
 
-def accepted(
+def collect_accepted_rows(
     proposals: Sequence[Proposal],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[ProposalOutcome],
     heads: Mapping[str, Head],
-    answers: Mapping[tuple[str, str], Answer],
-) -> Batch:
+    answers: Mapping[tuple[str, str], StoredAnswer],
+) -> AcceptedRows:
     """Return all that the accepted proposals leave, from heads and answers as they were judged."""
-    batch = Batch()
+    batch = AcceptedRows()
     for proposal, outcome in zip(proposals, outcomes, strict=True):
         if outcome is not ACCEPTED:
             continue
@@ -63,21 +54,32 @@ def accepted(
     return batch
 
 
-def insert(
-    table: str, columns: str, rows: Sequence[Row], last: str = ""
-) -> Iterator[tuple[str, Row]]:
-    """Yield statements that insert many rows, as few as there can be, each with its parameters."""
-    # Each call of a driver lets other threads run and then waits for its turn: many rows at once
-    # are faster by far than one by one when another thread is busy.
-    at = 0
-    for size in SIZES:
-        while len(rows) - at >= size:
-            params = tuple(chain.from_iterable(rows[at : at + size]))
-            yield f"{_insertion(table, columns, size)} {last}", params
-            at += size
+Token = TypeVar("Token")
+"""What a caller knows its proposal by, such as the future that it awaits."""
 
 
-@cache
-def _insertion(table: str, columns: str, size: int) -> str:
-    one = f"({', '.join('?' * (columns.count(',') + 1))})"
-    return f"INSERT INTO {table} ({columns}) VALUES {', '.join([one] * size)}"
+class WriteFuture(Future[ProposalOutcome]):
+    """The token of somebody who waits in `write_now`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingBatch(Generic[Token]):
+    """Proposals that wait or are being written, as they are handed on, and their tokens."""
+
+    proposals: list[Proposal]
+    payloads: list[Any]
+    tokens: list[Token | WriteFuture]
+
+    def take(self, limit: int) -> PendingBatch[Token]:
+        """Return the first of them, which wait no more."""
+        first: PendingBatch[Token] = PendingBatch(
+            self.proposals[:limit], self.payloads[:limit], self.tokens[:limit]
+        )
+        del self.proposals[:limit], self.payloads[:limit], self.tokens[:limit]
+        return first
+
+    def prepend(self, batch: PendingBatch[Token]) -> None:
+        """Have others wait before them."""
+        self.proposals[:0] = batch.proposals
+        self.payloads[:0] = batch.payloads
+        self.tokens[:0] = batch.tokens

@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     hash: bytes
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class NewEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What somebody wants to append: the kind of thing, the version of its encoding, its bytes."""
 
     kind: str
@@ -45,14 +45,14 @@ class Head(msgspec.Struct, frozen=True, array_like=True, gc=False):
     hash: bytes
 
 
-EMPTY = Head(0, bytes(32))
+EMPTY_HEAD = Head(0, bytes(32))
 """The head of a stream without entries."""
 
-_COLUMNS = Struct(">32sHQqHHI32s")
+_HASHED_COLUMNS = Struct(">32sHQqHHI32s")
 
 
-def chained(
-    previous: bytes,
+def hash_entry(
+    previous_hash: bytes,
     stream: str,
     version: int,
     at: int,
@@ -63,24 +63,26 @@ def chained(
 ) -> bytes:
     """Return the hash of an entry: over all its columns, unambiguously, and the hash before it."""
     name, tag = stream.encode(), kind.encode()
-    columns = _COLUMNS.pack(previous, len(name), version, at, len(tag), schema, len(data), cause)
+    columns = _HASHED_COLUMNS.pack(
+        previous_hash, len(name), version, at, len(tag), schema, len(data), cause
+    )
     return sha256(b"".join((columns, name, tag, data))).digest()
 
 
-def extend(
-    head: Head, stream: str, at: int, cause: bytes, records: Iterable[Record]
+def extend_stream(
+    head: Head, stream: str, at: int, cause: bytes, new_entries: Iterable[NewEntry]
 ) -> tuple[tuple[Entry, ...], Head]:
     """Return records as the next entries of a stream, and its head after them."""
     entries, version, previous = [], head.version, head.hash
-    for record in records:
+    for record in new_entries:
         version += 1
         kind, schema, data = record.kind, record.schema, record.data
-        previous = chained(previous, stream, version, at, kind, schema, data, cause)
+        previous = hash_entry(previous, stream, version, at, kind, schema, data, cause)
         entries.append(Entry(stream, version, at, kind, schema, data, cause, previous))
     return tuple(entries), Head(version, previous)
 
 
-def cause_of(account: str, key: str, command_hash: bytes) -> bytes:
+def hash_cause(account: str, key: str, command_hash: bytes) -> bytes:
     """Return what ties entries to the command that caused them: whose, which key, what it said."""
     who, which = account.encode(), key.encode()
     return sha256(b"%d:%b%d:%b%b" % (len(who), who, len(which), which, command_hash)).digest()

@@ -1,4 +1,6 @@
-"""What a store of the log promises; `memory`, `sqlite` and `postgres` keep it.
+"""The Store protocol, and the types that are written to and read from a store.
+
+What a store of the log promises; `memory`, `sqlite` and `postgres` keep it.
 
 A batch of proposals is written in one transaction, and each is accepted or not by itself. Whatever
 `write` has returned as accepted is durable.
@@ -7,7 +9,7 @@ A batch of proposals is written in one transaction, and each is accepted or not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -16,7 +18,8 @@ from threedice.log.entry import Entry, Head
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from threedice.log.scribe import Scribe
+    from threedice.log.writer_process import WriterProcess
+
 
 # --- what is proposed ---------------------------------------------------------------------------
 
@@ -42,7 +45,7 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
 # --- and what becomes of it ---------------------------------------------------------------------
 
 
-class Span(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class EntrySpan(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The entries of a stream that a command caused, first and last."""
 
     stream: str
@@ -50,33 +53,34 @@ class Span(msgspec.Struct, frozen=True, array_like=True, gc=False):
     last: int
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class StoredAnswer(msgspec.Struct, frozen=True, gc=False):
     """What is kept for ever of an accepted command: whose key, what it said, what it appended."""
 
     account: str
     key: str
     command_hash: bytes
-    spans: tuple[Span, ...]
+    spans: tuple[EntrySpan, ...]
 
 
-class Accepted(msgspec.Struct, frozen=True, gc=False):
+class Acceptance(msgspec.Struct, frozen=True, gc=False):
     """The proposal is written."""
 
 
-class Conflict(msgspec.Struct, frozen=True, gc=False):
+class HeadConflict(msgspec.Struct, frozen=True, gc=False):
     """A stream's head was not what the proposal took it to be; nothing of it is written."""
 
     stream: str
     head: Head
 
 
-class Known(msgspec.Struct, frozen=True, gc=False):
+class DuplicateKey(msgspec.Struct, frozen=True, gc=False):
     """The key has been used before, by the same command or, where the hashes differ, another."""
 
-    answer: Answer
+    answer: StoredAnswer
 
 
-Outcome = Accepted | Conflict | Known
+ProposalOutcome = Acceptance | HeadConflict | DuplicateKey
+
 
 # --- what is kept beside the streams ------------------------------------------------------------
 
@@ -100,7 +104,7 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
     signature: bytes
 
 
-class Line(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ProjectionLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A line of a projection; `subject` is whom it concerns, `data` what it says.
 
     Lines are told apart by stream, version and place within the entry they follow from.
@@ -119,14 +123,14 @@ class Store(Protocol):
     """A place for the log. All methods may be called from any thread; `write` by one at a time."""
 
     @property
-    def scribe(self) -> Scribe | None:
+    def writer_process(self) -> WriterProcess | None:
         """The process that writes for a store in service, where it has one."""
 
     # the log itself
-    def write(self, proposals: Sequence[Proposal]) -> list[Outcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         """Write a batch in one durable transaction; each proposal as a whole or not at all."""
 
-    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+    def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
         """Return entries of a stream in order, from the version after the one given."""
 
     def scan(self, stream: str, after: int = 0) -> Iterator[Entry]:
@@ -141,10 +145,10 @@ class Store(Protocol):
     def streams(self) -> list[str]:
         """Return the names of all streams for which there are entries or a head, sorted."""
 
-    def answer(self, account: str, key: str) -> Answer | None:
+    def answer(self, account: str, key: str) -> StoredAnswer | None:
         """Return what became of a command, or nothing where it was never accepted."""
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[StoredAnswer]:
         """Yield every answer."""
 
     def game(self, game_hash: str) -> bytes | None:
@@ -163,13 +167,15 @@ class Store(Protocol):
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a snapshot instead of the one of that stream and name before it."""
 
-    def project(self, view: str, stream: str, after: int, upto: int, lines: Sequence[Line]) -> bool:
+    def project(
+        self, view: str, stream: str, after: int, upto: int, lines: Sequence[ProjectionLine]
+    ) -> bool:
         """Add the lines that follow from entries after one version up to another.
 
         Returns whether it did: not, where the view has come to another version than `after`.
         """
 
-    def projected(self, view: str, stream: str) -> int:
+    def projected_version(self, view: str, stream: str) -> int:
         """Return up to which version of a stream a view has come."""
 
     def lines(
@@ -180,17 +186,17 @@ class Store(Protocol):
         stream: str | None = None,
         since: int | None = None,
         until: int | None = None,
-        most: int | None = None,
-    ) -> list[Line]:
+        limit: int | None = None,
+    ) -> list[ProjectionLine]:
         """Return lines of a view in the order of time, stream, version and place.
 
         `since` and `until` bound `at` (the latter excluded); with `most`, the last that many.
         """
 
-    def forget_view(self, view: str) -> None:
+    def delete_view(self, view: str) -> None:
         """Delete the lines of a view, and how far it has come."""
 
-    def forget_folds(self, stream: str | None = None) -> None:
+    def delete_derived_data(self, stream: str | None = None) -> None:
         """Delete snapshots, lines and how far views have come, of all streams or of one."""
 
     # what proves it
@@ -201,26 +207,26 @@ class Store(Protocol):
         """Return all checkpoints by number."""
 
     # who is at work
-    def take_lease(self, name: str, holder: str, seconds: float) -> bool:
+    def acquire_lease(self, name: str, holder: str, seconds: float) -> bool:
         """Take or renew a lease, unless another holds it still."""
 
-    def drop_lease(self, name: str, holder: str) -> None:
+    def release_lease(self, name: str, holder: str) -> None:
         """Give a lease up."""
 
-    def coming_back(self) -> AbstractContextManager[bool]:
+    def recovery_lock(self) -> AbstractContextManager[bool]:
         """Come back while no other server does; from the end of it on, this one plays.
 
         Tells whether nobody plays: then rounds that were left unfinished were broken off. Whoever
         dies meanwhile does not play, and the next finds nobody again.
         """
 
-    def alone(self) -> bool:
+    def is_sole_server(self) -> bool:
         """Tell whether no other server has this store open."""
 
-    def suspended(self) -> str:
+    def suspension_reason(self) -> str:
         """Return why nothing may be written, or nothing."""
 
-    def suspend(self, cause: str) -> None:
+    def suspend(self, reason: str) -> None:
         """Note durably that nothing may be written until a person has looked, and why."""
 
     def release(self) -> None:
@@ -238,3 +244,12 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
+
+
+StoredRow = tuple[Any, ...]
+
+
+encode_spans = msgspec.json.Encoder().encode
+
+
+decode_spans = msgspec.json.Decoder(tuple[EntrySpan, ...]).decode

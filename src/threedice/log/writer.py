@@ -14,52 +14,52 @@ from threading import Condition, Event, Lock, Thread, get_ident
 from typing import TYPE_CHECKING, Generic, Self, TypeAlias, cast
 
 from threedice.errors import (
-    Conflicted,
     HouseOutdated,
     InvalidInput,
     InvariantBroken,
     OperatingFailure,
     QueueFull,
-    StoreAway,
     StoreFailed,
-    StoreUnfit,
+    StoreUnavailable,
+    StoreUnusable,
+    StreamConflict,
 )
-from threedice.log import halt
+from threedice.log.batch import PendingBatch, Token, WriteFuture
+from threedice.log.conflicts import check_proposal
 from threedice.log.entry import Entry
-from threedice.log.judging import check_proposal
-from threedice.log.store import Accepted, Conflict, Known, Outcome
-from threedice.log.waiting import Batch, Now, Token
+from threedice.log.store import Acceptance, DuplicateKey, HeadConflict, ProposalOutcome
+from threedice.log.stores import files
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from threedice.log.scribe import Scribe
     from threedice.log.store import Proposal, Store
+    from threedice.log.writer_process import WriterProcess
 
-Result: TypeAlias = Outcome | OperatingFailure | InvalidInput
+WriteResult: TypeAlias = ProposalOutcome | OperatingFailure | InvalidInput
 
-Delivery: TypeAlias = Callable[[Sequence[Token], Sequence[Result]], None]
+DeliveryCallback: TypeAlias = Callable[[Sequence[Token], Sequence[WriteResult]], None]
 """Takes the tokens of a whole batch and what became of each, in the writer's thread."""
 
-Publication: TypeAlias = Callable[[dict[str, list[Entry]]], None]
+PublishCallback: TypeAlias = Callable[[dict[str, list[Entry]]], None]
 """Takes what a batch has appended to each stream, in the writer's thread."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class WriterCounts:
     """What a writer has done since it was made, and how many proposals wait."""
 
     batches: int
-    largest: int
+    largest_batch: int
     accepted: int
     conflicts: int
-    known: int
-    away: int
-    waiting: int
+    duplicates: int
+    unavailable: int
+    queued: int
 
 
-FEW = 32
+MIN_BATCH_LIMIT = 32
 """As many proposals as are not worth a batch of less."""
 
 _LOOP_ENDED = "whoever wrote has stopped; ask by its key what became of a command"
@@ -81,91 +81,97 @@ class Writer(Generic[Token]):
         self,
         store: Store,
         *,
-        deliver: Delivery[Token] | None = None,
-        publish: Publication | None = None,
-        state: Path | None = None,
-        most: int = 10_000,
-        largest_batch: int = 1024,
+        deliver: DeliveryCallback[Token] | None = None,
+        publish: PublishCallback | None = None,
+        state_dir: Path | None = None,
+        max_queued: int = 10_000,
+        max_batch: int = 1024,
     ) -> None:
-        self._state = state
-        self._use(store)
+        self._state_dir = state_dir
+        self._set_store(store)
         self._deliver, self._publish = deliver, publish
-        self._most, self._largest_batch = most, largest_batch
-        self._waiting: Batch[Token] = Batch([], [], [])
+        self._max_queued, self._max_batch = max_queued, max_batch
+        self._pending: PendingBatch[Token] = PendingBatch([], [], [])
         self._lock = Lock()
         self._work = Condition(self._lock)
-        self._news = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._idle = self._closed = False
-        self._batches = self._largest = self._away = self._singly = self._answered = 0
-        self._outcomes: dict[type[Outcome], int] = {Accepted: 0, Conflict: 0, Known: 0}
-        self.halted, self.defect = self._halted_before(), False
-        if not self.halted:
-            self.forget()
+        self._batches = self._largest = self._unavailable = self._retry_singly = self._answered = 0
+        self._outcomes: dict[type[ProposalOutcome], int] = {
+            Acceptance: 0,
+            HeadConflict: 0,
+            DuplicateKey: 0,
+        }
+        self.halt_reason, self.halted_by_defect = self._stored_halt_reason(), False
+        if not self.halt_reason:
+            self.clear_halt_markers()
         self._ended = Event()
-        if self._scribe is None:
+        if self._writer_process is None:
             Thread(target=self._run, name="threedice-writer").start()
         else:
             self._loop, self._thread = asyncio.get_running_loop(), get_ident()
-            self._task = self._loop.create_task(self._dictate())
-            self._task.add_done_callback(self._leave)
+            self._task = self._loop.create_task(self._run_task())
+            self._task.add_done_callback(self._end_task)
 
     # --- what others ask of it ------------------------------------------------------------------
 
     def submit(self, proposal: Proposal, token: Token) -> None:
         """Have a proposal written with the next batch; what becomes of it is delivered."""
-        self._put(proposal, token)
+        self._enqueue(proposal, token)
 
-    def write_now(self, proposal: Proposal) -> Outcome:
+    def write_and_wait(self, proposal: Proposal) -> ProposalOutcome:
         """Have a proposal written, and wait for what becomes of it."""
-        self._need_another_thread()
-        now = Now()
-        self._put(proposal, now)
+        self._require_other_thread()
+        now = WriteFuture()
+        self._enqueue(proposal, now)
         return now.result()
 
-    def hold(self, cause: str) -> None:
+    def suspend(self, reason: str) -> None:
         """Write nothing more because another server has found the database failing."""
         with self._lock:
-            self.halted = self.halted or cause
+            self.halt_reason = self.halt_reason or reason
 
     def release(self, store: Store | None = None) -> None:
         """Write again after a halt, now that a person has looked; to another store if given."""
         store = store or self._store
-        self._need_alike(store)
+        self._require_same_mode(store)
         store.release()
-        self.forget()
+        self.clear_halt_markers()
         self.resume(store)
 
     def resume(self, store: Store) -> None:
         """Write again, though only until this process ends: what was noted of the halt stays."""
-        self._need_alike(store)
+        self._require_same_mode(store)
         with self._lock:
-            self._use(store)
-            self.halted, self.defect = "", False
+            self._set_store(store)
+            self.halt_reason, self.halted_by_defect = "", False
 
-    def forget(self) -> None:
+    def clear_halt_markers(self) -> None:
         """Forget what was noted of a halt outside the store."""
-        if self._state is None:
+        if self._state_dir is None:
             return
         try:
-            halt.clear(self._state)
+            files.clear_halt(self._state_dir)
         except OSError as error:
-            raise StoreUnfit(f"{self._state}: {error.strerror}; it must be writable") from error
+            raise StoreUnusable(
+                f"{self._state_dir}: {error.strerror}; it must be writable"
+            ) from error
 
-    def counts(self) -> Counts:
+    def counts(self) -> WriterCounts:
         """Return what has been done so far."""
-        return Counts(
+        return WriterCounts(
             batches=self._batches,
-            largest=self._largest,
-            accepted=self._outcomes[Accepted],
-            conflicts=self._outcomes[Conflict],
-            known=self._outcomes[Known],
-            away=self._away,
-            waiting=len(self._waiting.tokens),
+            largest_batch=self._largest,
+            accepted=self._outcomes[Acceptance],
+            conflicts=self._outcomes[HeadConflict],
+            duplicates=self._outcomes[DuplicateKey],
+            unavailable=self._unavailable,
+            queued=len(self._pending.tokens),
         )
 
     def close(self) -> None:
         """Write what is waiting, and stop."""
-        self._need_another_thread()
+        self._require_other_thread()
         with self._lock:
             self._closed = True
             self._wake()
@@ -182,25 +188,27 @@ class Writer(Generic[Token]):
     ) -> None:
         self.close()
 
-    def _need_another_thread(self) -> None:
+    def _require_other_thread(self) -> None:
         """Refuse to have the loop wait for what it would do itself if it did not wait."""
-        if self._scribe and get_ident() == self._thread and not self._ended.is_set():
+        if self._writer_process and get_ident() == self._thread and not self._ended.is_set():
             raise InvariantBroken("a loop that writes cannot wait for itself; use another thread")
 
-    def _put(self, proposal: Proposal, token: Token | Now) -> None:
+    def _enqueue(self, proposal: Proposal, token: Token | WriteFuture) -> None:
         check_proposal(proposal)  # here, where it harms nobody else in its batch
         # and here it is put into words, by a thread that has it at hand anyway
-        words = self._scribe.words(proposal) if self._scribe else proposal
+        words = self._writer_process.encode_proposal(proposal) if self._writer_process else proposal
         with self._lock:
-            if self.halted:
-                raise StoreFailed(self.halted)
+            if self.halt_reason:
+                raise StoreFailed(self.halt_reason)
             if self._closed:
                 raise OperatingFailure("the writer is closed; ask a server that is running")
-            waiting = self._waiting
-            if len(waiting.tokens) >= self._most:
-                raise QueueFull(f"{self._most} commands are waiting to be written; ask again later")
+            waiting = self._pending
+            if len(waiting.tokens) >= self._max_queued:
+                raise QueueFull(
+                    f"{self._max_queued} commands are waiting to be written; ask again later"
+                )
             waiting.proposals.append(proposal)
-            waiting.words.append(words)
+            waiting.payloads.append(words)
             waiting.tokens.append(token)
             if self._idle:
                 self._wake()
@@ -209,135 +217,143 @@ class Writer(Generic[Token]):
 
     def _run(self) -> None:
         while batch := self._next_batch():
-            end: list[Outcome] | Exception
+            end: list[ProposalOutcome] | Exception
             try:
-                end = self._store.write(batch.words)
+                end = self._store.write(batch.payloads)
             except Exception as failure:
                 end = failure
-            self._finish(batch, end)
+            self._complete_batch(batch, end)
         self._ended.set()
 
-    def _next_batch(self) -> Batch[Token] | None:
+    def _next_batch(self) -> PendingBatch[Token] | None:
         """Return what is to be written next, waiting for it; nothing once closed and drained."""
         with self._lock:
-            while not self._waiting.tokens and not self._closed:
+            while not self._pending.tokens and not self._closed:
                 self._idle = True
                 self._work.wait()
-            return self._taken()
+            return self._take_batch()
 
     def _wake(self) -> None:
         """Have the next batch seen to, if nobody does."""
         if not self._idle:
             return
         self._idle = False
-        if self._scribe is None:
+        if self._writer_process is None:
             self._work.notify()
         else:
-            self._loop.call_soon_threadsafe(self._news.set)
+            self._loop.call_soon_threadsafe(self._wakeup.set)
 
     # --- or a task, where another process writes ------------------------------------------------
 
-    async def _dictate(self) -> None:
-        while batch := await self._next_dictated():
-            await self._dictated(batch)
+    async def _run_task(self) -> None:
+        while batch := await self._await_batch():
+            await self._write_in_process(batch)
 
-    def _leave(self, _: asyncio.Task[None]) -> None:
+    def _end_task(self, _: asyncio.Task[None]) -> None:
         """Answer whoever still waits, where the loop ends before the writer was closed."""
         with self._lock:
             self._closed, self._idle = True, False
-            left = self._waiting.taken(len(self._waiting.tokens))
+            left = self._pending.take(len(self._pending.tokens))
         if left.tokens:
-            self._finish(left, StoreAway(_LOOP_ENDED))
+            self._complete_batch(left, StoreUnavailable(_LOOP_ENDED))
         self._ended.set()
 
-    async def _next_dictated(self) -> Batch[Token] | None:
+    async def _await_batch(self) -> PendingBatch[Token] | None:
         """Return what is to be written next, waiting for it; nothing once closed and drained."""
         while True:
             with self._lock:
-                batch = self._taken()
+                batch = self._take_batch()
                 if batch is not None or self._closed:
                     self._idle = False
                     return batch
                 self._idle = True
-                self._news.clear()
-            await self._news.wait()
+                self._wakeup.clear()
+            await self._wakeup.wait()
 
-    async def _dictated(self, batch: Batch[Token]) -> None:
-        scribe = cast("Scribe", self._scribe)  # a store without one cannot take the place of this
-        end: list[Outcome] | Exception
+    async def _write_in_process(self, batch: PendingBatch[Token]) -> None:
+        scribe = cast(
+            "WriterProcess", self._writer_process
+        )  # a store without one cannot take the place of this
+        end: list[ProposalOutcome] | Exception
         try:
-            end = await scribe.write(batch.words)
+            end = await scribe.write(batch.payloads)
         except Exception as failure:
             end = failure
         except BaseException:
-            self._finish(batch, StoreAway(_LOOP_ENDED))
+            self._complete_batch(batch, StoreUnavailable(_LOOP_ENDED))
             raise
-        self._finish(batch, end)
+        self._complete_batch(batch, end)
 
     # --- and what either of them does with a batch ----------------------------------------------
 
-    def _taken(self) -> Batch[Token] | None:
+    def _take_batch(self) -> PendingBatch[Token] | None:
         """Return what is to be written next, if anything is; what was unfit together, singly."""
-        if not self._waiting.tokens:
+        if not self._pending.tokens:
             self._answered = 0
             return None
-        most = self._largest_batch
-        if self._singly:
-            most, self._singly = 1, self._singly - 1
-        elif self._scribe:
+        most = self._max_batch
+        if self._retry_singly:
+            most, self._retry_singly = 1, self._retry_singly - 1
+        elif self._writer_process:
             # Half of those who ask are written while the other half, just answered, asks again.
-            half = (self._answered + len(self._waiting.tokens) + 1) // 2
-            most = min(most, max(FEW, half))
-        batch = self._waiting.taken(most)
+            half = (self._answered + len(self._pending.tokens) + 1) // 2
+            most = min(most, max(MIN_BATCH_LIMIT, half))
+        batch = self._pending.take(most)
         self._answered = len(batch.tokens)
         return batch
 
-    def _finish(self, batch: Batch[Token], end: list[Outcome] | Exception) -> None:
+    def _complete_batch(
+        self, batch: PendingBatch[Token], end: list[ProposalOutcome] | Exception
+    ) -> None:
         """See to it that everybody hears what became of a batch."""
         if isinstance(end, list) and len(end) != len(batch.tokens):
             end = InvariantBroken(f"{len(end)} outcomes of {len(batch.tokens)} proposals")
         match end:
             case list():
                 self._count(end)
-                self._hand_on(batch, end)
-            case StoreAway() | Conflicted():
-                self._away += len(batch.tokens)
-                self._hand_on(batch, [_own(end) for _ in batch.tokens])
+                self._deliver_and_publish(batch, end)
+            case StoreUnavailable() | StreamConflict():
+                self._unavailable += len(batch.tokens)
+                self._deliver_and_publish(batch, [_copy_failure(end) for _ in batch.tokens])
             case InvalidInput() if len(batch.tokens) == 1:
-                self._hand_on(batch, [end])
+                self._deliver_and_publish(batch, [end])
             case InvalidInput():  # nothing is written: let it be its own caller's trouble
                 with self._lock:
-                    self._waiting.put_first(batch)
-                    self._singly = len(batch.tokens)
+                    self._pending.prepend(batch)
+                    self._retry_singly = len(batch.tokens)
             case HouseOutdated():  # nor is this noted: the house that is started next may write
                 self._stop("nothing more can be written", end, batch.tokens)
             case _:
                 self._halt(end, batch.tokens)
 
-    def _count(self, outcomes: list[Outcome]) -> None:
+    def _count(self, outcomes: list[ProposalOutcome]) -> None:
         self._batches += 1
         self._largest = max(self._largest, len(outcomes))
         for outcome in outcomes:
             self._outcomes[type(outcome)] += 1
 
-    def _hand_on(self, batch: Batch[Token], results: Sequence[Result]) -> None:
+    def _deliver_and_publish(
+        self, batch: PendingBatch[Token], results: Sequence[WriteResult]
+    ) -> None:
         """Acknowledge, then publish; a house that cannot be told what is written must stop.
 
         That halt is not noted: the store is well, and the next process may write.
         """
         try:
             self._acknowledge(batch.tokens, results)
-            if self._publish and (fresh := _appended(batch.proposals, results)):
+            if self._publish and (fresh := _appended_entries(batch.proposals, results)):
                 self._publish(fresh)
         except Exception as defect:
-            self.defect = True
+            self.halted_by_defect = True
             self._stop("what was written could not be handed on", defect, [])
 
-    def _acknowledge(self, tokens: list[Token | Now], results: Sequence[Result]) -> None:
+    def _acknowledge(
+        self, tokens: list[Token | WriteFuture], results: Sequence[WriteResult]
+    ) -> None:
         mine: list[Token] = []
-        others: list[Result] = []
+        others: list[WriteResult] = []
         for token, result in zip(tokens, results, strict=True):
-            if not isinstance(token, Now):
+            if not isinstance(token, WriteFuture):
                 mine.append(token)
                 others.append(result)
             elif isinstance(result, Exception):
@@ -347,57 +363,59 @@ class Writer(Generic[Token]):
         if mine and self._deliver:
             self._deliver(mine, others)
 
-    def _need_alike(self, store: Store) -> None:
-        if (store.scribe is None) is not (self._scribe is None):
+    def _require_same_mode(self, store: Store) -> None:
+        if (store.writer_process is None) is not (self._writer_process is None):
             raise InvariantBroken("a store with a scribe and one without cannot follow each other")
 
-    def _use(self, store: Store) -> None:
-        self._store, self._scribe = store, store.scribe
+    def _set_store(self, store: Store) -> None:
+        self._store, self._writer_process = store, store.writer_process
 
     # --- halts ----------------------------------------------------------------------------------
 
-    def _halted_before(self) -> str:
-        if cause := self._store.suspended():
+    def _stored_halt_reason(self) -> str:
+        if cause := self._store.suspension_reason():
             return cause
-        if self._state and halt.noted(self._state):
+        if self._state_dir and files.is_halted(self._state_dir):
             return "writing was halted before and nobody has released it; see what the disk lacks"
         return ""
 
-    def _halt(self, failure: Exception, tokens: list[Token | Now]) -> None:
+    def _halt(self, failure: Exception, tokens: list[Token | WriteFuture]) -> None:
         """Note the halt before anybody hears of it, then answer all who wait."""
-        if self._state:
-            halt.note(self._state)
+        if self._state_dir:
+            files.mark_halted(self._state_dir)
         cause = "the store could not write"
         with suppress(Exception):  # a store that cannot write can hardly write this
-            self._store.suspend(_told(cause, failure))
+            self._store.suspend(_describe_failure(cause, failure))
         self._stop(cause, failure, tokens)
 
-    def _stop(self, cause: str, failure: Exception, tokens: list[Token | Now]) -> None:
+    def _stop(self, cause: str, failure: Exception, tokens: list[Token | WriteFuture]) -> None:
         with self._lock:
-            self.halted = _told(cause, failure)
-            tokens += self._waiting.taken(len(self._waiting.tokens)).tokens
-        failed = StoreFailed(self.halted)
+            self.halt_reason = _describe_failure(cause, failure)
+            tokens += self._pending.take(len(self._pending.tokens)).tokens
+        failed = StoreFailed(self.halt_reason)
         failed.__cause__ = failure
         with suppress(Exception):  # where even this cannot be delivered, nothing can
-            self._acknowledge(tokens, [_own(failed) for _ in tokens])
+            self._acknowledge(tokens, [_copy_failure(failed) for _ in tokens])
 
 
-def _appended(proposals: Sequence[Proposal], results: Sequence[Result]) -> dict[str, list[Entry]]:
+def _appended_entries(
+    proposals: Sequence[Proposal], results: Sequence[WriteResult]
+) -> dict[str, list[Entry]]:
     """Return what a batch has appended to each stream, in order."""
     fresh: dict[str, list[Entry]] = {}
     for proposal, result in zip(proposals, results, strict=True):
-        if isinstance(result, Accepted):
+        if isinstance(result, Acceptance):
             for append in proposal.appends:
                 fresh.setdefault(append.stream, []).extend(append.entries)
     return fresh
 
 
-def _own(failure: OperatingFailure) -> OperatingFailure:
+def _copy_failure(failure: OperatingFailure) -> OperatingFailure:
     """Return a failure for one caller, since each raises its own."""
     own = type(failure)(str(failure))
     own.__cause__ = failure.__cause__
     return own
 
 
-def _told(cause: str, failure: Exception) -> str:
+def _describe_failure(cause: str, failure: Exception) -> str:
     return f"{cause}: {str(failure) or type(failure).__name__}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from threedice.pages.curves import distribution_chart
-from threedice.pages.frame import (
-    amount,
-    chance,
+from threedice.pages.charts import distribution_chart
+from threedice.pages.markup import (
     figure,
+    format_amount,
+    format_chance,
     heading,
     key_figures,
     page,
@@ -18,37 +18,37 @@ from threedice.pages.frame import (
 )
 
 if TYPE_CHECKING:
-    from threedice.maths import LongRun, Mix
+    from threedice.odds import LongRun, Mix
 
-SHARES: Final = tuple(
+DISTRIBUTION_QUANTILES: Final = tuple(
     Fraction(each, 1000) for each in (1, 10, 50, 100, 250, 500, 750, 900, 950, 990, 999)
 )
-_MARKED: Final = (1, 50, 500, 950, 999)
+_MARKED_PERMILLE: Final = (1, 50, 500, 950, 999)
 
 
-def distribution_page(bets: Mix, found: LongRun) -> str:
+def distribution_page(bets: Mix, result: LongRun) -> str:
     """Return the whole page."""
     stakes = ", ".join(f"{stake} on {box}" for box, stake in bets.stakes.items())
     marks = [
-        (_name(Fraction(each, 1000)), float(found.quantile(Fraction(each, 1000))))
-        for each in _MARKED
+        (_percent_label(Fraction(each, 1000)), float(result.quantile(Fraction(each, 1000))))
+        for each in _MARKED_PERMILLE
     ]
     return page(
-        f"{found.rounds:,} rounds of {bets.total:,}",
+        f"{result.rounds:,} rounds of {bets.total:,}",
         bets.game,
         [
             paragraph(f"In every round {stakes}.", "lead"),
             key_figures(
                 [
-                    ("ahead in the end", chance(found.ahead)),
-                    ("expected net result", amount(found.mean)),
-                    ("standard deviation", amount(found.sd)),
-                    ("or worse, once in a thousand times", amount(found.worst)),
+                    ("ahead in the end", format_chance(result.ahead)),
+                    ("expected net result", format_amount(result.mean)),
+                    ("standard deviation", format_amount(result.sd)),
+                    ("or worse, once in a thousand times", format_amount(result.worst_1_in_1000)),
                 ]
             ),
             figure(
                 distribution_chart(
-                    found.plain(), marks, "Distribution of the net result", "net result"
+                    result.as_floats(), marks, "Distribution of the net result", "net result"
                 ),
                 "How likely each net result is; red is lost, green is won. Dashed lines mark the "
                 "results that are not exceeded with the probability written above. One part in a "
@@ -58,26 +58,32 @@ def distribution_page(bets: Mix, found: LongRun) -> str:
             table(
                 ("with probability", "no more than", "of all stakes"),
                 (
-                    (_name(share), amount(net), chance_signed(net / (bets.total * found.rounds)))
-                    for share, net in ((each, found.quantile(each)) for each in SHARES)
+                    (
+                        _percent_label(share),
+                        format_amount(net),
+                        format_signed_percent(net / (bets.total * result.rounds)),
+                    )
+                    for share, net in (
+                        (each, result.quantile(each)) for each in DISTRIBUTION_QUANTILES
+                    )
                 ),
             ),
             heading("Ahead, level, behind"),
             table(
                 ("", "probability"),
                 (
-                    ("ahead", chance(found.ahead)),
-                    ("level", chance(found.level)),
-                    ("behind", chance(found.behind)),
+                    ("ahead", format_chance(result.ahead)),
+                    ("level", format_chance(result.level)),
+                    ("behind", format_chance(result.behind)),
                 ),
             ),
             heading("How the figures are made"),
-            paragraph(method(found.error)),
+            paragraph(describe_distribution_method(result.error)),
         ],
     )
 
 
-def method(error: float) -> str:
+def describe_distribution_method(error: float) -> str:
     """Say how a distribution was found, and how sure its digits are."""
     if error:
         return (
@@ -91,10 +97,10 @@ def method(error: float) -> str:
     )
 
 
-def chance_signed(share: Fraction) -> str:
+def format_signed_percent(share: Fraction) -> str:
     """Write a share of the stakes, which may be negative, as a percentage."""
     return f"{float(share) * 100:,.3f} %".replace("-", "−")
 
 
-def _name(share: Fraction) -> str:
+def _percent_label(share: Fraction) -> str:
     return f"{float(share) * 100:g} %"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.pages.svg import picture, tag, text
+from threedice.pages.markup import picture, tag, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,19 +23,19 @@ _PIPS = {
     6: [(-1, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (1, 1)],
 }
 _SYMBOLS = {"crown": "♔", "anchor": "⚓", "spade": "♠", "heart": "♥", "diamond": "♦", "club": "♣"}
-_RED = {"crown", "heart", "diamond"}
+_RED_SYMBOLS = {"crown", "heart", "diamond"}
 
 
 def felt_picture(game: Game, felt: Felt, edges: Mapping[str, Fraction]) -> str:
     """Return the felt with every box in the colour of its house edge."""
     parts = [tag("rect", x=0, y=0, width=felt.width, height=felt.height, fill="#fff", stroke=INK)]
-    parts += [_area(area, game, tint(edges[area.box])) for area in felt.areas]
+    parts += [_area(area, game, edge_colour(edges[area.box])) for area in felt.areas]
     parts += [_inscription(each) for each in felt.inscriptions]
     body = tag("g", "".join(parts), transform="translate(4 4)")
     return picture(felt.width + 8, felt.height + 8, body, f"The felt of {game.title}")
 
 
-def tint(edge: Fraction) -> str:
+def edge_colour(edge: Fraction) -> str:
     """Return the colour of a house edge: green at nothing, then sand, red from 30 % up."""
     share = min(max(float(edge), 0.0) / 0.30, 1.0)
     stops = ((214, 234, 221), (250, 236, 196), (235, 150, 128))
@@ -71,12 +71,12 @@ def _area(area: Area, game: Game, fill: str) -> str:
 def _rows(area: Area) -> list[tuple[float, str]]:
     """Return an area's lines with their letter sizes; first its name in both tongues."""
     title = " ".join([*area.en[:1], *area.zh[:1]])
-    rows = [(_fit(title, area, 0.34, 34), title)] if title else []
-    rows += [(_fit(line, area, 0.16, 15), line) for line in (*area.en[1:], *area.zh[1:])]
-    return [*rows, (_fit(area.odds, area, 0.2, 17), area.odds)] if area.odds else rows
+    rows = [(_fit_font_size(title, area, 0.34, 34), title)] if title else []
+    rows += [(_fit_font_size(line, area, 0.16, 15), line) for line in (*area.en[1:], *area.zh[1:])]
+    return [*rows, (_fit_font_size(area.odds, area, 0.2, 17), area.odds)] if area.odds else rows
 
 
-def _fit(line: str, area: Area, share: float, most: float) -> float:
+def _fit_font_size(line: str, area: Area, share: float, most: float) -> float:
     """Return a letter size at which a line fits its area."""
     wide = sum(1.0 if ord(each) > 0x2E80 else 0.72 for each in line)
     return min(most, area.height * share, area.width * 0.94 / max(wide, 1))
@@ -95,7 +95,7 @@ def _die(game: Game, face: int, x: float, y: float, size: float) -> str:
     name = game.faces.name(face)
     cx, cy = x + size / 2, y + size / 2
     if name in _SYMBOLS:
-        fill = "#b3261e" if name in _RED else INK
+        fill = "#b3261e" if name in _RED_SYMBOLS else INK
         return box + text(_SYMBOLS[name], cx, cy + size * 0.3, size * 0.85, fill=fill)
     fill = "#b3261e" if face in (1, 4) else INK
     return box + "".join(
@@ -111,7 +111,7 @@ def _inscription(each: Inscription) -> str:
         size = min(15.0, each.width * 0.6)
         cx, cy = each.x + each.width / 2, each.y + each.height / 2
         return text(lines[0], cx, cy, size, fill=INK, transform=f"rotate(-90 {cx:.1f} {cy:.1f})")
-    wrapped = [part for line in lines for part in _wrapped(line, each.width / 8.5)]
+    wrapped = [part for line in lines for part in _wrap_words(line, each.width / 8.5)]
     size = min(14.0, each.height / (len(wrapped) * 1.3))
     top = each.y + (each.height - len(wrapped) * size * 1.25) / 2
     return "".join(
@@ -120,7 +120,7 @@ def _inscription(each: Inscription) -> str:
     )
 
 
-def _wrapped(line: str, letters: float) -> list[str]:
+def _wrap_words(line: str, letters: float) -> list[str]:
     lines = [""]
     for word in line.split():
         longer = f"{lines[-1]} {word}".strip()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from threedice.maths import percent
+from threedice.odds import percent
 from threedice.pages.charts import edge_chart, round_chart
 from threedice.pages.felt import felt_picture
 
 if TYPE_CHECKING:
-    from threedice.maths import BoxOdds, Sheet
-    from threedice.maths.readings import Alternative, ReadingInForce
+    from threedice.odds import BoxOdds, OddsSheet
+    from threedice.odds.comparison import AlternativeReading, ReadingInForce
     from threedice.rulebook.schema import Rulebook
 
 _STYLE = """
@@ -40,7 +40,7 @@ dt { font-weight: 600; margin-top: 10px; } dd { margin: 0; max-width: 74ch; }
 """
 
 
-def odds_page(sheet: Sheet, readings: tuple[ReadingInForce, ...], book: Rulebook) -> str:
+def odds_page(sheet: OddsSheet, readings: tuple[ReadingInForce, ...], book: Rulebook) -> str:
     """Return the whole page."""
     game = sheet.game
     body = "\n".join(
@@ -78,7 +78,7 @@ def _identity(book: Rulebook) -> str:
     return f"<p>{escape(' · '.join(fact for fact in facts if fact))}</p>"
 
 
-def _lead(sheet: Sheet) -> str:
+def _lead(sheet: OddsSheet) -> str:
     edge = sheet.layout_edge
     one = sum(each.box.throws == 1 for each in sheet.boxes)
     rest = len(sheet.boxes) - one
@@ -89,7 +89,7 @@ def _lead(sheet: Sheet) -> str:
     )
 
 
-def _figures(sheet: Sheet) -> str:
+def _figures(sheet: OddsSheet) -> str:
     game = sheet.game
     parts = [
         _figure(
@@ -122,7 +122,7 @@ def _figure(drawing: str, caption: str) -> str:
 _COLUMNS = ("box", "pays", "ways", "hit", "house edge", "", "return", "sd", "VI", "95 % after")
 
 
-def _table(sheet: Sheet) -> str:
+def _table(sheet: OddsSheet) -> str:
     head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
     return (
         f"<div class='scroll'><table><thead><tr>{head}</tr></thead>"
@@ -149,7 +149,7 @@ def _cells(each: BoxOdds) -> str:
         str(figures.hit),
         str(figures.edge),
         percent(figures.edge),
-        percent(figures.returned),
+        percent(figures.return_to_player),
         f"{figures.sd:.4f}",
         f"{figures.volatility:.4f}",
         "never" if lead is None else f"{lead:,}",
@@ -180,20 +180,20 @@ def _reading(each: ReadingInForce) -> str:
     return (
         f"<dt>{escape(each.name)} = {escape(each.choice)} "
         f"<span class='id'>{', '.join(each.clauses)}</span></dt>"
-        f"<dd>{escape(each.question)} {escape(each.says)}{others}</dd>"
+        f"<dd>{escape(each.question)} {escape(each.text)}{others}</dd>"
     )
 
 
-def _alternative(other: Alternative) -> str:
+def _alternative(other: AlternativeReading) -> str:
     changes = "; ".join(
         f"{box} from {now or 'not offered'} to {then or 'not offered'}"
-        for box, (now, then) in other.edges.items()
+        for box, (now, then) in other.edge_changes.items()
     )
     effect = f"House edge: {changes}." if changes else "No house edge changes."
-    return f"<div class='other'>Or {escape(other.name)}: {escape(other.says)} {effect}</div>"
+    return f"<div class='other'>Or {escape(other.name)}: {escape(other.text)} {effect}</div>"
 
 
-def _clauses(sheet: Sheet) -> str:
+def _clauses(sheet: OddsSheet) -> str:
     cited = dict.fromkeys(
         number
         for each in sheet.boxes

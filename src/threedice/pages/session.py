@@ -5,15 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from threedice.maths.session_odds import BANDS
-from threedice.maths.sessions import ENDINGS
-from threedice.money import MOST
-from threedice.pages.curves import curve_chart, distribution_chart, fan_chart
-from threedice.pages.distribution import SHARES
-from threedice.pages.frame import (
-    amount,
-    chance,
+from threedice.money import MAX_AMOUNT
+from threedice.odds.sessions.session import ENDINGS
+from threedice.odds.sessions.session_odds import FAN_QUANTILES
+from threedice.pages.charts import curve_chart, distribution_chart, fan_chart
+from threedice.pages.distribution import DISTRIBUTION_QUANTILES
+from threedice.pages.markup import (
     figure,
+    format_amount,
+    format_chance,
     heading,
     key_figures,
     page,
@@ -22,9 +22,9 @@ from threedice.pages.frame import (
 )
 
 if TYPE_CHECKING:
-    from threedice.maths import Session, SessionOdds
+    from threedice.odds import BettingSession, SessionOdds
 
-SAYS = {
+ENDING_TEXTS = {
     "ruined": "could not make the least stake any more",
     "stop-loss": "left having lost as much as he would",
     "stop-win": "left having won as much as he would",
@@ -32,22 +32,22 @@ SAYS = {
 }
 
 
-def session_page(found: SessionOdds) -> str:
+def session_page(result: SessionOdds) -> str:
     """Return the whole page."""
-    session = found.session
-    ruin_time = found.mean_rounds_to_ruin
+    session = result.session
+    ruin_time = result.mean_rounds_to_ruin
     return page(
         f"{session.plan.name.capitalize()} on {session.spread}",
         session.spread.game,
         [
-            paragraph(terms(session), "lead"),
-            _cut_short(found),
+            paragraph(describe_session(session), "lead"),
+            _interrupted_note(result),
             key_figures(
                 [
-                    ("risk of ruin", chance(found.ruin)),
-                    ("mean final bankroll", amount(found.mean_final)),
-                    ("leaves with more than he brought", chance(found.ahead)),
-                    ("rounds played on average", f"{float(found.mean_rounds):.2f}"),
+                    ("risk of ruin", format_chance(result.ruin)),
+                    ("mean final bankroll", format_amount(result.mean_final)),
+                    ("leaves with more than he brought", format_chance(result.ahead)),
+                    ("rounds played on average", f"{float(result.mean_rounds):.2f}"),
                     *(
                         [("rounds to ruin, of the ruined", f"{float(ruin_time):.2f}")]
                         if ruin_time is not None
@@ -55,24 +55,30 @@ def session_page(found: SessionOdds) -> str:
                     ),
                 ]
             ),
-            *_pictures(found),
+            *_figures(result),
             heading("How sessions end"),
             table(
                 ("ending", "probability"),
-                ((f"{each}: {SAYS[each]}", chance(found.chance(each))) for each in ENDINGS),
+                (
+                    (f"{each}: {ENDING_TEXTS[each]}", format_chance(result.chance(each)))
+                    for each in ENDINGS
+                ),
             ),
             heading("Final bankroll"),
             table(
                 ("with probability", "no more than"),
-                ((f"{float(share) * 100:g} %", found.quantile_words(share)) for share in SHARES),
+                (
+                    (f"{float(share) * 100:g} %", result.format_quantile(share))
+                    for share in DISTRIBUTION_QUANTILES
+                ),
             ),
             heading("How the figures are made"),
-            paragraph(method(found)),
+            paragraph(describe_session_method(result)),
         ],
     )
 
 
-def terms(session: Session) -> str:
+def describe_session(session: BettingSession) -> str:
     """Say in a sentence what is played."""
     plan = session.plan
     stops = [
@@ -80,35 +86,35 @@ def terms(session: Session) -> str:
         for word, value in (("loss", session.stop_loss), ("win", session.stop_win))
         if value is not None
     ]
-    most = "up" if plan.maximum == MOST else f"to {plan.maximum:,}"
+    most = "up" if plan.maximum == MAX_AMOUNT else f"to {plan.maximum:,}"
     line = f", line {','.join(map(str, plan.line))}" if plan.name == "labouchere" else ""
     return (
         f"A bankroll of {session.bankroll:,} for {session.rounds:,} rounds: base stake "
-        f"{plan.base:,}{line}, at the table from {session.least:,} {most}"
+        f"{plan.base:,}{line}, at the table from {session.min_stake:,} {most}"
         f"{''.join(f'; {each}' for each in stops)}."
     )
 
 
-def method(found: SessionOdds) -> str:
+def describe_session_method(result: SessionOdds) -> str:
     """Say how a session was worked out, and how sure its digits are."""
-    if found.method == "exact":
+    if result.method == "exact":
         return (
             "Every sequence of rolls is followed to its end and counted, in whole numbers of any "
             "size; nothing is simulated and nothing is rounded until it is written down."
         )
-    if found.method == "simulated":
-        low, high = found.intervals["ruin"]
+    if result.method == "simulated":
+        low, high = result.confidence_intervals["ruin"]
         return (
-            f"{found.sessions:,} sessions were simulated, with no stake over the maximum above. "
-            f"With 95 % confidence the risk of ruin is between {chance(low)} and {chance(high)}."
+            f"{result.simulated_sessions:,} sessions were simulated, with no stake over the maximum above. "
+            f"With 95 % confidence the risk of ruin is between {format_chance(low)} and {format_chance(high)}."
         )
     return (
         "Every sequence of rolls is followed to its end, with probabilities in float64. Each is "
-        f"within {found.error:.1e} of the truth, relatively."
+        f"within {result.error:.1e} of the truth, relatively."
     )
 
 
-def _cut_short(found: SessionOdds) -> str:
+def _interrupted_note(found: SessionOdds) -> str:
     if found.rounds == found.session.rounds:
         return ""
     return paragraph(
@@ -117,11 +123,13 @@ def _cut_short(found: SessionOdds) -> str:
     )
 
 
-def _pictures(found: SessionOdds) -> list[str]:
+def _figures(found: SessionOdds) -> list[str]:
     session = found.session
-    results = [(float(left - session.bankroll), float(share)) for left, share in found.final]
+    results = [
+        (float(left - session.bankroll), float(share)) for left, share in found.final_bankrolls
+    ]
     middle = found.quantile(Fraction(1, 2)) - session.bankroll
-    bands = ", ".join(f"{float(each) * 100:g}" for each in BANDS)
+    bands = ", ".join(f"{float(each) * 100:g}" for each in FAN_QUANTILES)
     return [
         figure(
             fan_chart(

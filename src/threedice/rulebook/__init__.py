@@ -4,17 +4,17 @@ TOML -> `source` (extends, readings) -> `validation` into `schema` -> `compile` 
 `conditions`, boxes in `boxes`, places in `felt`) -> `game`. `library` finds and loads.
 """
 
-from threedice.rulebook.game import Box, Cell, Conclusive, Game, Line, from_canonical
-from threedice.rulebook.library import load, open_book, shipped_games
+from threedice.rulebook.game import Box, Cell, ConclusiveBoxes, Game, OddsLine, from_canonical
+from threedice.rulebook.library import load, load_rulebook, shipped_games
 
 __all__ = [
     "Box",
     "Cell",
-    "Conclusive",
+    "ConclusiveBoxes",
     "Game",
-    "Line",
+    "OddsLine",
     "from_canonical",
     "load",
-    "open_book",
+    "load_rulebook",
     "shipped_games",
 ]

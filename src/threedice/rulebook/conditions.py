@@ -15,20 +15,20 @@ from threedice.dice import FACES, NO_ROLL, RollSet, index, rolls_where
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from threedice.rulebook.schema import When
+    from threedice.rulebook.schema import ConditionName
 
-Of = tuple[int, ...]
+Operands = tuple[int, ...]
 """What a word speaks of, ascending: face numbers 1 to 6, or totals 3 to 18."""
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ConditionDefinition:
     """A winning condition: what it speaks of, and the rolls it wins on."""
 
-    meaning: str
-    speaks_of: Literal["nothing", "faces", "totals"]
-    how_many: range
-    lines: Callable[[Of], tuple[RollSet, ...]]
+    template: str
+    operand_kind: Literal["nothing", "faces", "totals"]
+    operand_counts: range
+    roll_sets: Callable[[Operands], tuple[RollSet, ...]]
 
 
 def _dice_showing(face: int) -> tuple[RollSet, RollSet, RollSet]:
@@ -45,7 +45,7 @@ def _in_some_order(shown: tuple[int, ...]) -> RollSet:
 
 
 _SHOWING: Final = {face: _dice_showing(face) for face in FACES}
-_ALIKE: Final[dict[Of, RollSet]] = {
+_PERMUTATIONS: Final[dict[Operands, RollSet]] = {
     shown: _in_some_order(shown) for shown in combinations_with_replacement(FACES, 3)
 }
 ANY_TRIPLE: Final = rolls_where(lambda roll: len(set(roll)) == 1)
@@ -58,87 +58,91 @@ def _union(sets: Iterable[RollSet]) -> RollSet:
     return together
 
 
-def _total_is(totals: Of) -> tuple[RollSet, ...]:
+def _total_is(totals: Operands) -> tuple[RollSet, ...]:
     return (rolls_where(lambda roll: sum(roll) in totals),)
 
 
-def _total_odd(_: Of) -> tuple[RollSet, ...]:
+def _total_odd(_: Operands) -> tuple[RollSet, ...]:
     return (rolls_where(lambda roll: sum(roll) % 2 == 1),)
 
 
-def _total_even(_: Of) -> tuple[RollSet, ...]:
+def _total_even(_: Operands) -> tuple[RollSet, ...]:
     return (rolls_where(lambda roll: sum(roll) % 2 == 0),)
 
 
-def _shows_all(of: Of) -> tuple[RollSet, ...]:
+def _shows_all(of: Operands) -> tuple[RollSet, ...]:
     return (rolls_where(lambda roll: set(of) <= set(roll)),)
 
 
-def _count(of: Of) -> tuple[RollSet, ...]:
+def _count(of: Operands) -> tuple[RollSet, ...]:
     (face,) = of
     return _SHOWING[face]
 
 
-def _triple(of: Of) -> tuple[RollSet, ...]:
-    return (_ALIKE[of * 3],)
+def _triple(of: Operands) -> tuple[RollSet, ...]:
+    return (_PERMUTATIONS[of * 3],)
 
 
-def _exactly(of: Of) -> tuple[RollSet, ...]:
-    return (_ALIKE[of],)
+def _exactly(of: Operands) -> tuple[RollSet, ...]:
+    return (_PERMUTATIONS[of],)
 
 
-def _three_different_within(of: Of) -> tuple[RollSet, ...]:
-    return (_union(_ALIKE[three] for three in combinations(dict.fromkeys(of), 3)),)
+def _three_different_within(of: Operands) -> tuple[RollSet, ...]:
+    return (_union(_PERMUTATIONS[three] for three in combinations(dict.fromkeys(of), 3)),)
 
 
-def _all_within(of: Of) -> tuple[RollSet, ...]:
+def _all_within(of: Operands) -> tuple[RollSet, ...]:
     return (rolls_where(lambda roll: set(roll) <= set(of)),)
 
 
-def _pair_within(of: Of) -> tuple[RollSet, ...]:
+def _pair_within(of: Operands) -> tuple[RollSet, ...]:
     return (_union(rolls for face in of for rolls in _SHOWING[face][1:]),)
 
 
-def _exact_pair_within(of: Of) -> tuple[RollSet, ...]:
+def _exact_pair_within(of: Operands) -> tuple[RollSet, ...]:
     return (_union(_SHOWING[face][1] for face in of),)
 
 
 _NONE, _ONE, _TWO, _SEVERAL = range(1), range(1, 2), range(2, 3), range(1, 7)
 
-VOCABULARY: Final[dict[When, Word]] = {
-    "total-is": Word("the dice total {or}", "totals", range(1, 17), _total_is),
-    "total-odd": Word("the total is odd", "nothing", _NONE, _total_odd),
-    "total-even": Word("the total is even", "nothing", _NONE, _total_even),
-    "shows": Word("at least one die shows {or}", "faces", _ONE, _shows_all),
-    "count": Word("one, two or three dice show {or}", "faces", _ONE, _count),
-    "shows-both": Word("{and} both appear", "faces", _TWO, _shows_all),
-    "shows-pair": Word("two or three dice show {or}", "faces", _ONE, _pair_within),
-    "any-triple": Word("all dice show the same face", "nothing", _NONE, lambda _: (ANY_TRIPLE,)),
-    "triple": Word("all three dice show {or}", "faces", _ONE, _triple),
-    "exactly": Word("the dice show {and}", "faces", range(3, 4), _exactly),
-    "three-different-within": Word(
+VOCABULARY: Final[dict[ConditionName, ConditionDefinition]] = {
+    "total-is": ConditionDefinition("the dice total {or}", "totals", range(1, 17), _total_is),
+    "total-odd": ConditionDefinition("the total is odd", "nothing", _NONE, _total_odd),
+    "total-even": ConditionDefinition("the total is even", "nothing", _NONE, _total_even),
+    "shows": ConditionDefinition("at least one die shows {or}", "faces", _ONE, _shows_all),
+    "count": ConditionDefinition("one, two or three dice show {or}", "faces", _ONE, _count),
+    "shows-both": ConditionDefinition("{and} both appear", "faces", _TWO, _shows_all),
+    "shows-pair": ConditionDefinition("two or three dice show {or}", "faces", _ONE, _pair_within),
+    "any-triple": ConditionDefinition(
+        "all dice show the same face", "nothing", _NONE, lambda _: (ANY_TRIPLE,)
+    ),
+    "triple": ConditionDefinition("all three dice show {or}", "faces", _ONE, _triple),
+    "exactly": ConditionDefinition("the dice show {and}", "faces", range(3, 4), _exactly),
+    "three-different-within": ConditionDefinition(
         "the dice show three different ones of {and}",
         "faces",
         range(3, 7),
         _three_different_within,
     ),
-    "all-within": Word("every die shows {or}", "faces", _SEVERAL, _all_within),
-    "pair-within": Word(
+    "all-within": ConditionDefinition("every die shows {or}", "faces", _SEVERAL, _all_within),
+    "pair-within": ConditionDefinition(
         "two or three dice show the same one of {and}", "faces", _SEVERAL, _pair_within
     ),
-    "exact-pair-within": Word(
+    "exact-pair-within": ConditionDefinition(
         "exactly two dice show the same one of {and}", "faces", _SEVERAL, _exact_pair_within
     ),
 }
 
 
-def meaning(when: When, of: list[str]) -> str:
+def describe_condition(when: ConditionName, of: list[str]) -> str:
     """Put a winning condition into words.
 
-    >>> meaning("shows-both", ["1", "4"]), meaning("total-is", ["4", "5", "6"])
+    >>> describe_condition("shows-both", ["1", "4"]), describe_condition("total-is", ["4", "5", "6"])
     ('1 and 4 both appear', 'the dice total 4, 5 or 6')
     """
-    return VOCABULARY[when].meaning.format_map({"or": _listed(of, "or"), "and": _listed(of, "and")})
+    return VOCABULARY[when].template.format_map(
+        {"or": _listed(of, "or"), "and": _listed(of, "and")}
+    )
 
 
 def _listed(names: list[str], last: str) -> str:

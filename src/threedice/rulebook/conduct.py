@@ -16,10 +16,10 @@ Citation = (
 )
 """One clause number, or several, of the rulebook itself; of another book as 'book clause'."""
 
-Role = Literal["player", "shooter", "dealer", "supervisor", "pit-manager", "shift-manager"]
+TableRole = Literal["player", "shooter", "dealer", "supervisor", "pit-manager", "shift-manager"]
 
 
-class Fact(
+class RulebookStruct(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     """A table of a rulebook: unknown keys are refused."""
@@ -30,7 +30,7 @@ class Fact(
 # --- limits -------------------------------------------------------------------------------------
 
 
-class Minimum(Fact, frozen=True, kw_only=True):
+class MinimumRule(RulebookStruct, frozen=True, kw_only=True):
     """Whose chips the minimum counts; a bet below it is increased, withdrawn or stands."""
 
     scope: Literal["player", "box"]
@@ -39,7 +39,7 @@ class Minimum(Fact, frozen=True, kw_only=True):
     clause: Citation
 
 
-class Maximum(Fact, frozen=True, kw_only=True):
+class MaximumRule(RulebookStruct, frozen=True, kw_only=True):
     """Whose chips the maximum counts, and what becomes of an excess that nobody noticed."""
 
     scope: Literal["player", "box"]
@@ -48,7 +48,7 @@ class Maximum(Fact, frozen=True, kw_only=True):
     clause: Citation
 
 
-class Differential(Fact, frozen=True, kw_only=True):
+class DifferentialRule(RulebookStruct, frozen=True, kw_only=True):
     """Pairs of boxes whose totals may differ by no more than a stated amount."""
 
     pairs: list[tuple[str, str]]
@@ -57,7 +57,7 @@ class Differential(Fact, frozen=True, kw_only=True):
     clause: Citation
 
 
-class ProRata(Fact, frozen=True, kw_only=True):
+class ProRataRule(RulebookStruct, frozen=True, kw_only=True):
     """How a box over its limit is apportioned among the players in it."""
 
     method: Literal["floor", "absorb"]
@@ -67,17 +67,17 @@ class ProRata(Fact, frozen=True, kw_only=True):
     clause: Citation
 
 
-class Limits(Fact, frozen=True, kw_only=True):
+class LimitPolicy(RulebookStruct, frozen=True, kw_only=True):
     """The limit policy; the amounts themselves belong to a table, not to a rulebook."""
 
     displayed: list[Literal["minimum", "maximum", "differential"]]
-    minimum: Minimum
-    maximum: Maximum
+    minimum: MinimumRule
+    maximum: MaximumRule
     clause: Citation
     areas: Literal["shared", "per-area"] = "shared"
     reject_order: Literal["last-placed-first"] = "last-placed-first"
-    differential: Differential | None = None
-    pro_rata: ProRata | None = None
+    differential: DifferentialRule | None = None
+    pro_rata: ProRataRule | None = None
 
 
 # --- procedure ----------------------------------------------------------------------------------
@@ -98,10 +98,10 @@ StepName = Literal[
 ]
 
 
-class Step(Fact, frozen=True, kw_only=True):
+class Step(RulebookStruct, frozen=True, kw_only=True):
     """One act of a round: who does it, what is said word for word, what makes it valid."""
 
-    by: list[Role]
+    by: list[TableRole]
     clause: Citation
     announces: str = ""
     bell: bool = False
@@ -111,14 +111,14 @@ class Step(Fact, frozen=True, kw_only=True):
     per: Literal["round", "shooter"] = "round"
 
 
-class Positions(Fact, frozen=True, kw_only=True):
+class Positions(RulebookStruct, frozen=True, kw_only=True):
     """The step at which the place of the chips on the layout decides how they are settled."""
 
     fixed_at: StepName
     clause: Citation
 
 
-class HandsOff(Fact, frozen=True, kw_only=True):
+class HandsOff(RulebookStruct, frozen=True, kw_only=True):
     """When a player may handle his own chips again once betting is closed."""
 
     winning: Literal["until-area-paid"]
@@ -126,26 +126,26 @@ class HandsOff(Fact, frozen=True, kw_only=True):
     clause: Citation
 
 
-class Void(Fact, frozen=True, kw_only=True):
+class VoidRule(RulebookStruct, frozen=True, kw_only=True):
     """What becomes of the bets of a round without a result."""
 
     bets: Literal["returned", "stand"]
     clause: Citation
 
 
-class Procedure(Fact, frozen=True, kw_only=True):
+class Procedure(RulebookStruct, frozen=True, kw_only=True):
     """A round from its first act to its last."""
 
     unit: Literal["round", "spin", "throw"]
     order: list[StepName]
     steps: dict[StepName, Step]
     positions: Positions
-    void: Void
+    void: VoidRule
     clause: Citation
     hands_off: HandsOff | None = None
 
 
-class Call(Fact, frozen=True, kw_only=True):
+class CallFormat(RulebookStruct, frozen=True, kw_only=True):
     """How a result is called: faces in order, doubles and triples as one, then the total."""
 
     clause: Citation
@@ -181,7 +181,7 @@ IrregularityName = Literal[
 ]
 
 
-class Irregularity(Fact, frozen=True, kw_only=True):
+class Irregularity(RulebookStruct, frozen=True, kw_only=True):
     """Something that goes wrong at a table, and what the rules make of it."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"what"})
@@ -205,8 +205,8 @@ class Irregularity(Fact, frozen=True, kw_only=True):
     what: str = ""
     announces: str = ""
     bets: Literal["returned", "stand", "locked"] | None = None
-    by: list[Role] = []
-    supervised_by: list[Role] = []
+    by: list[TableRole] = []
+    supervised_by: list[TableRole] = []
     locks_table: bool = False
     available: Literal["layout", "placed"] | None = None
     covered_dice_stand: bool = False
@@ -224,40 +224,40 @@ ActName = Literal[
 ]
 
 
-class Act(Fact, frozen=True, kw_only=True):
+class ActRule(RulebookStruct, frozen=True, kw_only=True):
     """Who may do something that is not a step of the round."""
 
-    by: list[Role]
+    by: list[TableRole]
     clause: Citation
 
 
-class StandIn(Fact, frozen=True, kw_only=True):
+class StandIn(RulebookStruct, frozen=True, kw_only=True):
     """Roles whose duties anyone assigned to the position may carry out."""
 
-    roles: list[Role]
+    roles: list[TableRole]
     clause: Citation
 
 
-class MinimumAge(Fact, frozen=True, kw_only=True):
+class MinimumAge(RulebookStruct, frozen=True, kw_only=True):
     """Who has to be how old."""
 
     years: int
-    applies_to: list[Role]
+    applies_to: list[TableRole]
     clause: Citation
 
 
-class People(Fact, frozen=True, kw_only=True):
+class PeopleRules(RulebookStruct, frozen=True, kw_only=True):
     """The document's titles for our roles, and who may do what."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"titles"})
 
-    acts: dict[ActName, Act]
-    titles: dict[Role, str] = {}
+    acts: dict[ActName, ActRule]
+    titles: dict[TableRole, str] = {}
     stand_in: StandIn | None = None
     minimum_age: MinimumAge | None = None
 
 
-class Chips(Fact, frozen=True, kw_only=True):
+class ChipRules(RulebookStruct, frozen=True, kw_only=True):
     """Which chips are played and how they are stacked in a bet."""
 
     kinds: list[Literal["value", "non-value"]]
@@ -265,7 +265,7 @@ class Chips(Fact, frozen=True, kw_only=True):
     smaller_on_top: bool = False
 
 
-class Detail(Fact, frozen=True, kw_only=True):
+class EquipmentDetail(RulebookStruct, frozen=True, kw_only=True):
     """What the software has to know of a thing."""
 
     count: int | None = None
@@ -279,7 +279,7 @@ class Detail(Fact, frozen=True, kw_only=True):
     echo: int | None = None
 
 
-class Equipment(Fact, frozen=True, kw_only=True):
+class Equipment(RulebookStruct, frozen=True, kw_only=True):
     """A thing the game needs: when it is needed, and the details that matter to the software."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"what"})
@@ -287,20 +287,20 @@ class Equipment(Fact, frozen=True, kw_only=True):
     needed: Literal["always", "with-non-value-chips", "optional"]
     clause: Citation
     what: str = ""
-    detail: Detail = Detail()
+    detail: EquipmentDetail = EquipmentDetail()
 
 
-class Check(Fact, frozen=True, kw_only=True):
+class OpeningCheck(RulebookStruct, frozen=True, kw_only=True):
     """Something to be seen to before a table opens."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"what"})
 
-    by: list[Role]
+    by: list[TableRole]
     clause: Citation
     what: str = ""
 
 
-class Shooter(Fact, frozen=True, kw_only=True):
+class ShooterRule(RulebookStruct, frozen=True, kw_only=True):
     """The player who throws the dice, and the bet only he may hold."""
 
     box: str
@@ -312,24 +312,24 @@ class Shooter(Fact, frozen=True, kw_only=True):
     clause: Citation
 
 
-class Conduct(Fact, frozen=True, kw_only=True):
+class Conduct(RulebookStruct, frozen=True, kw_only=True):
     """Everything about running a game that can change a payment or a permitted act."""
 
-    limits: Limits
+    limits: LimitPolicy
     procedure: Procedure
-    call: Call
-    people: People
-    chips: Chips
+    call: CallFormat
+    people: PeopleRules
+    chips: ChipRules
     irregularities: dict[IrregularityName, Irregularity] = {}
     equipment: dict[str, Equipment] = {}
-    opening: dict[str, Check] = {}
-    shooter: Shooter | None = None
+    opening: dict[str, OpeningCheck] = {}
+    shooter: ShooterRule | None = None
 
 
-def cited(clause: Citation) -> tuple[str, ...]:
+def clause_numbers(clause: Citation) -> tuple[str, ...]:
     """Return the clause numbers of a citation.
 
-    >>> cited("5.1"), cited(["5.1", "5.1.1"])
+    >>> clause_numbers("5.1"), clause_numbers(["5.1", "5.1.1"])
     (('5.1',), ('5.1', '5.1.1'))
     """
     return (clause,) if isinstance(clause, str) else tuple(clause)

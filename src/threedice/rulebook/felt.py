@@ -10,17 +10,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from threedice.errors import did_you_mean, nearest
+from threedice.errors import did_you_mean, nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from threedice.rulebook.faces import Faces
+    from threedice.dice import FaceNames
     from threedice.rulebook.game import Box
-    from threedice.rulebook.place import Place
     from threedice.rulebook.schema import Block, Layout, Legend
+    from threedice.rulebook.validation import SourceLocation
 
-_HOLE = re.compile(r"\{(?:([1-4])(:word)?|([ab])([1-3])?(:zh)?)\}")
+_PLACEHOLDER = re.compile(r"\{(?:([1-4])(:word)?|([ab])([1-3])?(:zh)?)\}")
 _DIGITS = "〇一二三四五六七八九"
 
 
@@ -62,25 +62,27 @@ class Felt:
     inscriptions: tuple[Inscription, ...]
 
 
-def draw(layout: Layout, boxes: Mapping[str, Box], faces: Faces, place: Place) -> Felt | None:
+def build_felt(
+    layout: Layout, boxes: Mapping[str, Box], faces: FaceNames, place: SourceLocation
+) -> Felt | None:
     """Return the felt of a layout, refusing one that misplaces, forgets or invents a box."""
     for path, box_id in _named(layout):
         if box_id not in boxes:
-            known = did_you_mean(nearest(box_id, boxes))
-            raise place.at(*path).error(f"no box {box_id!r} in its pay table", known)
+            known = did_you_mean(nearest_names(box_id, boxes))
+            raise place.child(*path).error(f"no box {box_id!r} in its pay table", known)
     for name, block in layout.blocks.items():
         if min(block.cell) < 1 or (block.columns is not None and block.columns < 1):
-            raise place.at("blocks", name).error("has no room for its boxes", "make it larger")
+            raise place.child("blocks", name).error("has no room for its boxes", "make it larger")
     if layout.size is None:
         return None
     width, height = layout.size
     areas = tuple(area for block in layout.blocks.values() for area in _areas(block, boxes, faces))
     legends = tuple(_inscription(each, boxes, faces) for each in layout.legends.values())
     for problem, remedy in _faults(areas, width, height, boxes):
-        raise place.at("blocks").error(problem, remedy)
+        raise place.child("blocks").error(problem, remedy)
     for name, each in zip(layout.legends, legends, strict=True):
         if min(each.width, each.height) < 1 or not _inside(each, width, height):
-            raise place.at("legends", name).error(
+            raise place.child("legends", name).error(
                 "does not fit on the felt", "move it inside the layout's size"
             )
     return Felt(width, height, areas, legends)
@@ -95,7 +97,7 @@ def _named(layout: Layout) -> Iterator[tuple[tuple[str, ...], str]]:
             yield ("legends", name, "odds_of"), legend.odds_of
 
 
-def _areas(block: Block, boxes: Mapping[str, Box], faces: Faces) -> Iterator[Area]:
+def _areas(block: Block, boxes: Mapping[str, Box], faces: FaceNames) -> Iterator[Area]:
     (left, top), (width, height) = block.at, block.cell
     columns = block.columns or len(block.boxes)
     for i, box_id in enumerate(block.boxes):
@@ -110,23 +112,23 @@ def _areas(block: Block, boxes: Mapping[str, Box], faces: Faces) -> Iterator[Are
             y=top + row * height,
             width=width,
             height=height,
-            en=tuple(_filled(line, box, faces) for line in block.en),
-            zh=tuple(_filled(line, box, faces) for line in block.zh),
-            odds=_filled(block.odds, box, faces),
-            dice=_pictured(box) if block.dice else (),
+            en=tuple(_fill_text(line, box, faces) for line in block.en),
+            zh=tuple(_fill_text(line, box, faces) for line in block.zh),
+            odds=_fill_text(block.odds, box, faces),
+            dice=_pictured_faces(box) if block.dice else (),
         )
 
 
-def _inscription(legend: Legend, boxes: Mapping[str, Box], faces: Faces) -> Inscription:
+def _inscription(legend: Legend, boxes: Mapping[str, Box], faces: FaceNames) -> Inscription:
     box = boxes.get(legend.odds_of)
     en, zh = (
-        tuple(_filled(line, box, faces) if box else line for line in lines)
+        tuple(_fill_text(line, box, faces) if box else line for line in lines)
         for lines in (legend.en, legend.zh)
     )
     return Inscription(*legend.at, *legend.size, en, zh)
 
 
-def _filled(text: str, box: Box, faces: Faces) -> str:
+def _fill_text(text: str, box: Box, faces: FaceNames) -> str:
     """Fill {1}, {1:word}, {a} and {b2} in a text of the felt; a hole with nothing for it stays."""
 
     def fill(hole: re.Match[str]) -> str:
@@ -134,19 +136,19 @@ def _filled(text: str, box: Box, faces: Faces) -> str:
         try:
             if side:
                 number = int(getattr(box.lines[int(line or 1) - 1].odds, side))
-                return numeral(number) if chinese else str(number)
+                return chinese_numeral(number) if chinese else str(number)
             at = int(part) - 1
             return faces.word(box.parts[at]) if word else box.selection[at]
         except IndexError:
             return hole[0]
 
-    return _HOLE.sub(fill, text)
+    return _PLACEHOLDER.sub(fill, text)
 
 
-def numeral(number: int) -> str:
+def chinese_numeral(number: int) -> str:
     """Write a number below a thousand as a felt does in Chinese.
 
-    >>> numeral(1), numeral(12), numeral(31), numeral(180), numeral(105)
+    >>> chinese_numeral(1), chinese_numeral(12), chinese_numeral(31), chinese_numeral(180), chinese_numeral(105)
     ('一', '十二', '三十一', '一百八十', '一百〇五')
     """
     hundreds, rest = divmod(number, 100)
@@ -155,14 +157,14 @@ def numeral(number: int) -> str:
         return str(number)
     if hundreds:
         linked = _DIGITS[0] if rest and not tens else ""
-        few = numeral(rest) if tens != 1 else f"一{numeral(rest)}"
+        few = chinese_numeral(rest) if tens != 1 else f"一{chinese_numeral(rest)}"
         return f"{_DIGITS[hundreds]}百{linked}{few if rest else ''}"
     if tens:
         return f"{'' if tens == 1 else _DIGITS[tens]}十{_DIGITS[ones] if ones else ''}"
     return _DIGITS[ones]
 
 
-def _pictured(box: Box) -> tuple[int, ...]:
+def _pictured_faces(box: Box) -> tuple[int, ...]:
     """Return the faces a box's picture shows: a double two of its face, a triple three."""
     if box.ways[0].when == "total-is":
         return ()

@@ -19,19 +19,19 @@ import msgspec
 from threedice.dice import (
     NO_ROLL,
     ROLLS,
+    FaceNames,
     Roll,
     RollSet,
-    as_known,
+    as_known_faces,
     as_roll,
-    beginning_with,
     contains,
+    rolls_beginning_with,
 )
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Odds
-from threedice.rulebook.conditions import VOCABULARY, meaning
-from threedice.rulebook.conduct import Conduct, Fact
-from threedice.rulebook.faces import Faces
-from threedice.rulebook.schema import When
+from threedice.rulebook.conditions import VOCABULARY, describe_condition
+from threedice.rulebook.conduct import Conduct, RulebookStruct
+from threedice.rulebook.schema import ConditionName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,36 +39,36 @@ if TYPE_CHECKING:
     from threedice.rulebook.felt import Felt
 
 
-class LineFacts(Fact, frozen=True, kw_only=True):
+class OddsLineFacts(RulebookStruct, frozen=True, kw_only=True):
     """Odds, and the rolls that pay them as hexadecimal bits."""
 
     odds: str
     rolls: str
 
 
-class Way(Fact, frozen=True, kw_only=True):
+class ResolvedCondition(RulebookStruct, frozen=True, kw_only=True):
     """A condition under which a box wins, with what it speaks of spelt out."""
 
-    when: When
+    when: ConditionName
     of: list[int] = []
     unless: str = ""
 
 
-class BoxFacts(Fact, frozen=True, kw_only=True):
+class BoxFacts(RulebookStruct, frozen=True, kw_only=True):
     """A box as it is settled: its lines, and the clauses that say so."""
 
     family: str
-    ways: list[Way]
+    ways: list[ResolvedCondition]
     parts: list[int]
     selection: list[str]
-    lines: list[LineFacts]
+    lines: list[OddsLineFacts]
     rule: list[str]
     pays: list[str]
     throws: int = 1
     under: dict[str, list[str]] = {}
 
 
-class Facts(Conduct, frozen=True, kw_only=True):
+class GameFacts(Conduct, frozen=True, kw_only=True):
     """What a Game's hash is taken over."""
 
     id: str
@@ -81,7 +81,7 @@ class Facts(Conduct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OddsLine:
     """One way for a box to win: the odds, and on which rolls."""
 
     odds: Odds
@@ -96,10 +96,10 @@ class Box:
     family: str
     name: str
     meaning: str
-    ways: tuple[Way, ...]
+    ways: tuple[ResolvedCondition, ...]
     parts: tuple[int, ...]
     selection: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[OddsLine, ...]
     rule: tuple[str, ...]
     pays: tuple[str, ...]
     throws: int = 1
@@ -131,7 +131,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Conclusive:
+class ConclusiveBoxes:
     """The boxes decided already by what is known of the dice."""
 
     won: frozenset[str]
@@ -142,7 +142,7 @@ class Conclusive:
 class Game:
     """A compiled game; ask it what a roll pays, wins and is called."""
 
-    facts: Facts
+    facts: GameFacts
     boxes: Mapping[str, Box]
     felt: Felt | None = None
     title: str = ""
@@ -164,14 +164,16 @@ class Game:
         return self.facts.readings
 
     @cached_property
-    def faces(self) -> Faces:
+    def faces(self) -> FaceNames:
         """The names of the dice's faces."""
-        return Faces(tuple(self.facts.faces))
+        return FaceNames(tuple(self.facts.faces))
 
     @cached_property
     def canonical(self) -> bytes:
         """The facts as bytes: sorted keys, no labels, no geometry."""
-        return msgspec.json.encode(plain(self.facts, defaults=False), order="sorted")
+        return msgspec.json.encode(
+            to_plain_data(self.facts, include_defaults=False), order="sorted"
+        )
 
     @cached_property
     def hash(self) -> str:
@@ -242,17 +244,17 @@ class Game:
         outcome = f"won, paid {odds}" if odds else "lost"
         return f"{box.name} wins when {box.meaning}; on {self.call(roll)} it {outcome}"
 
-    def conclusive(self, known: Sequence[int]) -> Conclusive:
+    def conclusive(self, known: Sequence[int]) -> ConclusiveBoxes:
         """Return the boxes that have won or lost in every roll still possible.
 
         A bet over several throws is lost by this one at the earliest, and won by none before its
         last, which only the table knows.
         """
-        possible = beginning_with(as_known(known))
+        possible = rolls_beginning_with(as_known_faces(known))
         certain = {box.id: possible & ~box.wins == 0 for box in self.boxes.values()}
         hopeless = (box.id for box in self.boxes.values() if possible & box.wins == 0)
         won = (box.id for box in self.boxes.values() if certain[box.id] and box.throws == 1)
-        return Conclusive(frozenset(won), frozenset(hopeless))
+        return ConclusiveBoxes(frozenset(won), frozenset(hopeless))
 
     def call(self, roll: Roll) -> str:
         """Return the dealer's call of a result, faces in order and then the total."""
@@ -277,28 +279,31 @@ _UNORDERED = {"activated", "applies_to", "by", "clause", "displayed", "kinds", "
 """Fields whose lists say the same in any order."""
 
 
-def plain(value: Any, *, defaults: bool = True) -> Any:
+def to_plain_data(value: Any, *, include_defaults: bool = True) -> Any:
     """Return facts as plain data without labels, with or without what is left at its default.
 
     The hash leaves defaults out, so that it stays when a later version adds an optional key.
     """
-    if isinstance(value, Fact):
+    if isinstance(value, RulebookStruct):
         return {
-            name: _sorted(name, plain(each, defaults=defaults))
-            for name, each in _told(value)
-            if defaults or _defaults(type(value)).get(name, _REQUIRED) != each
+            name: _sorted(name, to_plain_data(each, include_defaults=include_defaults))
+            for name, each in _hashed_fields(value)
+            if include_defaults or _defaults(type(value)).get(name, _REQUIRED) != each
         }
     if isinstance(value, dict):
-        return {key: plain(each, defaults=defaults) for key, each in value.items()}
+        return {
+            key: to_plain_data(each, include_defaults=include_defaults)
+            for key, each in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [plain(each, defaults=defaults) for each in value]
+        return [to_plain_data(each, include_defaults=include_defaults) for each in value]
     return value
 
 
 _REQUIRED = object()
 
 
-def _told(fact: Fact) -> Iterator[tuple[str, Any]]:
+def _hashed_fields(fact: RulebookStruct) -> Iterator[tuple[str, Any]]:
     names = (name for name in fact.__struct_fields__ if name not in fact.LABELS)
     return ((name, getattr(fact, name)) for name in names)
 
@@ -308,7 +313,7 @@ def _sorted(name: str, value: Any) -> Any:
 
 
 @cache
-def _defaults(kind: type[Fact]) -> dict[str, Any]:
+def _defaults(kind: type[RulebookStruct]) -> dict[str, Any]:
     """Return the fields of a struct that may be left out, with what they then are."""
     fields = (field for field in msgspec.structs.fields(kind) if not field.required)
     return {
@@ -322,25 +327,27 @@ def _defaults(kind: type[Fact]) -> dict[str, Any]:
 def from_canonical(canonical: bytes) -> Game:
     """Rebuild a Game from stored canonical bytes; labels and the felt are not among them."""
     try:
-        facts = msgspec.json.decode(canonical, type=Facts)
+        facts = msgspec.json.decode(canonical, type=GameFacts)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"these are not the canonical bytes of a game: {error}") from None
-    return Game(facts, boxes_of(facts, {}))
+    return Game(facts, build_boxes(facts, {}))
 
 
-def boxes_of(facts: Facts, names: Mapping[str, str]) -> dict[str, Box]:
+def build_boxes(facts: GameFacts, names: Mapping[str, str]) -> dict[str, Box]:
     """Return the boxes that a Game's facts describe, with the names of their families."""
-    faces = Faces(tuple(facts.faces))
+    faces = FaceNames(tuple(facts.faces))
     return {box_id: _box(box_id, each, faces, names) for box_id, each in facts.boxes.items()}
 
 
-def _box(box_id: str, facts: BoxFacts, faces: Faces, names: Mapping[str, str]) -> Box:
-    lines = tuple(Line(Odds.parse(each.odds), RollSet(int(each.rolls, 16))) for each in facts.lines)
+def _box(box_id: str, facts: BoxFacts, faces: FaceNames, names: Mapping[str, str]) -> Box:
+    lines = tuple(
+        OddsLine(Odds.parse(each.odds), RollSet(int(each.rolls, 16))) for each in facts.lines
+    )
     return Box(
         id=box_id,
         family=facts.family,
         name=names.get(facts.family, facts.family),
-        meaning=_meaning(facts, faces),
+        meaning=_describe_conditions(facts, faces),
         ways=tuple(facts.ways),
         parts=tuple(facts.parts),
         selection=tuple(facts.selection),
@@ -354,12 +361,14 @@ def _box(box_id: str, facts: BoxFacts, faces: Faces, names: Mapping[str, str]) -
     )
 
 
-def _meaning(facts: BoxFacts, faces: Faces) -> str:
+def _describe_conditions(facts: BoxFacts, faces: FaceNames) -> str:
     """Say in words when a box wins."""
     ways = []
     for way in facts.ways:
-        totals = VOCABULARY[way.when].speaks_of == "totals"
+        totals = VOCABULARY[way.when].operand_kind == "totals"
         named = [str(each) if totals else faces.name(each) for each in way.of]
-        ways.append(meaning(way.when, named) + (", but not on a triple" if way.unless else ""))
+        ways.append(
+            describe_condition(way.when, named) + (", but not on a triple" if way.unless else "")
+        )
     throws = f", in each of {facts.throws} throws" if facts.throws > 1 else ""
     return "; or ".join(ways) + throws

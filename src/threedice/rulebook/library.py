@@ -10,23 +10,23 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from threedice.errors import UnknownName
-from threedice.rulebook.compile import compile_game
-from threedice.rulebook.consistency import check_conduct, check_offers
+from threedice.rulebook.compiler import compile_game
+from threedice.rulebook.consistency import check_conduct, check_wagers
 from threedice.rulebook.readings import (
+    apply_readings,
     check_defaults,
     check_options,
-    chosen_readings,
-    under_readings,
+    resolve_readings,
 )
-from threedice.rulebook.source import Source, read, shipped_ids
+from threedice.rulebook.source import RulebookSource, read_rulebook, shipped_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from threedice.rulebook.game import Game
-    from threedice.rulebook.schema import Option, Rulebook
+    from threedice.rulebook.schema import ReadingOption, Rulebook
 
-COMPILED = {"dice", "wagers", "pay_tables", "layouts"}
+COMPILED_TABLES = {"dice", "wagers", "pay_tables", "layouts"}
 """The tables of a rulebook on which its boxes and felts depend."""
 
 
@@ -38,10 +38,10 @@ def load(name: str, readings: Mapping[str, str] | None = None) -> Game:
     >>> load("triple-dice").call((1, 6, 4))
     'crown, heart, club'
     """
-    book_name, layout = split(name)
+    book_name, layout = split_game_name(name)
     if not book_name.endswith(".toml") and book_name not in shipped_ids():
         raise UnknownName("game", name, shipped_games())
-    opened = _opened(book_name)
+    opened = _load(book_name)
     if layout is None and len(opened.games) == 1:
         layout = next(iter(opened.games))
     if layout is None or layout not in opened.games:
@@ -51,10 +51,10 @@ def load(name: str, readings: Mapping[str, str] | None = None) -> Game:
     return compile_layout(opened.source, layout, readings)
 
 
-def split(name: str) -> tuple[str, str | None]:
+def split_game_name(name: str) -> tuple[str, str | None]:
     """Return the rulebook's id or file, and the layout, of a game's name.
 
-    >>> split("nz-tai-sai-2008/1"), split("./my.toml/main"), split("triple-dice")
+    >>> split_game_name("nz-tai-sai-2008/1"), split_game_name("./my.toml/main"), split_game_name("triple-dice")
     (('nz-tai-sai-2008', '1'), ('./my.toml', 'main'), ('triple-dice', None))
     """
     file, toml, layout = name.rpartition(".toml/")
@@ -66,58 +66,60 @@ def split(name: str) -> tuple[str, str | None]:
     return book_id, layout if slash else None
 
 
-def open_book(name: str) -> Source:
+def load_rulebook(name: str) -> RulebookSource:
     """Return a rulebook by id or file, every layout of which compiles and fits together."""
-    return _opened(name).source
+    return _load(name).source
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _LoadedRulebook:
     """A rulebook that has passed every check, and its games under the default readings."""
 
-    source: Source
+    source: RulebookSource
     games: Mapping[str, Game]
 
 
-def _opened(name: str) -> _Opened:
+def _load(name: str) -> _LoadedRulebook:
     return _open_shipped(name) if name in shipped_ids() else _open(name)
 
 
-def _open(name: str) -> _Opened:
-    source = read(name)
+def _open(name: str) -> _LoadedRulebook:
+    source = read_rulebook(name)
     file = source.file
     check_defaults(source)
-    check_offers(source.book, file)
+    check_wagers(source.book, file)
     games = {layout: compile_layout(source, layout, {}) for layout in source.book.layouts}
     boxes = {box_id for game in games.values() for box_id in game.boxes}
     check_conduct(source.book, boxes, file)
 
-    def check(book: Rulebook, option: Option) -> None:
-        if COMPILED & option.set.keys():
-            check_offers(book, file)
+    def check(book: Rulebook, option: ReadingOption) -> None:
+        if COMPILED_TABLES & option.set.keys():
+            check_wagers(book, file)
             for layout in book.layouts:
                 compile_game(book, layout, {}, file)
         check_conduct(book, boxes, file)
 
     check_options(source, check)
-    return _Opened(source, games)
+    return _LoadedRulebook(source, games)
 
 
 @cache
-def _open_shipped(name: str) -> _Opened:
+def _open_shipped(name: str) -> _LoadedRulebook:
     """Open a book that comes with the package, which does not change while it runs."""
     return _open(name)
 
 
-def compile_layout(source: Source, layout: str, readings: Mapping[str, str]) -> Game:
+def compile_layout(source: RulebookSource, layout: str, readings: Mapping[str, str]) -> Game:
     """Return the game of one layout under the given readings, the others by default."""
-    chosen = chosen_readings(source, layout, readings)
-    return compile_game(under_readings(source, chosen), layout, chosen, source.file)
+    chosen = resolve_readings(source, layout, readings)
+    return compile_game(apply_readings(source, chosen), layout, chosen, source.file)
 
 
 @cache
 def shipped_games() -> tuple[str, ...]:
     """Return the names of all games that come with the package."""
     return tuple(
-        f"{book_id}/{name}" for book_id in shipped_ids() for name in read(book_id).book.layouts
+        f"{book_id}/{name}"
+        for book_id in shipped_ids()
+        for name in read_rulebook(book_id).book.layouts
     )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from threedice.rulebook.conduct import Citation, Conduct, Fact
+from threedice.rulebook.conduct import Citation, Conduct, RulebookStruct
 
 # --- dice ---------------------------------------------------------------------------------------
 
 
-class Dice(Fact, frozen=True, kw_only=True):
+class Dice(RulebookStruct, frozen=True, kw_only=True):
     """The six faces in order, from which everything else takes its names."""
 
     faces: tuple[int | str, int | str, int | str, int | str, int | str, int | str]
@@ -22,7 +22,7 @@ class Dice(Fact, frozen=True, kw_only=True):
 
 # --- wagers -------------------------------------------------------------------------------------
 
-When = Literal[
+ConditionName = Literal[
     "total-is",
     "total-odd",
     "total-even",
@@ -39,23 +39,23 @@ When = Literal[
     "exact-pair-within",
 ]
 
-Part = int | str
+SelectionPart = int | str
 
 
-class Condition(Fact, frozen=True, kw_only=True):
+class Condition(RulebookStruct, frozen=True, kw_only=True):
     """A word of the closed vocabulary of winning; `of` is the box's selection unless given."""
 
-    when: When
-    of: list[Part] | None = None
+    when: ConditionName
+    of: list[SelectionPart] | None = None
     unless: Literal["any-triple"] | None = None
 
 
-Selects = Literal[
+SelectionKind = Literal[
     "nothing", "face", "total", "two-faces", "three-faces", "four-faces", "pair-and-single"
 ]
 
 
-class Under(Fact, frozen=True, kw_only=True):
+class OutcomeClauses(RulebookStruct, frozen=True, kw_only=True):
     """Clauses on winning and losing, on triples too, that are closer than a wager's own."""
 
     win: Citation | None = None
@@ -64,18 +64,18 @@ class Under(Fact, frozen=True, kw_only=True):
     triple_lose: Citation | None = None
 
 
-class Wager(Fact, frozen=True, kw_only=True):
+class Wager(RulebookStruct, frozen=True, kw_only=True):
     """A family of boxes that win in the same manner."""
 
     name: str
     clause: Citation
-    wins: When | Condition | list[Condition]
-    selects: Selects | list[str] = "nothing"
+    wins: ConditionName | Condition | list[Condition]
+    selects: SelectionKind | list[str] = "nothing"
     throws: int = 1
-    under: Under = Under()
+    under: OutcomeClauses = OutcomeClauses()
 
 
-class Row(Fact, frozen=True, kw_only=True):
+class PayTableRow(RulebookStruct, frozen=True, kw_only=True):
     """A row of a pay table: which boxes of a wager are offered, at which odds.
 
     Without `boxes` the whole family is offered; several odds go by the number of dice that count.
@@ -83,22 +83,22 @@ class Row(Fact, frozen=True, kw_only=True):
 
     odds: str | list[str]
     wager: str | None = None
-    boxes: list[Part] | None = None
+    boxes: list[SelectionPart] | None = None
     clause: Citation | None = None
 
 
-class PayTable(Fact, frozen=True, kw_only=True):
+class PayTable(RulebookStruct, frozen=True, kw_only=True):
     """A printed table of odds, with the rows of another where it includes one."""
 
     clause: Citation
-    rows: dict[str, Row]
+    rows: dict[str, PayTableRow]
     includes: str = ""
 
 
 # --- layouts ------------------------------------------------------------------------------------
 
 
-class Block(Fact, frozen=True, kw_only=True):
+class Block(RulebookStruct, frozen=True, kw_only=True):
     """Boxes side by side on the felt, filling rows of `columns` cells from the left and the top.
 
     An empty name leaves a cell free. In `en`, `zh` and `odds`, {1} to {4} are the parts of a box's
@@ -116,7 +116,7 @@ class Block(Fact, frozen=True, kw_only=True):
     dice: bool = False
 
 
-class Legend(Fact, frozen=True, kw_only=True):
+class Legend(RulebookStruct, frozen=True, kw_only=True):
     """Words on the felt that are not a place for chips; their odds are those of one box."""
 
     at: tuple[int, int]
@@ -126,7 +126,7 @@ class Legend(Fact, frozen=True, kw_only=True):
     zh: list[str] = []
 
 
-class Layout(Fact, frozen=True, kw_only=True):
+class Layout(RulebookStruct, frozen=True, kw_only=True):
     """One felt: its pay table, and where everything stands on it.
 
     `like` takes the geometry of another game, of which only the differences are then given.
@@ -144,30 +144,30 @@ class Layout(Fact, frozen=True, kw_only=True):
 # --- readings and clauses -----------------------------------------------------------------------
 
 
-class Option(Fact, frozen=True, kw_only=True):
+class ReadingOption(RulebookStruct, frozen=True, kw_only=True):
     """One way to read a clause: in words, and the keys of the file that it sets."""
 
     says: str
     set: dict[str, Any] = {}
 
 
-class Reading(Fact, frozen=True, kw_only=True):
+class Reading(RulebookStruct, frozen=True, kw_only=True):
     """A question the document leaves open, and the answers to choose from."""
 
     question: str
     clause: Citation
     default: str
-    options: dict[str, Option]
+    options: dict[str, ReadingOption]
     layouts: list[str] | None = None
 
 
-Status = Literal["modelled", "definition", "procedural", "out of scope"]
+ClauseStatus = Literal["modelled", "definition", "procedural", "out of scope"]
 
 
-class Clause(Fact, frozen=True, kw_only=True):
+class Clause(RulebookStruct, frozen=True, kw_only=True):
     """A clause of the document in our own words, and what the system makes of it."""
 
-    status: Status
+    status: ClauseStatus
     summary: str
     reason: str = ""
 

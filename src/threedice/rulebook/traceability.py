@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from threedice.rulebook.citing import citations
-from threedice.rulebook.place import key_text
-from threedice.rulebook.source import SHIPPED
+from threedice.rulebook.consistency import iter_citations
+from threedice.rulebook.source import RULEBOOKS_PACKAGE
+from threedice.rulebook.validation import format_key
 
 if TYPE_CHECKING:
     from threedice.rulebook.schema import Clause
-    from threedice.rulebook.source import Source
+    from threedice.rulebook.source import RulebookSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class ClauseTrace:
     tests: tuple[str, ...]
 
 
-def trace(source: Source) -> list[ClauseTrace]:
+def trace_clauses(source: RulebookSource) -> list[ClauseTrace]:
     """Return the trace of every clause of a rulebook, in the order of the document.
 
     A clause inherited unchanged counts for both books: a test that cites either shows it.
     """
     data: dict[str, list[str]] = {}
-    for number, path in citations(source.book):
-        data.setdefault(number, []).append(key_text(path))
+    for number, path in iter_citations(source.book):
+        data.setdefault(number, []).append(format_key(path))
     return [
         ClauseTrace(
             number,
@@ -53,19 +53,19 @@ def trace(source: Source) -> list[ClauseTrace]:
     ]
 
 
-def _tests(number: str, source: Source) -> tuple[str, ...]:
+def _tests(number: str, source: RulebookSource) -> tuple[str, ...]:
     """Return the tests that show a clause of a shipped book; nobody has tested a user's."""
     if not source.shipped:
         return ()
     books = (source.book.id, source.origin[number])
     cited = (
-        test for book in dict.fromkeys(books) for test in cited_by().get(f"{book} {number}", [])
+        test for book in dict.fromkeys(books) for test in citing_tests().get(f"{book} {number}", [])
     )
     return tuple(dict.fromkeys(cited))
 
 
 @cache
-def cited_by() -> dict[str, list[str]]:
+def citing_tests() -> dict[str, list[str]]:
     """Return, for each citation 'rulebook clause', the tests that make it."""
-    text = files(SHIPPED).joinpath("citations.json").read_bytes()
+    text = files(RULEBOOKS_PACKAGE).joinpath("citations.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, list[str]])

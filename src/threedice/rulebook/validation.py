@@ -1,21 +1,29 @@
-"""Strict reading of plain data into the schema, with errors that name the key and the clause.
+"""Convert plain data to structs strictly; errors name the file, the key and the clause.
 
-msgspec says quickly whether a file fits; where it does not, `locate` walks the data beside the
+Strict reading of plain data into the schema, with errors that name the key and the clause.
+
+msgspec says quickly whether a file fits; where it does not, `find_misfit` walks the data beside the
 types to find the one key that is wrong, so that the message can name it.
+
+A key of a rulebook's file, for errors to name.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from threedice.errors import RulebookError, did_you_mean, nearest
-from threedice.rulebook.place import Place
+from threedice.errors import RulebookError, did_you_mean, nearest_names
 
 T = TypeVar("T", bound=msgspec.Struct)
-Path = tuple[str, ...]
+
+
+KeyPath = tuple[str, ...]
 
 
 def convert(data: dict[str, Any], into: type[T], file: str) -> T:
@@ -23,17 +31,23 @@ def convert(data: dict[str, Any], into: type[T], file: str) -> T:
     try:
         return msgspec.convert(data, into)
     except msgspec.ValidationError as error:
-        raise located(data, into, file, str(error)) from None
+        raise locate_error(data, into, file, str(error)) from None
 
 
-def located(data: dict[str, Any], into: type[msgspec.Struct], file: str, say: str) -> RulebookError:
+def locate_error(
+    data: dict[str, Any], into: type[msgspec.Struct], file: str, message: str
+) -> RulebookError:
     """Return the error for the first key that does not fit."""
-    path, problem, remedy = locate(data, into, ()) or ((), say, "see docs/rulebook-format.md")
+    path, problem, remedy = find_misfit(data, into, ()) or (
+        (),
+        message,
+        "see docs/rulebook-format.md",
+    )
     clause = clause_at(data, path)
-    return Place(file, path, (clause,) if clause else ()).error(problem, remedy)
+    return SourceLocation(file, path, (clause,) if clause else ()).error(problem, remedy)
 
 
-def clause_at(data: Any, path: Path) -> str:
+def clause_at(data: Any, path: KeyPath) -> str:
     """Return the clause cited nearest above a key, for an error to quote."""
     found = path[1] if len(path) > 1 and path[0] == "clauses" else ""
     for part in path:
@@ -55,33 +69,35 @@ def _child(data: Any, part: str) -> Any:
     return data[int(part)] if isinstance(data, list) and part.isdigit() else None
 
 
-Finding = tuple[Path, str, str] | None
+Misfit = tuple[KeyPath, str, str] | None
 
 
-def locate(value: Any, into: Any, path: Path) -> Finding:
+def find_misfit(value: Any, into: Any, path: KeyPath) -> Misfit:
     """Return the path of the first value that does not fit its type, what is wrong, what to do."""
     if isinstance(into, type) and issubclass(into, msgspec.Struct):
-        return _locate_in_struct(value, into, path)
+        return _find_in_struct(value, into, path)
     if get_origin(into) in (Union, UnionType):
-        return _locate_in_union(value, into, path)
+        return _find_in_union(value, into, path)
     if get_origin(into) is dict and isinstance(value, dict):
-        return _locate_in_dict(value, into, path)
+        return _find_in_dict(value, into, path)
     if get_origin(into) is list and isinstance(value, list):
-        found = (locate(each, get_args(into)[0], (*path, str(i))) for i, each in enumerate(value))
+        found = (
+            find_misfit(each, get_args(into)[0], (*path, str(i))) for i, each in enumerate(value)
+        )
         return next((each for each in found if each), None)
-    return _locate_leaf(value, into, path)
+    return _find_in_leaf(value, into, path)
 
 
-def _locate_in_struct(value: Any, into: type[msgspec.Struct], path: Path) -> Finding:
+def _find_in_struct(value: Any, into: type[msgspec.Struct], path: KeyPath) -> Misfit:
     if not isinstance(value, dict):
         return path, f"{value!r} is not a table", f"give the keys {', '.join(_keys(into))}"
     fields = {field.encode_name: field for field in msgspec.structs.fields(into)}
     for key in value:
         if key not in fields:
-            known = did_you_mean(nearest(key, fields))
+            known = did_you_mean(nearest_names(key, fields))
             return (*path, key), "unknown key", f"{known} (unknown keys are refused)"
     for key, field in fields.items():
-        if key in value and (found := locate(value[key], field.type, (*path, key))):
+        if key in value and (found := find_misfit(value[key], field.type, (*path, key))):
             return found
     for key, field in fields.items():
         if key not in value and field.required:
@@ -93,10 +109,10 @@ def _keys(into: type[msgspec.Struct]) -> list[str]:
     return [field.encode_name for field in msgspec.structs.fields(into) if field.required]
 
 
-def _locate_in_union(value: Any, into: Any, path: Path) -> Finding:
+def _find_in_union(value: Any, into: Any, path: KeyPath) -> Misfit:
     """Complain in terms of the alternative of the value's own shape, where there is one."""
     choices = [choice for choice in get_args(into) if choice is not NoneType]
-    findings = [locate(value, choice, path) for choice in choices]
+    findings = [find_misfit(value, choice, path) for choice in choices]
     if not all(findings):
         return None
     deeper = [each for each in findings if each and len(each[0]) > len(path)]
@@ -105,20 +121,22 @@ def _locate_in_union(value: Any, into: Any, path: Path) -> Finding:
     structs = [
         each for each in choices if isinstance(each, type) and issubclass(each, msgspec.Struct)
     ]
-    return locate(value, structs[0], path) if structs and isinstance(value, dict) else findings[0]
+    return (
+        find_misfit(value, structs[0], path) if structs and isinstance(value, dict) else findings[0]
+    )
 
 
-def _locate_in_dict(value: dict[str, Any], into: Any, path: Path) -> Finding:
+def _find_in_dict(value: dict[str, Any], into: Any, path: KeyPath) -> Misfit:
     keys, values = get_args(into)
     for key, each in value.items():
         if get_origin(keys) is Literal and key not in get_args(keys):
-            return (*path, key), "unknown key", did_you_mean(nearest(key, get_args(keys)))
-        if found := locate(each, values, (*path, key)):
+            return (*path, key), "unknown key", did_you_mean(nearest_names(key, get_args(keys)))
+        if found := find_misfit(each, values, (*path, key)):
             return found
     return None
 
 
-def _locate_leaf(value: Any, into: Any, path: Path) -> Finding:
+def _find_in_leaf(value: Any, into: Any, path: KeyPath) -> Misfit:
     try:
         msgspec.convert(value, into)
     except msgspec.ValidationError as error:
@@ -127,7 +145,37 @@ def _locate_leaf(value: Any, into: Any, path: Path) -> Finding:
             return (
                 path,
                 f"{value!r} is not one of the words known here",
-                did_you_mean(nearest(str(value), choices)),
+                did_you_mean(nearest_names(str(value), choices)),
             )
         return path, str(error).split(" - at")[0], "give a value of that kind"
     return None
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """Where in a file something stands, and under which clauses."""
+
+    file: str
+    path: tuple[str, ...]
+    clauses: tuple[str, ...] = ()
+
+    def child(self, *deeper: str) -> SourceLocation:
+        """Return a place further down."""
+        return SourceLocation(self.file, (*self.path, *deeper), self.clauses)
+
+    def error(self, problem: str, remedy: str) -> RulebookError:
+        """Return the error that something is wrong here."""
+        key = format_key(self.path) or "the file"
+        return RulebookError(self.file, key, problem, remedy, ", ".join(self.clauses))
+
+
+def format_key(path: tuple[str, ...]) -> str:
+    """Write a key as TOML does, quoting the parts that hold dots.
+
+    >>> format_key(("clauses", "5.1", "status"))
+    'clauses."5.1".status'
+    """
+    return ".".join(part if _BARE.fullmatch(part) else json.dumps(part) for part in path)

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 from threedice.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from threedice.sim.asking import flat_study, session_study, simulated_session, table_study
     from threedice.sim.estimates import Estimate
-    from threedice.sim.studies import FlatStudy, SessionStudy
-    from threedice.sim.table_studies import TableStudy
+    from threedice.sim.simulation import flat_study, session_study, simulated_session, table_study
+    from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
 
 __all__ = [
     "Estimate",
     "FlatStudy",
+    "MissingExtra",
     "SessionStudy",
-    "SimulationMissing",
     "TableStudy",
     "flat_study",
     "session_study",
@@ -33,27 +32,26 @@ __all__ = [
 ]
 
 
-class SimulationMissing(InvalidInput, ImportError):
+class MissingExtra(InvalidInput, ImportError):
     """Something that simulation needs is not installed: what, and what to do."""
 
 
-def require(modules: tuple[str, ...], extra: str) -> None:
+def require_modules(modules: tuple[str, ...], extra: str) -> None:
     """Refuse to go on without modules that an extra brings."""
     missing = [each for each in modules if find_spec(each) is None]
     if missing:
-        raise SimulationMissing(
+        raise MissingExtra(
             f"this needs {' and '.join(missing)}, which is not installed; "
             f"run pip install 'threedice[{extra}]'"
         )
 
 
-require(("numpy", "numba"), "sim")
+require_modules(("numpy", "numba"), "sim")
 
 _HOMES = {
-    "threedice.sim.asking": ("flat_study", "session_study", "simulated_session", "table_study"),
+    "threedice.sim.simulation": ("flat_study", "session_study", "simulated_session", "table_study"),
     "threedice.sim.estimates": ("Estimate",),
-    "threedice.sim.studies": ("FlatStudy", "SessionStudy"),
-    "threedice.sim.table_studies": ("TableStudy",),
+    "threedice.sim.studies": ("FlatStudy", "SessionStudy", "TableStudy"),
 }
 
 

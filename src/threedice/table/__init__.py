@@ -8,7 +8,7 @@
 from threedice.errors import Refusal
 from threedice.table.decide import decide
 from threedice.table.evolve import evolve, replay
-from threedice.table.explain import BetRef, explain
+from threedice.table.explanation import BetRef, explain
 from threedice.table.state import TableState
 
 __all__ = ["BetRef", "Refusal", "TableState", "decide", "evolve", "explain", "replay"]

@@ -1,24 +1,26 @@
-"""Chips: buying in, taking them away, and colours of a player's own."""
+"""Handle chips: buy-in, cash-out, change, colours, debts, and fills and credits of the float.
+
+Chips: buying in, taking them away, and colours of a player's own.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.table import events as happened
-from threedice.table.refusal import refuse
-from threedice.table.rules import STAFF, need_open, need_role
+from threedice.table import events as table_events
+from threedice.table.rules import STAFF, SUPERVISORS, refuse, require_open_table, require_role
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
-    from threedice.table import commands as asked
+    from threedice.table import commands
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent
-    from threedice.table.state import Seat, TableState
+    from threedice.table.state import TableSeat, TableState
 
 
-def buy_in(game: Game, state: TableState, command: asked.BuyIn) -> list[AnyEvent]:
+def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEvent]:
     """Give a player chips for cash or from his account."""
-    need_open(state)
+    require_open_table(state)
     _need_player_or_staff(command.by, command.player)
     age = game.facts.people.minimum_age
     if age and "player" in age.applies_to and (command.age_years or 0) < age.years:
@@ -27,12 +29,14 @@ def buy_in(game: Game, state: TableState, command: asked.BuyIn) -> list[AnyEvent
     _need_chips(game, state, command.amount, seat.colour_value if seat else 0)
     if command.amount > state.float_amount:
         raise refuse("float/short", short=command.amount - state.float_amount)
-    return [happened.BoughtIn(player=command.player, amount=command.amount, source=command.source)]
+    return [
+        table_events.BoughtIn(player=command.player, amount=command.amount, source=command.source)
+    ]
 
 
-def cash_out(game: Game, state: TableState, command: asked.CashOut) -> list[AnyEvent]:
+def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[AnyEvent]:
     """Let a player take chips away."""
-    need_open(state)
+    require_open_table(state)
     _need_player_or_staff(command.by, command.player)
     seat = _seated(game, state, command.player)
     if command.amount > seat.stack:
@@ -43,15 +47,15 @@ def cash_out(game: Game, state: TableState, command: asked.CashOut) -> list[AnyE
     _need_chips(game, state, command.amount, 0 if leaving else seat.colour_value)
     events: list[AnyEvent] = []
     if leaving and seat.colour:
-        events.append(happened.ColouredUp(player=command.player))
-    out = happened.CashedOut(player=command.player, amount=command.amount, to=command.to)
+        events.append(table_events.ColouredUp(player=command.player))
+    out = table_events.CashedOut(player=command.player, amount=command.amount, to=command.to)
     return [*events, out]
 
 
-def change_chips(game: Game, state: TableState, command: asked.ChangeChips) -> list[AnyEvent]:
+def change_chips(game: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
     """Change chips into one denomination over the change block; nobody is richer for it."""
-    need_open(state)
-    need_role(command.by, STAFF)
+    require_open_table(state)
+    require_role(command.by, STAFF)
     seat = _seated(game, state, command.player)
     if command.into not in state.chips:
         raise refuse(
@@ -65,12 +69,14 @@ def change_chips(game: Game, state: TableState, command: asked.ChangeChips) -> l
         raise refuse(
             "chips/stack", game.facts.chips.clause, amount=command.amount, stack=seat.stack
         )
-    return [happened.ChipsChanged(player=command.player, amount=command.amount, into=command.into)]
+    return [
+        table_events.ChipsChanged(player=command.player, amount=command.amount, into=command.into)
+    ]
 
 
-def repay_debt(game: Game, state: TableState, command: asked.RepayDebt) -> list[AnyEvent]:
+def repay_debt(game: Game, state: TableState, command: commands.RepayDebt) -> list[AnyEvent]:
     """Let a player pay off what he owes the house."""
-    need_open(state)
+    require_open_table(state)
     _need_player_or_staff(command.by, command.player)
     owing = state.owing.get(command.player, 0)
     if not 0 < command.amount <= owing:
@@ -82,14 +88,14 @@ def repay_debt(game: Game, state: TableState, command: asked.RepayDebt) -> list[
             clause = game.facts.chips.clause
             raise refuse("chips/stack", clause, amount=command.amount, stack=seat.stack)
     return [
-        happened.DebtRepaid(player=command.player, amount=command.amount, source=command.source)
+        table_events.DebtRepaid(player=command.player, amount=command.amount, source=command.source)
     ]
 
 
-def take_colour(game: Game, state: TableState, command: asked.TakeColour) -> list[AnyEvent]:
+def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> list[AnyEvent]:
     """Give a player non-value chips of a colour at a declared value."""
-    need_open(state)
-    need_role(command.by, STAFF)
+    require_open_table(state)
+    require_role(command.by, STAFF)
     if "non-value" not in game.facts.chips.kinds:
         raise refuse("chips/no-colours", game.facts.chips.clause)
     seat = _seated(game, state, command.player)
@@ -105,19 +111,21 @@ def take_colour(game: Game, state: TableState, command: asked.TakeColour) -> lis
         raise refuse("chips/colour-value", clause, chip=state.chips[0])
     if seat.at_risk:
         raise refuse("chips/bets-down", clause)
-    return [happened.ColourTaken(player=command.player, colour=command.colour, value=command.value)]
+    return [
+        table_events.ColourTaken(player=command.player, colour=command.colour, value=command.value)
+    ]
 
 
-def colour_up(game: Game, state: TableState, command: asked.ColourUp) -> list[AnyEvent]:
+def colour_up(game: Game, state: TableState, command: commands.ColourUp) -> list[AnyEvent]:
     """Change a player's colour back into value chips."""
-    need_open(state)
-    need_role(command.by, STAFF)
+    require_open_table(state)
+    require_role(command.by, STAFF)
     seat = _seated(game, state, command.player)
     if not seat.colour:
         raise refuse("chips/no-colours", game.facts.chips.clause)
     if seat.at_risk:
         raise refuse("chips/bets-down", game.facts.chips.clause)
-    return [happened.ColouredUp(player=command.player)]
+    return [table_events.ColouredUp(player=command.player)]
 
 
 def _need_player_or_staff(actor: Actor, player: str) -> None:
@@ -131,7 +139,30 @@ def _need_chips(game: Game, state: TableState, amount: int, colour_value: int = 
         raise refuse("chips/amount", game.facts.chips.clause, amount=amount, chip=chip)
 
 
-def _seated(game: Game, state: TableState, player: str) -> Seat:
+def _seated(game: Game, state: TableState, player: str) -> TableSeat:
     if player not in state.seats:
         raise refuse("player/unknown", game.facts.chips.clause, player=player)
     return state.seats[player]
+
+
+def fill_float(_game: Game, state: TableState, command: commands.FillFloat) -> list[AnyEvent]:
+    """Bring chips from the vault."""
+    require_open_table(state)
+    require_role(command.by, SUPERVISORS)
+    require_chip_multiple(command.amount, state.chips[0])
+    return [table_events.FloatFilled(amount=command.amount, by=command.by)]
+
+
+def credit_float(_game: Game, state: TableState, command: commands.CreditFloat) -> list[AnyEvent]:
+    """Take chips to the vault."""
+    require_open_table(state)
+    require_role(command.by, SUPERVISORS)
+    require_chip_multiple(command.amount, state.chips[0])
+    if command.amount > state.float_amount:
+        raise refuse("float/amount", float=state.float_amount, amount=command.amount)
+    return [table_events.FloatCredited(amount=command.amount, by=command.by)]
+
+
+def require_chip_multiple(amount: int, chip: int, least: int = 1) -> None:
+    if amount < least or amount % chip:
+        raise refuse("chips/amount", amount=amount, chip=chip)

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from threedice.errors import InvariantBroken
-from threedice.table import betting, chips, dealing, irregular, opening, settling
-from threedice.table import commands as asked
+from threedice.table import betting, chips, commands, irregularities, procedure, settlement
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -20,44 +19,44 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Any, Any, Any], list[Any]]
 
-HANDLERS: Final[dict[type[asked.Command], Handler]] = {
-    asked.OpenTable: opening.open_table,
-    asked.PassCheck: opening.pass_check,
-    asked.SetLimits: opening.set_limits,
-    asked.FillFloat: opening.fill_float,
-    asked.CreditFloat: opening.credit_float,
-    asked.CloseTable: opening.close_table,
-    asked.ReleaseTable: opening.release_table,
-    asked.BuyIn: chips.buy_in,
-    asked.CashOut: chips.cash_out,
-    asked.ChangeChips: chips.change_chips,
-    asked.RepayDebt: chips.repay_debt,
-    asked.TakeColour: chips.take_colour,
-    asked.ColourUp: chips.colour_up,
-    asked.PlaceBet: betting.place_bet,
-    asked.WithdrawBet: betting.withdraw_bet,
-    asked.RejectExcess: betting.reject_excess,
-    asked.MoveChips: betting.move_chips,
-    asked.PutBack: betting.put_back,
-    asked.JudgeLine: betting.judge_line,
-    asked.OfferDice: dealing.offer_dice,
-    asked.ChooseDice: dealing.choose_dice,
-    asked.OpenBetting: dealing.open_betting,
-    asked.CloseBetting: dealing.close_betting,
-    asked.Tumble: dealing.tumble,
-    asked.Throw: dealing.throw,
-    asked.Uncover: dealing.uncover,
-    asked.CallResult: dealing.call_result,
-    asked.PressKey: dealing.press_key,
-    asked.PressEnter: dealing.press_enter,
-    asked.Illuminate: dealing.illuminate,
-    asked.CollectLosers: settling.collect_losers,
-    asked.PayWinners: settling.pay_winners,
-    asked.Report: irregular.report,
-    asked.AbandonRound: irregular.abandon_round,
-    asked.AmendResult: dealing.amend_result,
-    asked.CorrectBet: irregular.correct_bet,
-    asked.MakeRuling: irregular.make_ruling,
+HANDLERS: Final[dict[type[commands.TableCommand], Handler]] = {
+    commands.OpenTable: procedure.open_table,
+    commands.PassCheck: procedure.pass_check,
+    commands.SetLimits: procedure.set_limits,
+    commands.FillFloat: chips.fill_float,
+    commands.CreditFloat: chips.credit_float,
+    commands.CloseTable: procedure.close_table,
+    commands.ReleaseTable: procedure.release_table,
+    commands.BuyIn: chips.buy_in,
+    commands.CashOut: chips.cash_out,
+    commands.ChangeChips: chips.change_chips,
+    commands.RepayDebt: chips.repay_debt,
+    commands.TakeColour: chips.take_colour,
+    commands.ColourUp: chips.colour_up,
+    commands.PlaceBet: betting.place_bet,
+    commands.WithdrawBet: betting.withdraw_bet,
+    commands.RejectExcess: betting.reject_excess,
+    commands.MoveChips: betting.move_chips,
+    commands.PutBack: betting.put_back,
+    commands.JudgeLine: betting.judge_line,
+    commands.OfferDice: procedure.offer_dice,
+    commands.ChooseDice: procedure.choose_dice,
+    commands.OpenBetting: procedure.open_betting,
+    commands.CloseBetting: procedure.close_betting,
+    commands.Tumble: procedure.tumble,
+    commands.Throw: procedure.throw,
+    commands.Uncover: procedure.uncover,
+    commands.CallResult: procedure.call_result,
+    commands.PressKey: procedure.press_key,
+    commands.PressEnter: procedure.press_enter,
+    commands.Illuminate: procedure.illuminate,
+    commands.CollectLosers: settlement.collect_losers,
+    commands.PayWinners: settlement.pay_winners,
+    commands.Report: irregularities.report_irregularity,
+    commands.AbandonRound: irregularities.abandon_round,
+    commands.AmendResult: procedure.amend_result,
+    commands.CorrectBet: irregularities.correct_bet,
+    commands.MakeRuling: irregularities.make_ruling,
 }
 
 

@@ -1,4 +1,6 @@
-"""Events: what has happened at a table, never changed afterwards.
+"""Events of a table: immutable records that are stored in the log.
+
+Events: what has happened at a table, never changed afterwards.
 
 `decide` makes them, `evolve` applies them, `ledger` turns them into postings. Lists of bets
 are plain tuples, because a settlement may hold a hundred thousand of them.
@@ -12,47 +14,46 @@ import msgspec
 
 from threedice.rulebook.conduct import IrregularityName, StepName
 from threedice.table.commands import Actor
-from threedice.table.terms import BoxId, Mode, PlayerId, TableLimits
-
-Spot = str
-"""Where a bet counts: a box, or `box@area` where each area has limits of its own."""
+from threedice.table.limits import BoxId, LimitMode, PlayerId, Spot, TableLimits
 
 Stake = tuple[Spot, PlayerId, int]
 """A player's chips on a spot."""
 
-Paid = tuple[Spot, PlayerId, int, int]
+
+Payout = tuple[Spot, PlayerId, int, int]
 """A player's winning chips on a spot, and the winnings."""
+
 
 Transfer = tuple[PlayerId, int]
 """Money to a player, or from him where below zero."""
 
 
-class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
+class TableEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Something that has happened; it cannot hold itself, so no collector need look at it."""
 
 
-class TableOpened(Event, frozen=True, kw_only=True, tag="TableOpened"):
+class TableOpened(TableEvent, frozen=True, kw_only=True, tag="TableOpened"):
     """A table was opened on a game, which it pins by hash."""
 
     table: str
     game: str
     game_hash: str
     currency: str
-    mode: Mode
+    mode: LimitMode
     chips: list[int]
     float_amount: int
     limits: TableLimits
     by: Actor
 
 
-class CheckPassed(Event, frozen=True, kw_only=True, tag="CheckPassed"):
+class CheckPassed(TableEvent, frozen=True, kw_only=True, tag="CheckPassed"):
     """Something to be seen to before opening is in order."""
 
     check: str
     by: Actor
 
 
-class LimitsSet(Event, frozen=True, kw_only=True, tag="LimitsSet"):
+class LimitsSet(TableEvent, frozen=True, kw_only=True, tag="LimitsSet"):
     """New limits wait for the next opening of betting."""
 
     limits: TableLimits
@@ -60,21 +61,21 @@ class LimitsSet(Event, frozen=True, kw_only=True, tag="LimitsSet"):
     approved_by: Actor
 
 
-class FloatFilled(Event, frozen=True, kw_only=True, tag="FloatFilled"):
+class FloatFilled(TableEvent, frozen=True, kw_only=True, tag="FloatFilled"):
     """Chips came from the vault."""
 
     amount: int
     by: Actor
 
 
-class FloatCredited(Event, frozen=True, kw_only=True, tag="FloatCredited"):
+class FloatCredited(TableEvent, frozen=True, kw_only=True, tag="FloatCredited"):
     """Chips went to the vault."""
 
     amount: int
     by: Actor
 
 
-class TableClosed(Event, frozen=True, kw_only=True, tag="TableClosed"):
+class TableClosed(TableEvent, frozen=True, kw_only=True, tag="TableClosed"):
     """The table was closed; players carried their chips away, the house counted its own."""
 
     carried_away: list[Transfer]
@@ -83,20 +84,20 @@ class TableClosed(Event, frozen=True, kw_only=True, tag="TableClosed"):
     by: Actor
 
 
-class TableLocked(Event, frozen=True, kw_only=True, tag="TableLocked"):
+class TableLocked(TableEvent, frozen=True, kw_only=True, tag="TableLocked"):
     """No further round starts until the table is released."""
 
     cause: IrregularityName
 
 
-class TableReleased(Event, frozen=True, kw_only=True, tag="TableReleased"):
+class TableReleased(TableEvent, frozen=True, kw_only=True, tag="TableReleased"):
     """Play may go on."""
 
     reason: str
     by: Actor
 
 
-class BoughtIn(Event, frozen=True, kw_only=True, tag="BoughtIn"):
+class BoughtIn(TableEvent, frozen=True, kw_only=True, tag="BoughtIn"):
     """A player got chips for cash or from his account."""
 
     player: PlayerId
@@ -104,7 +105,7 @@ class BoughtIn(Event, frozen=True, kw_only=True, tag="BoughtIn"):
     source: Literal["cash", "account"]
 
 
-class CashedOut(Event, frozen=True, kw_only=True, tag="CashedOut"):
+class CashedOut(TableEvent, frozen=True, kw_only=True, tag="CashedOut"):
     """A player took chips away or put them into his account."""
 
     player: PlayerId
@@ -112,7 +113,7 @@ class CashedOut(Event, frozen=True, kw_only=True, tag="CashedOut"):
     to: Literal["outside", "account"]
 
 
-class ChipsChanged(Event, frozen=True, kw_only=True, tag="ChipsChanged"):
+class ChipsChanged(TableEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
     """A player's chips were changed into others of the same worth."""
 
     player: PlayerId
@@ -120,7 +121,7 @@ class ChipsChanged(Event, frozen=True, kw_only=True, tag="ChipsChanged"):
     into: int
 
 
-class DebtRepaid(Event, frozen=True, kw_only=True, tag="DebtRepaid"):
+class DebtRepaid(TableEvent, frozen=True, kw_only=True, tag="DebtRepaid"):
     """A player paid off some of what he owed."""
 
     player: PlayerId
@@ -128,7 +129,7 @@ class DebtRepaid(Event, frozen=True, kw_only=True, tag="DebtRepaid"):
     source: Literal["stack", "cash"]
 
 
-class ColourTaken(Event, frozen=True, kw_only=True, tag="ColourTaken"):
+class ColourTaken(TableEvent, frozen=True, kw_only=True, tag="ColourTaken"):
     """A player plays in a colour of his own at a declared value."""
 
     player: PlayerId
@@ -136,13 +137,13 @@ class ColourTaken(Event, frozen=True, kw_only=True, tag="ColourTaken"):
     value: int
 
 
-class ColouredUp(Event, frozen=True, kw_only=True, tag="ColouredUp"):
+class ColouredUp(TableEvent, frozen=True, kw_only=True, tag="ColouredUp"):
     """A player plays in value chips again."""
 
     player: PlayerId
 
 
-class RoundStarted(Event, frozen=True, kw_only=True, tag="RoundStarted"):
+class RoundStarted(TableEvent, frozen=True, kw_only=True, tag="RoundStarted"):
     """A round began, under the game that it pins by hash.
 
     Steps that are done once for each shooter are not taken again while his series goes on.
@@ -153,27 +154,27 @@ class RoundStarted(Event, frozen=True, kw_only=True, tag="RoundStarted"):
     skipped: list[StepName] = []
 
 
-class BettingOpened(Event, frozen=True, kw_only=True, tag="BettingOpened"):
+class BettingOpened(TableEvent, frozen=True, kw_only=True, tag="BettingOpened"):
     """Bets may be placed, within these limits."""
 
     limits: TableLimits
     by: Actor
 
 
-class BettingClosed(Event, frozen=True, kw_only=True, tag="BettingClosed"):
+class BettingClosed(TableEvent, frozen=True, kw_only=True, tag="BettingClosed"):
     """No more bets may be placed, increased or withdrawn."""
 
     by: Actor
 
 
-class StepTaken(Event, frozen=True, kw_only=True, tag="StepTaken"):
+class StepTaken(TableEvent, frozen=True, kw_only=True, tag="StepTaken"):
     """A step of the procedure without consequences of its own was taken."""
 
     step: StepName
     by: Actor
 
 
-class BetPlaced(Event, frozen=True, kw_only=True, tag="BetPlaced"):
+class BetPlaced(TableEvent, frozen=True, kw_only=True, tag="BetPlaced"):
     """Chips of a player went onto a box."""
 
     player: PlayerId
@@ -185,7 +186,7 @@ class BetPlaced(Event, frozen=True, kw_only=True, tag="BetPlaced"):
     by: Actor
 
 
-class BetWithdrawn(Event, frozen=True, kw_only=True, tag="BetWithdrawn"):
+class BetWithdrawn(TableEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
     """Chips of a player came back from a box before the close, from one end if it is named."""
 
     player: PlayerId
@@ -194,7 +195,7 @@ class BetWithdrawn(Event, frozen=True, kw_only=True, tag="BetWithdrawn"):
     area: str = ""
 
 
-class BetRejected(Event, frozen=True, kw_only=True, tag="BetRejected"):
+class BetRejected(TableEvent, frozen=True, kw_only=True, tag="BetRejected"):
     """Chips over a limit went back to a player."""
 
     player: PlayerId
@@ -204,7 +205,7 @@ class BetRejected(Event, frozen=True, kw_only=True, tag="BetRejected"):
     limit: Literal["maximum", "differential"]
 
 
-class ChipsMoved(Event, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsMoved"):
+class ChipsMoved(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsMoved"):
     """Chips lie elsewhere now than where they were put; at which ends, if named."""
 
     player: PlayerId
@@ -216,7 +217,7 @@ class ChipsMoved(Event, frozen=True, kw_only=True, omit_defaults=True, tag="Chip
     to_area: str = ""
 
 
-class ChipsPutBack(Event, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsPutBack"):
+class ChipsPutBack(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsPutBack"):
     """Chips moved by accident lie where they were put again; at which ends, if named."""
 
     player: PlayerId
@@ -228,7 +229,7 @@ class ChipsPutBack(Event, frozen=True, kw_only=True, omit_defaults=True, tag="Ch
     to_area: str = ""
 
 
-class LineJudged(Event, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
+class LineJudged(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
     """It was decided whether chips on a line are a bet; if not, they went back."""
 
     player: PlayerId
@@ -239,27 +240,27 @@ class LineJudged(Event, frozen=True, kw_only=True, omit_defaults=True, tag="Line
     area: str = ""
 
 
-class DiceOffered(Event, frozen=True, kw_only=True, tag="DiceOffered"):
+class DiceOffered(TableEvent, frozen=True, kw_only=True, tag="DiceOffered"):
     """A player was offered the dice."""
 
     player: PlayerId
 
 
-class DiceChosen(Event, frozen=True, kw_only=True, tag="DiceChosen"):
+class DiceChosen(TableEvent, frozen=True, kw_only=True, tag="DiceChosen"):
     """The shooter chose his dice."""
 
     player: PlayerId
     dice: list[int]
 
 
-class DiceTumbled(Event, frozen=True, kw_only=True, tag="DiceTumbled"):
+class DiceTumbled(TableEvent, frozen=True, kw_only=True, tag="DiceTumbled"):
     """The tumbler was activated."""
 
     times: int
     by: Actor
 
 
-class ResultCalled(Event, frozen=True, kw_only=True, tag="ResultCalled"):
+class ResultCalled(TableEvent, frozen=True, kw_only=True, tag="ResultCalled"):
     """The dealer called what the dice show."""
 
     dice: tuple[int, int, int]
@@ -267,20 +268,20 @@ class ResultCalled(Event, frozen=True, kw_only=True, tag="ResultCalled"):
     by: Actor
 
 
-class KeyPressed(Event, frozen=True, kw_only=True, tag="KeyPressed"):
+class KeyPressed(TableEvent, frozen=True, kw_only=True, tag="KeyPressed"):
     """A key of the terminal was pressed."""
 
     key: int
 
 
-class ResultEntered(Event, frozen=True, kw_only=True, tag="ResultEntered"):
+class ResultEntered(TableEvent, frozen=True, kw_only=True, tag="ResultEntered"):
     """Enter was pressed; these faces count until amended."""
 
     dice: tuple[int, int, int]
     by: Actor
 
 
-class ResultAmended(Event, frozen=True, kw_only=True, tag="ResultAmended"):
+class ResultAmended(TableEvent, frozen=True, kw_only=True, tag="ResultAmended"):
     """A wrong entry was amended under supervision."""
 
     dice: tuple[int, int, int]
@@ -288,41 +289,41 @@ class ResultAmended(Event, frozen=True, kw_only=True, tag="ResultAmended"):
     approved_by: Actor
 
 
-class AreasLit(Event, frozen=True, kw_only=True, tag="AreasLit"):
+class AreasLit(TableEvent, frozen=True, kw_only=True, tag="AreasLit"):
     """The winning boxes were lit, or should have been."""
 
     boxes: list[BoxId]
     correct: bool
 
 
-class BetsApportioned(Event, frozen=True, kw_only=True, tag="BetsApportioned"):
+class BetsApportioned(TableEvent, frozen=True, kw_only=True, tag="BetsApportioned"):
     """Bets over an unnoticed limit play in part: (spot, player, stake, plays)."""
 
     bets: list[tuple[Spot, PlayerId, int, int]]
 
 
-class LosersCollected(Event, frozen=True, kw_only=True, tag="LosersCollected"):
+class LosersCollected(TableEvent, frozen=True, kw_only=True, tag="LosersCollected"):
     """Losing bets were taken."""
 
     bets: list[Stake]
 
 
-class WinnersPaid(Event, frozen=True, kw_only=True, tag="WinnersPaid"):
+class WinnersPaid(TableEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
     """Winning bets were paid and handed back; the round is settled."""
 
     round: int
     dice: tuple[int, int, int]
-    bets: list[Paid]
+    bets: list[Payout]
 
 
-class ShooterAdvanced(Event, frozen=True, kw_only=True, tag="ShooterAdvanced"):
+class ShooterAdvanced(TableEvent, frozen=True, kw_only=True, tag="ShooterAdvanced"):
     """The shooter threw what he needed and throws again."""
 
     player: PlayerId
     throws: int
 
 
-class ShooterWon(Event, frozen=True, kw_only=True, tag="ShooterWon"):
+class ShooterWon(TableEvent, frozen=True, kw_only=True, tag="ShooterWon"):
     """The shooter's bet won on its last throw."""
 
     player: PlayerId
@@ -330,14 +331,14 @@ class ShooterWon(Event, frozen=True, kw_only=True, tag="ShooterWon"):
     winnings: int
 
 
-class ShooterLost(Event, frozen=True, kw_only=True, tag="ShooterLost"):
+class ShooterLost(TableEvent, frozen=True, kw_only=True, tag="ShooterLost"):
     """The shooter's bet was lost, and his series ended."""
 
     player: PlayerId
     stake: int
 
 
-class RoundVoided(Event, frozen=True, kw_only=True, tag="RoundVoided"):
+class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
     """A round has no result; its bets are returned, or stay for the next.
 
     Once a result has been called, a second person has agreed.
@@ -351,7 +352,7 @@ class RoundVoided(Event, frozen=True, kw_only=True, tag="RoundVoided"):
     approved_by: Actor | None = None
 
 
-class RoundsReversed(Event, frozen=True, kw_only=True, tag="RoundsReversed"):
+class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"):
     """Settled rounds were voided; what they paid and took is undone, as far as stacks reach."""
 
     rounds: list[int]
@@ -362,13 +363,13 @@ class RoundsReversed(Event, frozen=True, kw_only=True, tag="RoundsReversed"):
     approved_by: Actor
 
 
-class ThrowRepeated(Event, frozen=True, kw_only=True, tag="ThrowRepeated"):
+class ThrowRepeated(TableEvent, frozen=True, kw_only=True, tag="ThrowRepeated"):
     """A throw did not count; the dice are thrown again and no bet may be altered."""
 
     cause: IrregularityName
 
 
-class RoundContinued(Event, frozen=True, kw_only=True, tag="RoundContinued"):
+class RoundContinued(TableEvent, frozen=True, kw_only=True, tag="RoundContinued"):
     """An interrupted round goes on, because these boxes are decided already."""
 
     known: list[int]
@@ -376,7 +377,7 @@ class RoundContinued(Event, frozen=True, kw_only=True, tag="RoundContinued"):
     lost: list[BoxId]
 
 
-class IrregularityNoted(Event, frozen=True, kw_only=True, tag="IrregularityNoted"):
+class IrregularityNoted(TableEvent, frozen=True, kw_only=True, tag="IrregularityNoted"):
     """An irregularity that changes nothing by itself was recorded."""
 
     irregularity: IrregularityName
@@ -385,7 +386,7 @@ class IrregularityNoted(Event, frozen=True, kw_only=True, tag="IrregularityNoted
     player: PlayerId = ""
 
 
-class BetCorrected(Event, frozen=True, kw_only=True, tag="BetCorrected"):
+class BetCorrected(TableEvent, frozen=True, kw_only=True, tag="BetCorrected"):
     """What a settled bet should have been paid was paid, or taken."""
 
     round: int
@@ -397,7 +398,7 @@ class BetCorrected(Event, frozen=True, kw_only=True, tag="BetCorrected"):
     approved_by: Actor
 
 
-class RulingMade(Event, frozen=True, kw_only=True, tag="RulingMade"):
+class RulingMade(TableEvent, frozen=True, kw_only=True, tag="RulingMade"):
     """The shift manager decided what the rules do not provide for."""
 
     player: PlayerId

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from threedice.errors import InvariantBroken
-from threedice.table import events as happened
-from threedice.table.state import Bet, Placement, Round, Seat, Shooter, TableState
+from threedice.table import events as table_events
+from threedice.table.state import Bet, Placement, Round, Shooter, TableSeat, TableState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from threedice.table.events import AnyEvent, Spot, Stake
-    from threedice.table.terms import PlayerId
+    from threedice.table.events import AnyEvent, Stake
+    from threedice.table.limits import PlayerId, Spot
 
 
 def replay(events: Iterable[AnyEvent]) -> TableState:
@@ -30,127 +30,127 @@ def replay(events: Iterable[AnyEvent]) -> TableState:
 def evolve(state: TableState, event: AnyEvent) -> TableState:
     """Apply an event to the state, in place, and return it."""
     match event:
-        case happened.BetPlaced():  # the commonest are looked for first
+        case table_events.BetPlaced():  # the commonest are looked for first
             _place(state, event)
-        case happened.KeyPressed():
+        case table_events.KeyPressed():
             state.current.keys = [*state.current.keys[-2:], event.key]
-        case happened.LosersCollected():
+        case table_events.LosersCollected():
             _collect(state, event)
-        case happened.WinnersPaid():
+        case table_events.WinnersPaid():
             _pay(state, event)
-        case happened.RoundStarted():
+        case table_events.RoundStarted():
             _start_round(state, event)
-        case happened.BettingOpened():
+        case table_events.BettingOpened():
             state.limits, state.next_limits = event.limits, None
             state.current.done.add("open-betting")
-        case happened.BettingClosed():
+        case table_events.BettingClosed():
             state.current.done.add("close-betting")
-        case happened.StepTaken():
+        case table_events.StepTaken():
             state.current.done.add(event.step)
-        case happened.DiceTumbled():
+        case table_events.DiceTumbled():
             state.current.times_tumbled = event.times
             state.current.done.add("tumble")
-        case happened.ResultCalled():
+        case table_events.ResultCalled():
             state.current.called = event.dice
             state.current.done.add("call-result")
-        case happened.ResultEntered():
+        case table_events.ResultEntered():
             state.current.result = event.dice
             state.current.keys = []
             state.current.done.add("enter-result")
-        case happened.AreasLit():
+        case table_events.AreasLit():
             state.current.done.add("illuminate")
-        case happened.TableOpened():
+        case table_events.TableOpened():
             _open(state, event)
-        case happened.CheckPassed():
+        case table_events.CheckPassed():
             state.checks.add(event.check)
-        case happened.LimitsSet():
+        case table_events.LimitsSet():
             state.next_limits = event.limits
-        case happened.FloatFilled():
+        case table_events.FloatFilled():
             state.float_amount += event.amount
-        case happened.FloatCredited():
+        case table_events.FloatCredited():
             state.float_amount -= event.amount
-        case happened.TableClosed():
+        case table_events.TableClosed():
             _close(state, event)
-        case happened.TableLocked():
+        case table_events.TableLocked():
             state.locked = event.cause
-        case happened.TableReleased():
+        case table_events.TableReleased():
             state.locked = ""
-        case happened.BoughtIn():
+        case table_events.BoughtIn():
             _seat(state, event.player).stack += event.amount
             state.float_amount -= event.amount
             state.drop += event.amount if event.source == "cash" else 0
-        case happened.CashedOut():
+        case table_events.CashedOut():
             _cash_out(state, event)
-        case happened.ChipsChanged():
+        case table_events.ChipsChanged():
             pass
-        case happened.DebtRepaid():
+        case table_events.DebtRepaid():
             _repay(state, event)
-        case happened.ColourTaken():
+        case table_events.ColourTaken():
             seat = state.seats[event.player]
             seat.colour, seat.colour_value = event.colour, event.value
-        case happened.ColouredUp():
+        case table_events.ColouredUp():
             seat = state.seats[event.player]
             seat.colour, seat.colour_value = "", 0
-        case happened.BetWithdrawn():
+        case table_events.BetWithdrawn():
             _take_back(state, event.spot, event.player, event.amount, event.area)
             _forget_moves(state, event.spot, event.player)
-        case happened.BetRejected():
+        case table_events.BetRejected():
             _reject(state, event)
             _forget_moves(state, event.spot, event.player)
-        case happened.ChipsMoved():
+        case table_events.ChipsMoved():
             _move(state, event)
             key = (event.player, event.spot, event.to_spot)
             moved = state.current.moved
             moved[key] = moved.get(key, 0) + event.amount
-        case happened.ChipsPutBack():
+        case table_events.ChipsPutBack():
             _move(state, event)
             state.current.moved[event.player, event.to_spot, event.spot] -= event.amount
-        case happened.LineJudged():
+        case table_events.LineJudged():
             if not event.accepted:
                 _take_back(state, event.spot, event.player, event.amount, event.area)
                 _forget_moves(state, event.spot, event.player)
-        case happened.DiceOffered():
+        case table_events.DiceOffered():
             state.shooter = Shooter(event.player)
             state.current.done.add("offer-dice")
             state.current.done.discard("choose-dice")
-        case happened.DiceChosen():
+        case table_events.DiceChosen():
             _shooter(state).dice = event.dice
             state.current.done.add("choose-dice")
-        case happened.ResultAmended():
+        case table_events.ResultAmended():
             state.current.result = state.current.called = event.dice
             state.current.done.discard("illuminate")
-        case happened.BetsApportioned():
+        case table_events.BetsApportioned():
             _apportion(state, event)
-        case happened.ShooterAdvanced():
+        case table_events.ShooterAdvanced():
             _shooter(state).throws = event.throws
-        case happened.ShooterWon():
+        case table_events.ShooterWon():
             state.seats[event.player].stack += event.stake + event.winnings
             state.seats[event.player].at_risk -= event.stake
             state.float_amount -= event.winnings
             _net(state, event.player, event.winnings)
             state.shooter = None
-        case happened.ShooterLost():
+        case table_events.ShooterLost():
             state.seats[event.player].at_risk -= event.stake
             state.float_amount += event.stake
             _net(state, event.player, -event.stake)
             state.shooter = None
-        case happened.RoundVoided():
+        case table_events.RoundVoided():
             _void(state, event)
-        case happened.RoundsReversed():
+        case table_events.RoundsReversed():
             _reverse(state, event)
-        case happened.ThrowRepeated():
+        case table_events.ThrowRepeated():
             state.current.done.discard("throw")
             state.current.known = []
-        case happened.RoundContinued():
+        case table_events.RoundContinued():
             state.current.known = event.known
-        case happened.IrregularityNoted():
+        case table_events.IrregularityNoted():
             if state.shooter and event.player == state.shooter.player:
                 state.shooter.absent = event.irregularity == "walked-away"
-        case happened.BetCorrected():
+        case table_events.BetCorrected():
             _transfer(state, event.player, event.amount, event.owing)
             nets = state.settled[event.round]
             nets[event.player] = nets.get(event.player, 0) + event.amount
-        case happened.RulingMade():
+        case table_events.RulingMade():
             _transfer(state, event.player, event.amount, event.owing)
         case _:
             assert_never(event)
@@ -160,7 +160,7 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
 # --- the table ----------------------------------------------------------------------------------
 
 
-def _open(state: TableState, event: happened.TableOpened) -> None:
+def _open(state: TableState, event: table_events.TableOpened) -> None:
     state.open = True
     state.table, state.game_hash = event.table, event.game_hash
     state.currency, state.mode, state.chips = event.currency, event.mode, event.chips
@@ -170,7 +170,7 @@ def _open(state: TableState, event: happened.TableOpened) -> None:
     state.checks.clear()
 
 
-def _close(state: TableState, event: happened.TableClosed) -> None:
+def _close(state: TableState, event: table_events.TableClosed) -> None:
     state.open = False
     for player, _ in event.carried_away:
         del state.seats[player]
@@ -178,7 +178,7 @@ def _close(state: TableState, event: happened.TableClosed) -> None:
     state.next_limits, state.shooter, state.standing = None, None, None
 
 
-def _start_round(state: TableState, event: happened.RoundStarted) -> None:
+def _start_round(state: TableState, event: table_events.RoundStarted) -> None:
     state.rounds = event.round
     state.round = Round(event.round, set(event.skipped))
     if state.standing:
@@ -195,11 +195,11 @@ def _shooter(state: TableState) -> Shooter:
 # --- chips --------------------------------------------------------------------------------------
 
 
-def _seat(state: TableState, player: PlayerId) -> Seat:
-    return state.seats.setdefault(player, Seat())
+def _seat(state: TableState, player: PlayerId) -> TableSeat:
+    return state.seats.setdefault(player, TableSeat())
 
 
-def _cash_out(state: TableState, event: happened.CashedOut) -> None:
+def _cash_out(state: TableState, event: table_events.CashedOut) -> None:
     seat = state.seats[event.player]
     seat.stack -= event.amount
     if event.to == "account":
@@ -208,7 +208,7 @@ def _cash_out(state: TableState, event: happened.CashedOut) -> None:
         del state.seats[event.player]
 
 
-def _repay(state: TableState, event: happened.DebtRepaid) -> None:
+def _repay(state: TableState, event: table_events.DebtRepaid) -> None:
     if event.source == "stack":
         state.seats[event.player].stack -= event.amount
         state.float_amount += event.amount
@@ -228,7 +228,7 @@ def _transfer(state: TableState, player: PlayerId, amount: int, owing: int) -> N
 # --- bets ---------------------------------------------------------------------------------------
 
 
-def _place(state: TableState, event: happened.BetPlaced) -> None:
+def _place(state: TableState, event: table_events.BetPlaced) -> None:
     seat = state.seats[event.player]
     seat.stack -= event.amount
     seat.at_risk += event.amount
@@ -236,10 +236,10 @@ def _place(state: TableState, event: happened.BetPlaced) -> None:
     if state.shooter and event.manner == "shooter":
         state.shooter.stake += event.amount
         return
-    lay(state, event)
+    add_placement(state, event)
 
 
-def lay(state: TableState, placed: happened.BetPlaced) -> None:
+def add_placement(state: TableState, placed: table_events.BetPlaced) -> None:
     """Put chips that have left a stack where they were placed."""
     current, spot, amount = state.current, placed.spot, placed.amount
     bet = current.bets.setdefault(spot, {}).setdefault(placed.player, Bet())
@@ -297,14 +297,14 @@ def _lift(
     return lifted
 
 
-def _reject(state: TableState, event: happened.BetRejected) -> None:
+def _reject(state: TableState, event: table_events.BetRejected) -> None:
     _lift(state, event.spot, event.player, event.amount, number=event.number)
     seat = state.seats[event.player]
     seat.stack += event.amount
     seat.at_risk -= event.amount
 
 
-def _move(state: TableState, event: happened.ChipsMoved | happened.ChipsPutBack) -> None:
+def _move(state: TableState, event: table_events.ChipsMoved | table_events.ChipsPutBack) -> None:
     """Lay chips elsewhere; they stay at the end where they were, unless another is named."""
     to_spot, end = event.to_spot, event.to_area or event.to_spot.partition("@")[2]
     lifted = _lift(state, event.spot, event.player, event.amount, event.area)
@@ -328,7 +328,7 @@ def _is_same(one: Placement, other: Placement) -> bool:
 # --- settlement ---------------------------------------------------------------------------------
 
 
-def _apportion(state: TableState, event: happened.BetsApportioned) -> None:
+def _apportion(state: TableState, event: table_events.BetsApportioned) -> None:
     current = state.current
     for spot, player, stake, plays in event.bets:
         current.bets[spot][player].total = plays
@@ -338,7 +338,7 @@ def _apportion(state: TableState, event: happened.BetsApportioned) -> None:
         seat.at_risk -= stake - plays
 
 
-def _collect(state: TableState, event: happened.LosersCollected) -> None:
+def _collect(state: TableState, event: table_events.LosersCollected) -> None:
     current = state.current
     current.done.add("collect-losers")
     seats, nets = state.seats, current.nets
@@ -348,7 +348,7 @@ def _collect(state: TableState, event: happened.LosersCollected) -> None:
     state.float_amount += sum(amount for _, _, amount in event.bets)
 
 
-def _pay(state: TableState, event: happened.WinnersPaid) -> None:
+def _pay(state: TableState, event: table_events.WinnersPaid) -> None:
     seats, nets = state.seats, state.current.nets
     for _, player, stake, winnings in event.bets:
         seat = seats[player]
@@ -366,7 +366,7 @@ def _net(state: TableState, player: PlayerId, amount: int) -> None:
     nets[player] = nets.get(player, 0) + amount
 
 
-def _void(state: TableState, event: happened.RoundVoided) -> None:
+def _void(state: TableState, event: table_events.RoundVoided) -> None:
     state.rounds = event.round  # perhaps one to come, whose bets lay already
     if event.bets == "stand":
         state.standing = (state.current.bets, state.current.totals)
@@ -383,7 +383,7 @@ def _return_all(state: TableState, stakes: Iterable[Stake]) -> None:
         seat.at_risk -= amount
 
 
-def _reverse(state: TableState, event: happened.RoundsReversed) -> None:
+def _reverse(state: TableState, event: table_events.RoundsReversed) -> None:
     owing = dict(event.owing)
     for player, amount in event.transfers:
         _transfer(state, player, amount, owing.get(player, 0))

@@ -1,4 +1,10 @@
-"""Limits at work: room left, what is over or under, whose excess goes, and pro rata.
+"""Betting limits of a table: their definition and validation, the room left, breaches and rejections.
+
+The terms on which a table is run: mode, chips and limits, set by people, checked here.
+
+They arrive in commands and stay in events; `limits` and `betting` apply them.
+
+Limits at work: room left, what is over or under, whose excess goes, and pro rata.
 
 Pure arithmetic over the bets of a round; `betting` refuses and rejects with it, `settling`
 apportions with it. The maximum of a box may be shared by all players (sg-rws-tai-sai-v6 3.5), the
@@ -10,23 +16,129 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from threedice.errors import InvariantBroken
-from threedice.rulebook.conduct import cited
-from threedice.table.state import box_of
-from threedice.table.terms import step_of
+import msgspec
+
+from threedice.errors import InvalidInput, InvariantBroken, UnknownName
+from threedice.money import RequestedAmount
+from threedice.rulebook.conduct import clause_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from threedice.rulebook import Game
-    from threedice.rulebook.conduct import ProRata
-    from threedice.table.events import Spot
+    from threedice.rulebook import Box, Game
     from threedice.table.state import Bet, Round, TableState
-    from threedice.table.terms import PlayerId, TableLimits
+
+
+LimitMode = Literal["refuse", "record"]
+"""An electronic table refuses what breaks a limit; chips on felt are recorded as they lie."""
+
+
+PlayerId = str
+
+
+BoxId = str
+
+
+class StakeRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The least and the most that may be staked."""
+
+    minimum: RequestedAmount
+    maximum: RequestedAmount
+
+
+class TableLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits by family, with exceptions by box; the differential by the first box of its pair."""
+
+    families: dict[str, StakeRange]
+    boxes: dict[BoxId, StakeRange] = {}
+    differential: dict[BoxId, RequestedAmount] = {}
+
+    def for_box(self, box: BoxId) -> StakeRange:
+        """Return the limits of a box."""
+        if box in self.boxes:
+            return self.boxes[box]
+        return self.families[box.partition(":")[0]]
+
+
+def stake_step(box: Box, chips: list[int]) -> int:
+    """Return the step in which a box can be staked so that every win is paid exactly in chips.
+
+    The smallest chip, but where odds such as 19 to 20 ask for more.
+    """
+    return chips[0] * box.unit
+
+
+def check_chips(chips: list[int]) -> None:
+    """Refuse denominations in which not every multiple of the smallest can be made."""
+    if not chips or chips != sorted(set(chips)) or chips[0] < 1:
+        raise InvalidInput("chips are denominations above zero in ascending order")
+    for chip in chips[1:]:
+        if chip % chips[0]:
+            raise InvalidInput(f"a chip of {chip} is no multiple of the smallest, {chips[0]}")
+
+
+def check_limits(limits: TableLimits, game: Game, chips: list[int]) -> None:
+    """Refuse limits that leave a box out, name an unknown one, or cannot be met in chips."""
+    families = {box.family for box in game.boxes.values()}
+    for name in limits.families:
+        if name not in families:
+            raise UnknownName(f"family on {game.id}", name, sorted(families))
+    for name in limits.boxes:
+        game.box(name)
+    for name in game.boxes:
+        if name not in limits.boxes and name.partition(":")[0] not in limits.families:
+            raise InvalidInput(f"no limits for {name}; give them by its family or for the box")
+    for name, box in game.boxes.items():
+        each, step = limits.for_box(name), stake_step(box, chips)
+        if not 0 < each.minimum <= each.maximum:
+            raise InvalidInput(f"limits {each.minimum} to {each.maximum} on {name} leave no room")
+        if each.minimum % step or each.maximum % step:
+            raise InvalidInput(f"limits on {name} are no multiples of {step}, in which it is paid")
+    _check_differential(limits, game, chips)
+
+
+def _check_differential(limits: TableLimits, game: Game, chips: list[int]) -> None:
+    policy = game.facts.limits.differential
+    firsts = [pair[0] for pair in policy.pairs] if policy else []
+    for box, amount in limits.differential.items():
+        if box not in firsts:
+            raise UnknownName(f"differential of {game.id}", box, firsts)
+        if amount <= 0 or amount % chips[0]:
+            raise InvalidInput(f"a differential of {amount} on {box} cannot be met in chips")
+    for box in firsts:
+        if box not in limits.differential:
+            raise InvalidInput(f"no maximum differential for {box}; the rulebook asks for one")
+
+
+def uniform_limits(
+    game: Game, minimum: int, maximum: int, differential: int | None = None
+) -> TableLimits:
+    """Return the same limits for every box, and one differential for every pair."""
+    families = {box.family for box in game.boxes.values()}
+    policy = game.facts.limits.differential
+    most = maximum if differential is None else differential
+    return TableLimits(
+        families={family: StakeRange(minimum, maximum) for family in sorted(families)},
+        differential={pair[0]: most for pair in policy.pairs} if policy else {},
+    )
+
+
+def split_into_chips(amount: int, chips: list[int]) -> list[tuple[int, int]]:
+    """Return a stack as (denomination, count), the largest at the bottom, that is first.
+
+    >>> split_into_chips(385, [5, 25, 100])
+    [(100, 3), (25, 3), (5, 2)]
+    """
+    stack = []
+    for chip in reversed(chips):
+        count, amount = divmod(amount, chip)
+        if count:
+            stack.append((chip, count))
+    return stack
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class LimitBreach:
     """A limit that bets on the layout break, for the dealer to see before the close."""
 
     kind: Literal["maximum", "differential", "minimum"]
@@ -37,14 +149,14 @@ class Flag:
     clauses: tuple[str, ...]
 
 
-def limits_of(state: TableState) -> TableLimits:
+def limits_in_force(state: TableState) -> TableLimits:
     """Return the limits in force."""
     if state.limits is None:
         raise InvariantBroken("the table has no limits")
     return state.limits
 
 
-def opposite(game: Game, spot: Spot) -> tuple[Spot, str] | None:
+def opposite_spot(game: Game, spot: Spot) -> tuple[Spot, str] | None:
     """Return the spot across the differential from this one, and the first box of their pair."""
     policy = game.facts.limits.differential
     box, at, area = spot.partition("@")
@@ -55,27 +167,27 @@ def opposite(game: Game, spot: Spot) -> tuple[Spot, str] | None:
     return None
 
 
-def permitted(game: Game, limits: TableLimits, totals: Mapping[Spot, int], spot: Spot) -> int:
+def permitted_total(game: Game, limits: TableLimits, totals: Mapping[Spot, int], spot: Spot) -> int:
     """Return how much may play on a spot that all players share.
 
     The lesser of its maximum and what the other side, after its own maximum, leaves room for
     (sg-rws-tai-sai-v6 5.1).
     """
-    most = limits.of(box_of(spot)).maximum
-    across = opposite(game, spot)
+    most = limits.for_box(box_of(spot)).maximum
+    across = opposite_spot(game, spot)
     if across is None:
         return most
     other, first = across
-    held = min(totals.get(other, 0), limits.of(box_of(other)).maximum)
+    held = min(totals.get(other, 0), limits.for_box(box_of(other)).maximum)
     return min(most, held + limits.differential[first])
 
 
-def room(game: Game, state: TableState, spot: Spot, player: PlayerId) -> int:
+def remaining_room(game: Game, state: TableState, spot: Spot, player: PlayerId) -> int:
     """Return how much more a player may stake on a spot before its maximum is reached.
 
     The differential is not part of it: it is trimmed at the close, when both sides are known.
     """
-    most = limits_of(state).of(box_of(spot)).maximum
+    most = limits_in_force(state).for_box(box_of(spot)).maximum
     current = state.current
     if game.facts.limits.maximum.scope == "box":
         return max(most - current.totals.get(spot, 0), 0)
@@ -83,46 +195,50 @@ def room(game: Game, state: TableState, spot: Spot, player: PlayerId) -> int:
     return max(most - (bet.total if bet else 0), 0)
 
 
-def flags(game: Game, state: TableState) -> Iterator[Flag]:
+def find_breaches(game: Game, state: TableState) -> Iterator[LimitBreach]:
     """Yield every limit that the bets on the layout break, the shooter's bet included."""
-    policy, limits, current = game.facts.limits, limits_of(state), state.current
-    yield from _shooter_flags(game, state, limits)
+    policy, limits, current = game.facts.limits, limits_in_force(state), state.current
+    yield from _shooter_breaches(game, state, limits)
     for spot, bets in current.bets.items():
-        total, box = current.totals[spot], limits.of(box_of(spot))
+        total, box = current.totals[spot], limits.for_box(box_of(spot))
         if policy.maximum.scope == "box":
-            yield from _shared_flags(game, limits, current, spot)
+            yield from _shared_breaches(game, limits, current, spot)
         for player, bet in bets.items():
             if policy.maximum.scope == "player" and bet.total > box.maximum:
-                clauses = cited(policy.maximum.clause)
-                yield Flag("maximum", spot, player, bet.total, box.maximum, clauses)
+                clauses = clause_numbers(policy.maximum.clause)
+                yield LimitBreach("maximum", spot, player, bet.total, box.maximum, clauses)
             staked = bet.total if policy.minimum.scope == "player" else total
             if staked < box.minimum:
-                clauses = cited(policy.minimum.clause)
-                yield Flag("minimum", spot, player, staked, box.minimum, clauses)
+                clauses = clause_numbers(policy.minimum.clause)
+                yield LimitBreach("minimum", spot, player, staked, box.minimum, clauses)
 
 
-def _shooter_flags(game: Game, state: TableState, limits: TableLimits) -> Iterator[Flag]:
+def _shooter_breaches(game: Game, state: TableState, limits: TableLimits) -> Iterator[LimitBreach]:
     rule, shooter, policy = game.facts.shooter, state.shooter, game.facts.limits
     if rule is None or shooter is None or not shooter.stake:
         return
-    box = limits.of(rule.box)
+    box = limits.for_box(rule.box)
     stake, player = shooter.stake, shooter.player
     if stake > box.maximum:
-        clauses = cited(policy.maximum.clause)
-        yield Flag("maximum", rule.box, player, stake, box.maximum, clauses)
+        clauses = clause_numbers(policy.maximum.clause)
+        yield LimitBreach("maximum", rule.box, player, stake, box.maximum, clauses)
     if stake < box.minimum:
-        clauses = cited(policy.minimum.clause)
-        yield Flag("minimum", rule.box, player, stake, box.minimum, clauses)
+        clauses = clause_numbers(policy.minimum.clause)
+        yield LimitBreach("minimum", rule.box, player, stake, box.minimum, clauses)
 
 
-def _shared_flags(game: Game, limits: TableLimits, current: Round, spot: Spot) -> Iterator[Flag]:
+def _shared_breaches(
+    game: Game, limits: TableLimits, current: Round, spot: Spot
+) -> Iterator[LimitBreach]:
     policy, total = game.facts.limits, current.totals[spot]
-    most = limits.of(box_of(spot)).maximum
+    most = limits.for_box(box_of(spot)).maximum
     if total > most:
-        yield Flag("maximum", spot, "", total, most, cited(policy.maximum.clause))
-    allowed = permitted(game, limits, current.totals, spot)
+        yield LimitBreach("maximum", spot, "", total, most, clause_numbers(policy.maximum.clause))
+    allowed = permitted_total(game, limits, current.totals, spot)
     if policy.differential and allowed < most and total > allowed:
-        yield Flag("differential", spot, "", total, allowed, cited(policy.differential.clause))
+        yield LimitBreach(
+            "differential", spot, "", total, allowed, clause_numbers(policy.differential.clause)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +252,16 @@ class Rejection:
     limit: Literal["maximum", "differential"]
 
 
-def rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> list[Rejection]:
+def find_rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> list[Rejection]:
     """Return whose excess on some spots goes back: the last placement first.
 
     A placement trimmed below the minimum goes back whole, which may put the other side of a
     differential over in its turn; so the spots are judged again until all of them fit.
     """
     bets, totals = state.current.bets, dict(state.current.totals)
-    laid = {spot: _laid(bets[spot]) for spot in spots if spot in bets}
+    laid = {spot: _placements_in_order(bets[spot]) for spot in spots if spot in bets}
     if game.facts.limits.maximum.scope == "player":
-        return [each for spot in laid for each in _over_own(game, state, spot, laid[spot])]
+        return [each for spot in laid for each in _trim_each_player(game, state, spot, laid[spot])]
     found: list[Rejection] = []
     while True:
         before = len(found)
@@ -155,11 +271,11 @@ def rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> list[Rej
             return found
 
 
-Laid = list[tuple[int, str, int]]
+PlacementRows = list[tuple[int, str, int]]
 """Placements as (number, player, amount), the last placed at the end."""
 
 
-def _laid(bets: Mapping[PlayerId, Bet]) -> Laid:
+def _placements_in_order(bets: Mapping[PlayerId, Bet]) -> PlacementRows:
     return sorted(
         (each.number, player, each.amount)
         for player, bet in bets.items()
@@ -168,40 +284,42 @@ def _laid(bets: Mapping[PlayerId, Bet]) -> Laid:
 
 
 def _trim_shared(
-    game: Game, state: TableState, spot: Spot, placements: Laid, totals: dict[Spot, int]
+    game: Game, state: TableState, spot: Spot, placements: PlacementRows, totals: dict[Spot, int]
 ) -> list[Rejection]:
     """Trim a spot whose limits all players share."""
-    limits = limits_of(state)
-    allowed = permitted(game, limits, totals, spot)
-    most = limits.of(box_of(spot)).maximum
+    limits = limits_in_force(state)
+    allowed = permitted_total(game, limits, totals, spot)
+    most = limits.for_box(box_of(spot)).maximum
     limit: Literal["maximum", "differential"] = "differential" if allowed < most else "maximum"
-    gone = _last_first(game, state, spot, placements, totals[spot] - allowed, limit)
+    gone = _reject_last_first(game, state, spot, placements, totals[spot] - allowed, limit)
     totals[spot] -= sum(each.amount for each in gone)
     return gone
 
 
-def _over_own(game: Game, state: TableState, spot: Spot, placements: Laid) -> Iterator[Rejection]:
+def _trim_each_player(
+    game: Game, state: TableState, spot: Spot, placements: PlacementRows
+) -> Iterator[Rejection]:
     """Yield what each player has on a spot over his own maximum."""
-    most = limits_of(state).of(box_of(spot)).maximum
-    own: dict[PlayerId, Laid] = {}
+    most = limits_in_force(state).for_box(box_of(spot)).maximum
+    own: dict[PlayerId, PlacementRows] = {}
     for number, player, amount in placements:
         own.setdefault(player, []).append((number, player, amount))
     for player, laid in own.items():
         excess = state.current.bets[spot][player].total - most
-        yield from _last_first(game, state, spot, laid, excess, "maximum")
+        yield from _reject_last_first(game, state, spot, laid, excess, "maximum")
 
 
-def _last_first(
+def _reject_last_first(
     game: Game,
     state: TableState,
     spot: Spot,
-    placements: Laid,
+    placements: PlacementRows,
     excess: int,
     limit: Literal["maximum", "differential"],
 ) -> list[Rejection]:
     """Take an excess off placements, the last first, leaving amounts that can still be paid."""
-    step = step_of(game.boxes[box_of(spot)], state.chips)
-    minimum = limits_of(state).of(box_of(spot)).minimum
+    step = stake_step(game.boxes[box_of(spot)], state.chips)
+    minimum = limits_in_force(state).for_box(box_of(spot)).minimum
     found = []
     while excess > 0:
         number, player, amount = placements.pop()
@@ -215,81 +333,14 @@ def _last_first(
     return found
 
 
-# --- pro rata -----------------------------------------------------------------------------------
+Spot = str
+"""Where a bet counts: a box, or `box@area` where each area has limits of its own."""
 
 
-def share(
-    rule: ProRata, stakes: Mapping[PlayerId, int], allowed: int, minimum: int, step: int
-) -> dict[PlayerId, int]:
-    """Return what each stake plays by a rulebook's rule of apportionment."""
-    least = minimum if rule.never_below_minimum else 0
-    exempt = minimum if rule.exempt_below_minimum else 0
-    return apportioned(rule.method, stakes, allowed, least, step, exempt)
+def box_of(spot: Spot) -> str:
+    """Return the box of a spot.
 
-
-def apportioned(
-    method: Literal["floor", "absorb"],
-    stakes: Mapping[PlayerId, int],
-    allowed: int,
-    minimum: int,
-    chip: int,
-    exempt: int | None = None,
-) -> dict[PlayerId, int]:
-    """Return what each stake in a box over its limit plays.
-
-    `floor`: stake x allowed / total, rounded down to the smallest chip but not below the minimum;
-    a stake below the minimum plays whole (sg-rws-tai-sai-v6 5.1.1, sg-rws-tai-sai-v6 5.1.2).
-
-    >>> apportioned("floor", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
-    {'a': 725, 'b': 240, 'c': 40}
-
-    `absorb`: the others give up what floors and exemptions add.
-
-    >>> apportioned("absorb", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
-    {'a': 720, 'b': 240, 'c': 40}
+    >>> box_of("big@left"), box_of("total:9")
+    ('big', 'total:9')
     """
-    below = minimum if exempt is None else exempt
-    total = sum(stakes.values())
-    if total <= allowed:
-        return dict(stakes)
-    if method == "absorb":
-        return _absorbed(stakes, allowed, minimum, chip, below)
-    return {
-        player: stake
-        if stake < below
-        else min(max(stake * allowed // total // chip * chip, minimum), stake)
-        for player, stake in stakes.items()
-    }
-
-
-def _absorbed(
-    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
-) -> dict[PlayerId, int]:
-    """Return what stakes play when the others give up what floors and exemptions add."""
-    fixed, rest, total = absorbing(stakes, allowed, minimum, chip, below)
-    return {
-        player: fixed[player] if player in fixed else stake * rest // total // chip * chip
-        for player, stake in stakes.items()
-    }
-
-
-def absorbing(
-    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
-) -> tuple[dict[PlayerId, int], int, int]:
-    """Return who plays a fixed amount, what that leaves, and the stakes that share it.
-
-    Exempt stakes play whole; whoever would fall below the minimum by his share plays it instead.
-    """
-    fixed = {player: stake for player, stake in stakes.items() if stake < below}
-    while True:
-        rest = max(allowed - sum(fixed.values()), 0)
-        sharing = {player: stake for player, stake in stakes.items() if player not in fixed}
-        total = sum(sharing.values())
-        low = [
-            each
-            for each, stake in sharing.items()
-            if stake * rest // total // chip * chip < minimum
-        ]
-        if not low:
-            return fixed, rest, total
-        fixed.update((player, min(minimum, stakes[player])) for player in low)
+    return spot.partition("@")[0]

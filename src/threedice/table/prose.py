@@ -4,146 +4,148 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from threedice.table import events as happened
+from threedice.table import events as table_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from threedice.money import Say
+    from threedice.money import AmountFormatter
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import StepName
     from threedice.table.events import AnyEvent, Stake
 
 
-def tell(game: Game, events: Iterable[AnyEvent], say: Say = str) -> list[str]:
+def describe_events(
+    game: Game, events: Iterable[AnyEvent], fmt: AmountFormatter = str
+) -> list[str]:
     """Return one line for each event, in the trade's words."""
-    return [_line(game, event, say) for event in events]
+    return [_describe_event(game, event, fmt) for event in events]
 
 
-def _line(game: Game, event: AnyEvent, say: Say) -> str:
+def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
     unit = game.facts.procedure.unit
     match event:
-        case happened.TableOpened():
+        case table_events.TableOpened():
             return (
-                f"The table opens on {event.game}: chips {', '.join(map(say, event.chips))}, "
-                f"float {say(event.float_amount)}, bets are {_MODES[event.mode]}."
+                f"The table opens on {event.game}: chips {', '.join(map(fmt, event.chips))}, "
+                f"float {fmt(event.float_amount)}, bets are {_MODES[event.mode]}."
             )
-        case happened.CheckPassed():
+        case table_events.CheckPassed():
             check = game.facts.opening[event.check]
             return f"  The {event.by.role} checks: {check.what or event.check}."
-        case happened.LimitsSet():
+        case table_events.LimitsSet():
             return f"  New limits wait, agreed by the {event.approved_by.role}."
-        case happened.FloatFilled():
-            return f"  A fill of {say(event.amount)} comes from the vault."
-        case happened.FloatCredited():
-            return f"  A credit of {say(event.amount)} goes to the vault."
-        case happened.TableClosed():
-            return f"The table closes: float {say(event.float_amount)}, drop {say(event.drop)}."
-        case happened.TableLocked():
+        case table_events.FloatFilled():
+            return f"  A fill of {fmt(event.amount)} comes from the vault."
+        case table_events.FloatCredited():
+            return f"  A credit of {fmt(event.amount)} goes to the vault."
+        case table_events.TableClosed():
+            return f"The table closes: float {fmt(event.float_amount)}, drop {fmt(event.drop)}."
+        case table_events.TableLocked():
             return f"  The table is locked: {event.cause}."
-        case happened.TableReleased():
+        case table_events.TableReleased():
             return f"  The {event.by.role} releases the table: {event.reason}."
-        case happened.BoughtIn():
-            return f"  {event.player} buys in for {say(event.amount)} ({event.source})."
-        case happened.CashedOut():
-            return f"  {event.player} leaves with {say(event.amount)} (to {event.to})."
-        case happened.ChipsChanged():
-            return f"  {event.player} changes {say(event.amount)} into chips of {say(event.into)}."
-        case happened.DebtRepaid():
-            return f"  {event.player} repays {say(event.amount)} (from {event.source})."
-        case happened.ColourTaken():
-            return f"  {event.player} plays {event.colour} chips worth {say(event.value)} each."
-        case happened.ColouredUp():
+        case table_events.BoughtIn():
+            return f"  {event.player} buys in for {fmt(event.amount)} ({event.source})."
+        case table_events.CashedOut():
+            return f"  {event.player} leaves with {fmt(event.amount)} (to {event.to})."
+        case table_events.ChipsChanged():
+            return f"  {event.player} changes {fmt(event.amount)} into chips of {fmt(event.into)}."
+        case table_events.DebtRepaid():
+            return f"  {event.player} repays {fmt(event.amount)} (from {event.source})."
+        case table_events.ColourTaken():
+            return f"  {event.player} plays {event.colour} chips worth {fmt(event.value)} each."
+        case table_events.ColouredUp():
             return f"  {event.player} colours up."
-        case happened.RoundStarted():
+        case table_events.RoundStarted():
             return f"{unit.capitalize()} {event.round}."
-        case happened.BettingOpened():
+        case table_events.BettingOpened():
             return f"  {_announced(game, 'open-betting', 'Betting is open')}"
-        case happened.BettingClosed():
+        case table_events.BettingClosed():
             return f"  {_announced(game, 'close-betting', 'Betting is closed')}"
-        case happened.StepTaken():
+        case table_events.StepTaken():
             return f"  The {event.by.role} takes the step: {event.step}."
-        case happened.BetPlaced():
+        case table_events.BetPlaced():
             how = _MANNERS[event.manner]
-            return f"  {event.player} bets {say(event.amount)} on {event.spot}{how}."
-        case happened.BetWithdrawn():
-            return f"  {event.player} withdraws {say(event.amount)} from {event.spot}."
-        case happened.BetRejected():
+            return f"  {event.player} bets {fmt(event.amount)} on {event.spot}{how}."
+        case table_events.BetWithdrawn():
+            return f"  {event.player} withdraws {fmt(event.amount)} from {event.spot}."
+        case table_events.BetRejected():
             where, limit = event.spot, event.limit
-            return f"  {say(event.amount)} of {event.player}'s on {where} is over the {limit}."
-        case happened.ChipsMoved():
+            return f"  {fmt(event.amount)} of {event.player}'s on {where} is over the {limit}."
+        case table_events.ChipsMoved():
             where = f"{event.spot} to {event.to_spot}"
-            return f"  {say(event.amount)} of {event.player}'s is moved, {where}."
-        case happened.ChipsPutBack():
-            return f"  {say(event.amount)} of {event.player}'s is put back on {event.to_spot}."
-        case happened.LineJudged():
+            return f"  {fmt(event.amount)} of {event.player}'s is moved, {where}."
+        case table_events.ChipsPutBack():
+            return f"  {fmt(event.amount)} of {event.player}'s is put back on {event.to_spot}."
+        case table_events.LineJudged():
             word = "counts" if event.accepted else "is no bet and goes back"
-            return f"  {say(event.amount)} of {event.player}'s on the line of {event.spot} {word}."
-        case happened.DiceOffered():
+            return f"  {fmt(event.amount)} of {event.player}'s on the line of {event.spot} {word}."
+        case table_events.DiceOffered():
             return f"  The dice are offered to {event.player}."
-        case happened.DiceChosen():
+        case table_events.DiceChosen():
             return f"  {event.player} chooses dice {', '.join(map(str, event.dice))}."
-        case happened.DiceTumbled():
+        case table_events.DiceTumbled():
             return f"  The dice are tumbled {event.times} times."
-        case happened.ResultCalled():
+        case table_events.ResultCalled():
             return f'  The {event.by.role} calls: "{event.call}".'
-        case happened.KeyPressed():
+        case table_events.KeyPressed():
             return f"  Key {event.key}."
-        case happened.ResultEntered():
+        case table_events.ResultEntered():
             return f"  Entered: {_faces(game, event.dice)}."
-        case happened.ResultAmended():
+        case table_events.ResultAmended():
             return f"  Amended to {_faces(game, event.dice)}, under the {event.approved_by.role}."
-        case happened.AreasLit():
+        case table_events.AreasLit():
             lit = "Lit" if event.correct else "The lights fail; they should show"
             return f"  {lit}: {', '.join(event.boxes)}."
-        case happened.BetsApportioned():
+        case table_events.BetsApportioned():
             shares = "; ".join(
-                f"{player}'s {say(stake)} on {spot} plays {say(plays)}"
+                f"{player}'s {fmt(stake)} on {spot} plays {fmt(plays)}"
                 for spot, player, stake, plays in event.bets
             )
             return f"  Pro rata: {shares}."
-        case happened.LosersCollected():
-            return f"  Losers collected: {_stakes(event.bets, say)}."
-        case happened.WinnersPaid():
+        case table_events.LosersCollected():
+            return f"  Losers collected: {_stakes(event.bets, fmt)}."
+        case table_events.WinnersPaid():
             paid = "; ".join(
-                f"{player}'s {say(stake)} on {spot} wins {say(won)}"
+                f"{player}'s {fmt(stake)} on {spot} wins {fmt(won)}"
                 for spot, player, stake, won in event.bets
             )
             return f"  Winners paid: {paid or 'none'}."
-        case happened.ShooterAdvanced():
+        case table_events.ShooterAdvanced():
             return f"  {event.player} has thrown {event.throws} and throws again."
-        case happened.ShooterWon():
-            stake, won = say(event.stake), say(event.winnings)
+        case table_events.ShooterWon():
+            stake, won = fmt(event.stake), fmt(event.winnings)
             return f"  {event.player}'s {stake} on the shooter's bet wins {won}."
-        case happened.ShooterLost():
-            return f"  {event.player} loses the shooter's bet of {say(event.stake)}."
-        case happened.RoundVoided():
+        case table_events.ShooterLost():
+            return f"  {event.player} loses the shooter's bet of {fmt(event.stake)}."
+        case table_events.RoundVoided():
             back = (
                 "bets stand"
                 if event.bets == "stand"
-                else f"returned: {_stakes(event.returned, say)}"
+                else f"returned: {_stakes(event.returned, fmt)}"
             )
             return f"  {unit.capitalize()} {event.round} is void ({event.cause}); {back}."
-        case happened.RoundsReversed():
+        case table_events.RoundsReversed():
             moved = "; ".join(
-                f"{player} {_moved(amount, say)}" for player, amount in event.transfers
+                f"{player} {_signed_amount(amount, fmt)}" for player, amount in event.transfers
             )
             rounds = ", ".join(map(str, event.rounds))
             return f"  Undone ({event.cause}), {unit} {rounds}: {moved or 'nothing moves'}."
-        case happened.ThrowRepeated():
+        case table_events.ThrowRepeated():
             rule = game.facts.irregularities[event.cause]
             return f'  "{rule.announces or event.cause}": the dice are thrown again.'
-        case happened.RoundContinued():
+        case table_events.RoundContinued():
             known = ", ".join(game.faces.name(face) for face in event.known)
             return (
                 f"  Known: {known}; {len(event.won)} boxes have won, {len(event.lost)} have lost."
             )
-        case happened.IrregularityNoted():
+        case table_events.IrregularityNoted():
             return f"  Noted: {event.irregularity}{': ' + event.note if event.note else ''}."
-        case happened.BetCorrected():
-            return f"  Correction for {event.player}: {_moved(event.amount, say)} ({event.reason})."
-        case happened.RulingMade():
-            return f"  Ruling for {event.player}: {_moved(event.amount, say)} ({event.reason})."
+        case table_events.BetCorrected():
+            return f"  Correction for {event.player}: {_signed_amount(event.amount, fmt)} ({event.reason})."
+        case table_events.RulingMade():
+            return f"  Ruling for {event.player}: {_signed_amount(event.amount, fmt)} ({event.reason})."
         case _:
             assert_never(event)
 
@@ -167,10 +169,10 @@ def _faces(game: Game, dice: tuple[int, int, int]) -> str:
     return " ".join(game.faces.name(face) for face in dice)
 
 
-def _stakes(stakes: Iterable[Stake], say: Say) -> str:
-    each = (f"{player}'s {say(amount)} on {spot}" for spot, player, amount in stakes)
+def _stakes(stakes: Iterable[Stake], fmt: AmountFormatter) -> str:
+    each = (f"{player}'s {fmt(amount)} on {spot}" for spot, player, amount in stakes)
     return "; ".join(each) or "none"
 
 
-def _moved(amount: int, say: Say) -> str:
-    return f"{'+' if amount >= 0 else ''}{say(amount)}"
+def _signed_amount(amount: int, fmt: AmountFormatter) -> str:
+    return f"{'+' if amount >= 0 else ''}{fmt(amount)}"

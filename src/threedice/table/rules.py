@@ -1,48 +1,57 @@
-"""Questions every handler asks: may this person, at this step, now?"""
+"""Checks that the command handlers share (role, step, box, second person), and the texts of all refusals.
+
+Questions every handler asks: may this person, at this step, now?
+
+Refusals at a table: what a person may not do now, with the clause that says so and the facts.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from threedice.errors import nearest
-from threedice.rulebook.conduct import cited
-from threedice.table.refusal import refuse
+from threedice.errors import Refusal, nearest_names
+from threedice.rulebook.conduct import clause_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from threedice.rulebook import Box, Game
-    from threedice.rulebook.conduct import ActName, Citation, Role, Step, StepName
+    from threedice.rulebook.conduct import ActName, Citation, Step, StepName, TableRole
     from threedice.table.commands import Actor
-    from threedice.table.events import Spot
+    from threedice.table.limits import Spot
     from threedice.table.state import Round, TableState
 
-STAFF: tuple[Role, ...] = ("dealer", "supervisor", "pit-manager", "shift-manager")
-SUPERVISORS: tuple[Role, ...] = ("supervisor", "pit-manager", "shift-manager")
+
+STAFF: tuple[TableRole, ...] = ("dealer", "supervisor", "pit-manager", "shift-manager")
 
 
-def need_role(
-    actor: Actor, allowed: Collection[Role], clause: Citation | tuple[str, ...] = ()
+SUPERVISORS: tuple[TableRole, ...] = ("supervisor", "pit-manager", "shift-manager")
+
+
+def require_role(
+    actor: Actor, allowed: Collection[TableRole], clause: Citation | tuple[str, ...] = ()
 ) -> None:
     """Refuse an actor in a role that may not do this."""
     if actor.role not in allowed:
         raise refuse("role/not-allowed", clause, role=actor.role, allowed=", ".join(allowed))
 
 
-def need_act(game: Game, actor: Actor, act: ActName, others: Collection[Role] = ()) -> None:
+def require_permission(
+    game: Game, actor: Actor, act: ActName, default_roles: Collection[TableRole] = ()
+) -> None:
     """Refuse an actor whom the rulebook does not let do this; `others` may where it is silent."""
     rule, bet = game.facts.people.acts.get(act), game.facts.people.acts.get("bet")
     if rule:
-        need_role(actor, rule.by, rule.clause)
+        require_role(actor, rule.by, rule.clause)
     else:
-        need_role(actor, others, bet.clause if bet and "bet" in act else ())
+        require_role(actor, default_roles, bet.clause if bet and "bet" in act else ())
 
 
-def need_second(
+def require_second_person(
     actor: Actor,
     second: Actor | None,
-    allowed: Iterable[Role],
+    allowed: Iterable[TableRole],
     clause: Citation | tuple[str, ...] = (),
 ) -> Actor:
     """Return the second person, refusing none, one of the wrong role, or the same one again."""
@@ -54,7 +63,7 @@ def need_second(
     return second
 
 
-def known_dice(current: Round, stated: Sequence[int]) -> Sequence[int] | None:
+def resolve_known_dice(current: Round, stated: Sequence[int]) -> Sequence[int] | None:
     """Return what is known of the dice of a round by what is stated, or nothing if it cannot be.
 
     Dice are known only once they lie, and what was known before stays known.
@@ -67,24 +76,24 @@ def known_dice(current: Round, stated: Sequence[int]) -> Sequence[int] | None:
     return known
 
 
-def need_open(state: TableState) -> None:
+def require_open_table(state: TableState) -> None:
     """Refuse anything at a table that is not open."""
     if not state.open:
         raise refuse("table/not-open")
 
 
-def need_step(
-    game: Game, state: TableState, step: StepName, actor: Actor, *, again: bool = False
+def require_step(
+    game: Game, state: TableState, step: StepName, actor: Actor, *, may_repeat: bool = False
 ) -> Step:
     """Return a step of the procedure that may be taken now by this actor, or taken again."""
     rule = game.facts.procedure.steps.get(step)
     if rule is None:
         raise refuse("step/not-in-rulebook", game.facts.procedure.clause, step=step)
-    need_hands(game, step, actor)
-    if rule.per == "shooter" and in_series(state):
+    require_step_role(game, step, actor)
+    if rule.per == "shooter" and is_in_series(state):
         raise refuse("shooter/series", rule.clause)
     done = state.round.done if state.round else set(skipped_steps(game, state))
-    if step in done and not again:
+    if step in done and not may_repeat:
         raise refuse("step/already-done", rule.clause, step=step)
     missing = [each for each in steps_before(game, step) if each not in done]
     if missing:
@@ -92,20 +101,20 @@ def need_step(
     return rule
 
 
-_EQUIPMENT: tuple[StepName, ...] = ("tumble", "uncover", "enter-result")
+_EQUIPMENT_STEPS: tuple[StepName, ...] = ("tumble", "uncover", "enter-result")
 
 
-def need_hands(game: Game, step: StepName, actor: Actor) -> None:
+def require_step_role(game: Game, step: StepName, actor: Actor) -> None:
     """Refuse whoever may not take a step, or lay hands on the equipment that it needs."""
     rule = game.facts.procedure.steps[step]
     others = game.facts.irregularities.get("interference")
-    clauses = cited(rule.clause)
-    if others and step in _EQUIPMENT:
-        clauses = (*clauses, *cited(others.clause))
-    need_role(actor, with_stand_ins(game, rule.by), clauses)
+    clauses = clause_numbers(rule.clause)
+    if others and step in _EQUIPMENT_STEPS:
+        clauses = (*clauses, *clause_numbers(others.clause))
+    require_role(actor, roles_with_stand_ins(game, rule.by), clauses)
 
 
-def with_stand_ins(game: Game, roles: Iterable[Role]) -> list[Role]:
+def roles_with_stand_ins(game: Game, roles: Iterable[TableRole]) -> list[TableRole]:
     """Return who may do what these roles do: seniors too, where the rulebook lets them stand in."""
     allowed, rule = list(roles), game.facts.people.stand_in
     if rule is None:
@@ -128,15 +137,15 @@ def steps_before(game: Game, step: StepName) -> list[StepName]:
 def skipped_steps(game: Game, state: TableState) -> list[StepName]:
     """Return the steps that a round beginning now does without: the dice are with their shooter."""
     steps = game.facts.procedure.steps
-    return [step for step in steps if steps[step].per == "shooter"] if in_series(state) else []
+    return [step for step in steps if steps[step].per == "shooter"] if is_in_series(state) else []
 
 
-def in_series(state: TableState) -> bool:
+def is_in_series(state: TableState) -> bool:
     """Tell whether a shooter's bet is down, so that the dice are his until it is decided."""
     return state.shooter is not None and state.shooter.stake > 0
 
 
-def need_betting(game: Game, state: TableState) -> Round:
+def require_open_betting(game: Game, state: TableState) -> Round:
     """Return the round whose betting is open."""
     current, steps = state.round, game.facts.procedure.steps
     opens = steps["open-betting"].clause
@@ -144,31 +153,109 @@ def need_betting(game: Game, state: TableState) -> Round:
         raise refuse("betting/not-open", opens)
     if "close-betting" in current.done:
         late = game.facts.irregularities.get("bet-after-close")
-        clauses = cited(late.clause if late else steps["close-betting"].clause)
+        clauses = clause_numbers(late.clause if late else steps["close-betting"].clause)
         being_settled = "collect-losers" in current.done
-        raise refuse("betting/closed", (*clauses, *(cited(opens) if being_settled else ())))
+        raise refuse(
+            "betting/closed", (*clauses, *(clause_numbers(opens) if being_settled else ()))
+        )
     return current
 
 
-def on_bets(game: Game) -> tuple[str, ...]:
+def betting_clauses(game: Game) -> tuple[str, ...]:
     """Return the clauses on how bets are placed, where there are any."""
     rule = game.facts.people.acts.get("bet")
-    return cited(rule.clause) if rule else ()
+    return clause_numbers(rule.clause) if rule else ()
 
 
-def need_box(game: Game, box_id: str) -> Box:
+def require_box(game: Game, box_id: str) -> Box:
     """Return a box of the layout."""
     box = game.boxes.get(box_id)
     if box is None:
-        known = ", ".join(nearest(box_id, game.boxes))
-        raise refuse("bet/unknown-box", on_bets(game), box=box_id, nearest=known)
+        known = ", ".join(nearest_names(box_id, game.boxes))
+        raise refuse("bet/unknown-box", betting_clauses(game), box=box_id, nearest=known)
     return box
 
 
-def spot_of(game: Game, box: str, area: str) -> Spot:
+def resolve_spot(game: Game, box: str, area: str) -> Spot:
     """Return where chips on a box count, checking the area they lie in."""
     per_area = game.facts.limits.areas == "per-area"
     ends = game.ends[box]
     if area not in ends and (area or per_area):
-        raise refuse("bet/unknown-area", on_bets(game), box=box, area=area, areas=", ".join(ends))
+        raise refuse(
+            "bet/unknown-area", betting_clauses(game), box=box, area=area, areas=", ".join(ends)
+        )
     return f"{box}@{area}" if per_area and area else box
+
+
+TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
+    "table/not-open": "the table is not open",
+    "table/already-open": "the table is open already",
+    "table/currency": "this table has debts and rounds in {currency}; it cannot open in another",
+    "table/checks-missing": "these checks are still to be made: {checks}",
+    "table/unknown-check": "there is no check {check}; there are {checks}",
+    "table/locked": "no further {unit} starts until the table is released: {cause}",
+    "table/not-locked": "the table is not locked",
+    "table/round-open": "a {unit} is being played; finish it first",
+    "role/not-allowed": "{role} may not do this; {allowed} may",
+    "role/second-person": "this takes a second person: {allowed}, and not the one who asks",
+    "role/same-person": "nobody approves what they ask for themselves",
+    "step/not-now": "{step} comes after {after}",
+    "step/already-done": "{step} has been done",
+    "step/not-in-rulebook": "this game has no step {step}",
+    "betting/closed": "betting is closed",
+    "betting/not-open": "betting is not open yet",
+    "bet/unknown-box": "there is no box {box} on this layout; the nearest are {nearest}",
+    "bet/unknown-area": "box {box} has no area {area}; it has {areas}",
+    "bet/amount": "{amount} cannot be staked in chips of {chip}",
+    "bet/not-payable": "{amount} cannot be paid exactly; stake multiples of {step}",
+    "bet/stack": "{amount} is more than the {stack} in the stack",
+    "bet/over-maximum": "{amount} is more than fits: {room} of {maximum}",
+    "bet/under-minimum": "a bet of {total} is under the minimum of {minimum}",
+    "bet/locked": "the bet is locked and may not be removed",
+    "bet/not-there": "there is no bet of {amount} there, only {staked}",
+    "bet/nothing-over": "nothing in {box} is over a limit",
+    "bet/position-fixed": "where the chips lay has been settled; moving them changes nothing",
+    "bet/call-bet": "a misplaced call bet stays where it was put",
+    "chips/amount": "{amount} cannot be made in chips of {chip}",
+    "chips/stack": "{amount} is more than the {stack} in the stack",
+    "chips/colour-taken": "{colour} is another player's colour",
+    "chips/no-colours": "non-value chips are not used in this game",
+    "chips/colour-value": "a colour is worth a multiple of {chip}, the smallest chip, in which the "
+    "stack can be made",
+    "chips/bets-down": "there are bets of this player on the layout",
+    "player/unknown": "player {player} has no chips at this table",
+    "player/age": "nobody under {years} takes part",
+    "debt/amount": "{player} owes {owing}; {amount} cannot be repaid",
+    "float/short": "the float is {short} short; ask for a fill",
+    "float/amount": "the float is {float}; {amount} cannot be taken from it",
+    "dice/count": "the tumbler has to be activated",
+    "dice/face": "{key} is no key of the terminal",
+    "dice/too-few": "three keys have to be pressed before Enter",
+    "dice/known": "the dice are known to show {known}",
+    "dice/not-called": "the result has not been called",
+    "dice/unequal": "{entered} was entered, {called} was called; have it amended",
+    "dice/settled": "settlement has begun; the result cannot be amended",
+    "dice/same": "the result is {dice} already",
+    "irregularity/unknown": "the rulebook knows no {irregularity}",
+    "irregularity/not-now": "{irregularity} cannot be reported now",
+    "irregularity/dice": "{known} is not what up to three dice can show",
+    "round/unknown": "there is no settled {unit} {round} to go back to",
+    "round/no-bet": "{player} had no bet in {unit} {round}",
+    "round/reversed": "{unit} {round} has been reversed already",
+    "amount/zero": "an amount of nothing changes nothing",
+    "reason/missing": "give the reason",
+    "shooter/not-offered": "the dice have not been offered to {player}",
+    "shooter/only": "only the shooter holds this bet",
+    "shooter/must-bet": "the shooter must bet before the dice are thrown",
+    "shooter/no-dice": "the dice have to be chosen first",
+    "shooter/choose": "choose {chosen} different dice of the {offered} offered",
+    "shooter/series": "the shooter's series goes on",
+    "limits/wrong": "{problem}",
+}
+"""Every code with the words for it; the facts of a refusal fill them."""
+
+
+def refuse(code: str, clause: Citation | tuple[str, ...] = (), /, **facts: Any) -> Refusal:
+    """Return the refusal of a command, to be raised."""
+    numbers = clause if isinstance(clause, tuple) else clause_numbers(clause)
+    return Refusal(code, TABLE_REFUSAL_TEXTS[code], numbers, facts)

@@ -1,4 +1,6 @@
-"""The state of one table: its terms, its players' chips, the round being played.
+"""The state of one table: players' chips, limits in force and the current round.
+
+The state of one table: its terms, its players' chips, the round being played.
 
 A table holds its players' chips, so that a bet never needs anything outside it. Only `evolve`
 changes a state. Snapshots of it are kept as bytes, so its types are known while it runs.
@@ -12,12 +14,11 @@ import msgspec
 
 from threedice.errors import InvariantBroken
 from threedice.rulebook.conduct import StepName
-from threedice.table.events import Spot
-from threedice.table.terms import Mode, PlayerId, TableLimits
+from threedice.table.limits import LimitMode, PlayerId, Spot, TableLimits
 
 
 @dataclass(slots=True)
-class Seat:
+class TableSeat:
     """A player's chips at the table: in the stack, and at risk on the layout."""
 
     stack: int = 0
@@ -67,17 +68,17 @@ class Round:
     moved: dict[tuple[PlayerId, Spot, Spot], int] = field(default_factory=dict)
 
     @property
-    def confirmed(self) -> bool:
+    def is_confirmed(self) -> bool:
         """Whether all its dice were confirmed after an interruption."""
         return len(self.known) == 3
 
     @property
-    def established(self) -> bool:
+    def is_established(self) -> bool:
         """Whether its dice stand: called, or confirmed."""
-        return self.called is not None or self.confirmed
+        return self.called is not None or self.is_confirmed
 
     @property
-    def decided(self) -> tuple[int, int, int]:
+    def final_result(self) -> tuple[int, int, int]:
         """The result by which the round is settled."""
         if self.result is None:
             raise InvariantBroken("the round has no result")
@@ -108,7 +109,7 @@ class TableState:
     table: str = ""
     game_hash: str = ""
     currency: str = ""
-    mode: Mode = "refuse"
+    mode: LimitMode = "refuse"
     chips: list[int] = field(default_factory=list)
     limits: TableLimits | None = None
     next_limits: TableLimits | None = None
@@ -116,7 +117,7 @@ class TableState:
     locked: str = ""
     float_amount: int = 0
     drop: int = 0
-    seats: dict[PlayerId, Seat] = field(default_factory=dict)
+    seats: dict[PlayerId, TableSeat] = field(default_factory=dict)
     owing: dict[PlayerId, int] = field(default_factory=dict)
     rounds: int = 0
     placements: int = 0
@@ -132,12 +133,3 @@ class TableState:
         if self.round is None:
             raise InvariantBroken("no round is being played")
         return self.round
-
-
-def box_of(spot: Spot) -> str:
-    """Return the box of a spot.
-
-    >>> box_of("big@left"), box_of("total:9")
-    ('big', 'total:9')
-    """
-    return spot.partition("@")[0]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.log.stating import one
-from threedice.errors import Conflicted, InvariantBroken
+from threedice.errors import InvariantBroken, StreamConflict
 from threedice.log.entry import Head
-from threedice.log.store import Checkpoint, Line, Snapshot
+from threedice.log.store import Checkpoint, ProjectionLine, Snapshot
 
 if TYPE_CHECKING:
     from threedice.log.store import Store
@@ -31,10 +31,10 @@ def test_a_snapshot_replaces_the_one_before_it(store: Store) -> None:
     assert list(store.snapshots()) == [other, new]
 
 
-def line(version: int, place: int = 0, **given: object) -> Line:
+def line(version: int, place: int = 0, **given: object) -> ProjectionLine:
     """A line of the view `results` of table 1, one second after another."""
     told = {"view": "results", "subject": "ann", "stream": "table/1", "at": version * 10} | given
-    return Line(
+    return ProjectionLine(
         str(told["view"]),
         str(told["subject"]),
         str(told["stream"]),
@@ -55,15 +55,15 @@ def test_lines_are_added_from_where_a_view_has_come_to(store: Store) -> None:
     assert store.project("results", "table/1", 5, 6, [])
     assert not store.project("results", "table/2", 2, 6, [])
 
-    assert store.projected("results", "table/1") == 6
-    assert store.projected("results", "table/2") == 0
+    assert store.projected_version("results", "table/1") == 6
+    assert store.projected_version("results", "table/2") == 0
     assert store.lines("results") == first + second
 
 
 def test_a_view_may_be_told_that_nothing_has_happened(store: Store) -> None:
     assert store.project("results", "table/1", 0, 0, [])
     assert store.project("results", "table/1", 0, 1, [line(1)])
-    assert store.projected("results", "table/1") == 1
+    assert store.projected_version("results", "table/1") == 1
 
 
 def test_lines_that_follow_from_no_such_entry_are_a_defect(store: Store) -> None:
@@ -95,11 +95,14 @@ def test_lines_are_chosen_by_subject_stream_and_time_and_sorted(store: Store) ->
     assert store.lines("results", subject="bob") == ones[1::2]
     assert store.lines("results", stream="table/0") == twos
     assert store.lines("results", since=30, until=50) == [twos[2], ones[2], twos[3], ones[3]]
-    assert store.lines("results", subject="ann", stream="table/1", most=2) == [ones[396], ones[398]]
-    assert store.lines("results", until=20, most=1) == [ones[0]]
-    every = store.lines("results", subject="ann", stream="table/1", since=30, until=70, most=9)
+    assert store.lines("results", subject="ann", stream="table/1", limit=2) == [
+        ones[396],
+        ones[398],
+    ]
+    assert store.lines("results", until=20, limit=1) == [ones[0]]
+    every = store.lines("results", subject="ann", stream="table/1", since=30, until=70, limit=9)
     assert every == [ones[2], ones[4]]
-    assert store.lines("results", most=0) == []
+    assert store.lines("results", limit=0) == []
 
 
 def test_folds_are_forgotten_and_the_log_is_not(store: Store) -> None:
@@ -107,43 +110,43 @@ def test_folds_are_forgotten_and_the_log_is_not(store: Store) -> None:
     store.save_snapshot(Snapshot("table/1", "state", "f", Head(1, b"h" * 32), b"x"))
     store.project("results", "table/1", 0, 1, [line(1)])
 
-    store.forget_folds()
+    store.delete_derived_data()
 
     assert list(store.snapshots()) == []
     assert store.lines("results") == []
-    assert store.projected("results", "table/1") == 0
+    assert store.projected_version("results", "table/1") == 0
     assert len(store.read("table/1")) == 1
     assert store.project("results", "table/1", 0, 1, [line(1)])
 
 
 def test_folds_of_one_stream_are_forgotten_and_of_others_not(store: Store) -> None:
-    other = Line("results", "ann", "table/2", 1, 0, 10, b"{}")
+    other = ProjectionLine("results", "ann", "table/2", 1, 0, 10, b"{}")
     for stream in ("table/1", "table/2"):
         store.write([one(stream)])
         store.save_snapshot(Snapshot(stream, "state", "f", Head(1, b"h" * 32), b"x"))
     store.project("results", "table/1", 0, 1, [line(1)])
     store.project("results", "table/2", 0, 1, [other])
 
-    store.forget_folds("table/1")
+    store.delete_derived_data("table/1")
 
     assert [each.stream for each in store.snapshots()] == ["table/2"]
     assert store.lines("results") == [other]
-    assert store.projected("results", "table/1") == 0
-    assert store.projected("results", "table/2") == 1
+    assert store.projected_version("results", "table/1") == 0
+    assert store.projected_version("results", "table/2") == 1
 
 
 def test_one_view_is_forgotten_and_the_others_are_not(store: Store) -> None:
     store.write([one("table/1")])
-    other = Line("others", "ann", "table/1", 1, 0, 10, b"{}")
+    other = ProjectionLine("others", "ann", "table/1", 1, 0, 10, b"{}")
     store.project("results", "table/1", 0, 1, [line(1)])
     store.project("others", "table/1", 0, 1, [other])
 
-    store.forget_view("results")
+    store.delete_view("results")
 
     assert store.lines("results") == []
-    assert store.projected("results", "table/1") == 0
+    assert store.projected_version("results", "table/1") == 0
     assert store.lines("others") == [other]
-    assert store.projected("others", "table/1") == 1
+    assert store.projected_version("others", "table/1") == 1
 
 
 # --- beside the log -----------------------------------------------------------------------------
@@ -155,38 +158,38 @@ def test_a_checkpoint_is_kept_for_ever(store: Store) -> None:
     store.add_checkpoint(first)
     store.add_checkpoint(first)
 
-    with pytest.raises(Conflicted, match="checkpoint 1"):
+    with pytest.raises(StreamConflict, match="checkpoint 1"):
         store.add_checkpoint(Checkpoint(1, b"another", "key", b"signed"))
 
     assert store.checkpoints() == [first, second]
 
 
 def test_a_lease_is_held_by_one_until_it_ends_or_is_dropped(store: Store) -> None:
-    assert store.take_lease("driver/1", "a", 60)
-    assert store.take_lease("driver/1", "a", 60)
-    assert not store.take_lease("driver/1", "b", 60)
-    assert store.take_lease("driver/2", "b", 60)
+    assert store.acquire_lease("driver/1", "a", 60)
+    assert store.acquire_lease("driver/1", "a", 60)
+    assert not store.acquire_lease("driver/1", "b", 60)
+    assert store.acquire_lease("driver/2", "b", 60)
 
-    store.drop_lease("driver/1", "b")
-    assert not store.take_lease("driver/1", "b", 60)
-    store.drop_lease("driver/1", "a")
-    assert store.take_lease("driver/1", "b", 0)
-    assert store.take_lease("driver/1", "a", 60)
-    assert not store.take_lease("driver/1", "b", 60)
+    store.release_lease("driver/1", "b")
+    assert not store.acquire_lease("driver/1", "b", 60)
+    store.release_lease("driver/1", "a")
+    assert store.acquire_lease("driver/1", "b", 0)
+    assert store.acquire_lease("driver/1", "a", 60)
+    assert not store.acquire_lease("driver/1", "b", 60)
 
 
 def test_one_who_is_alone_is_told_so(store: Store) -> None:
-    assert store.alone()
-    assert store.alone()
+    assert store.is_sole_server()
+    assert store.is_sole_server()
 
 
 def test_suspension_holds_until_it_is_released(store: Store) -> None:
-    assert store.suspended() == ""
+    assert store.suspension_reason() == ""
     store.suspend("disk full\0 \ud800")
     store.suspend("disk gone")
-    assert store.suspended() == "disk gone"
+    assert store.suspension_reason() == "disk gone"
     store.release()
-    assert store.suspended() == ""
+    assert store.suspension_reason() == ""
 
 
 def test_a_person_can_be_forgotten(store: Store) -> None:

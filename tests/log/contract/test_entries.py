@@ -8,9 +8,16 @@ import pytest
 
 from tests.log.stating import ACCEPTED, left, one, propose
 from threedice.errors import InvalidInput, InvariantBroken
-from threedice.log.entry import EMPTY, Head
-from threedice.log.judging import LONGEST_NAME, answer_to
-from threedice.log.store import Answer, Append, Conflict, Known, Proposal, Span
+from threedice.log.conflicts import MAX_NAME_CHARACTERS, build_answer
+from threedice.log.entry import EMPTY_HEAD, Head
+from threedice.log.store import (
+    Append,
+    DuplicateKey,
+    EntrySpan,
+    HeadConflict,
+    Proposal,
+    StoredAnswer,
+)
 
 if TYPE_CHECKING:
     from threedice.log.store import Store
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def test_a_written_entry_is_read_as_it_was_proposed(store: Store) -> None:
-    proposal = one("table/1", EMPTY, b"\x00\xff", b"", b"third")
+    proposal = one("table/1", EMPTY_HEAD, b"\x00\xff", b"", b"third")
 
     assert store.write([proposal]) == [ACCEPTED]
 
@@ -27,15 +34,15 @@ def test_a_written_entry_is_read_as_it_was_proposed(store: Store) -> None:
     assert store.head("table/1") == left(proposal)
     assert store.heads() == {"table/1": left(proposal)}
     assert store.streams() == ["table/1"]
-    assert store.answer("ann", proposal.key) == answer_to(proposal)
-    assert answer_to(proposal).spans == (Span("table/1", 1, 3),)
+    assert store.answer("ann", proposal.key) == build_answer(proposal)
+    assert build_answer(proposal).spans == (EntrySpan("table/1", 1, 3),)
 
 
 def test_nothing_is_found_in_an_empty_store(store: Store) -> None:
     assert store.write([]) == []
     assert store.read("table/1") == []
     assert list(store.scan("table/1")) == []
-    assert store.head("table/1") == EMPTY
+    assert store.head("table/1") == EMPTY_HEAD
     assert store.heads() == {}
     assert store.streams() == []
     assert store.answer("ann", "key") is None
@@ -47,13 +54,13 @@ def test_nothing_is_found_in_an_empty_store(store: Store) -> None:
 def test_a_proposal_on_another_head_is_a_conflict_and_leaves_nothing(store: Store) -> None:
     first = one("table/1")
     store.write([first])
-    late = one("table/1", EMPTY)
+    late = one("table/1", EMPTY_HEAD)
     forged = one("table/1", Head(1, b"x" * 32))
     ahead = one("table/1", Head(2, left(first).hash))
 
     outcomes = store.write([late, forged, ahead])
 
-    assert outcomes == [Conflict("table/1", left(first))] * 3
+    assert outcomes == [HeadConflict("table/1", left(first))] * 3
     assert store.read("table/1") == list(first.appends[0].entries)
     assert [answer.key for answer in store.answers()] == [first.key]
 
@@ -68,13 +75,13 @@ def test_only_the_losing_proposals_of_a_batch_are_rejected(store: Store) -> None
 
     assert outcomes == [
         ACCEPTED,
-        Conflict("table/1", left(wins)),
+        HeadConflict("table/1", left(wins)),
         ACCEPTED,
-        Conflict("table/3", EMPTY),
+        HeadConflict("table/3", EMPTY_HEAD),
     ]
     assert [entry.data for entry in store.read("table/1")] == [b"data", b"wins"]
     assert store.streams() == ["table/1", "table/2"]
-    assert store.head("table/3") == EMPTY
+    assert store.head("table/3") == EMPTY_HEAD
 
 
 def test_later_proposals_of_a_batch_build_on_earlier_ones(store: Store) -> None:
@@ -91,7 +98,7 @@ def test_later_proposals_of_a_batch_build_on_earlier_ones(store: Store) -> None:
 def test_a_conflict_takes_with_it_what_was_built_on_it(store: Store) -> None:
     base = one("table/1")
     store.write([base])
-    lost = one("table/1", EMPTY, b"lost")
+    lost = one("table/1", EMPTY_HEAD, b"lost")
     built = one("table/1", left(lost), b"built")
     sound = one("table/1", left(base), b"sound")
 
@@ -99,16 +106,16 @@ def test_a_conflict_takes_with_it_what_was_built_on_it(store: Store) -> None:
 
     # the built one expects the version that is there, but not its hash
     assert left(lost).version == left(base).version
-    assert outcomes == [Conflict("table/1", left(base))] * 2 + [ACCEPTED]
+    assert outcomes == [HeadConflict("table/1", left(base))] * 2 + [ACCEPTED]
 
 
 def test_a_proposal_over_two_streams_is_whole_or_not_at_all(store: Store) -> None:
     base = one("cage/ann")
     store.write([base])
-    torn = propose({"table/1": (EMPTY, [b"in"]), "cage/ann": (EMPTY, [b"out"])})
-    whole = propose({"table/1": (EMPTY, [b"in"]), "cage/ann": (left(base), [b"out", b"fee"])})
+    torn = propose({"table/1": (EMPTY_HEAD, [b"in"]), "cage/ann": (EMPTY_HEAD, [b"out"])})
+    whole = propose({"table/1": (EMPTY_HEAD, [b"in"]), "cage/ann": (left(base), [b"out", b"fee"])})
 
-    assert store.write([torn]) == [Conflict("cage/ann", left(base))]
+    assert store.write([torn]) == [HeadConflict("cage/ann", left(base))]
     assert store.read("table/1") == []
     assert store.write([whole]) == [ACCEPTED]
 
@@ -116,30 +123,33 @@ def test_a_proposal_over_two_streams_is_whole_or_not_at_all(store: Store) -> Non
     assert [entry.data for entry in store.read("cage/ann")] == [b"data", b"out", b"fee"]
     answer = store.answer("ann", whole.key)
     assert answer is not None
-    assert answer.spans == (Span("table/1", 1, 1), Span("cage/ann", 2, 3))
+    assert answer.spans == (EntrySpan("table/1", 1, 1), EntrySpan("cage/ann", 2, 3))
 
 
 def test_a_key_used_before_is_known_whatever_its_proposal_says(store: Store) -> None:
     first = one("table/1", key="k")
     store.write([first])
     same = propose({"table/1": (left(first), [b"data"])}, key="k")
-    other = propose({"table/2": (EMPTY, [b"x"])}, key="k", command_hash=b"o" * 32)
-    stale = one("table/1", EMPTY, key="k")
-    elsewhere = propose({"table/2": (EMPTY, [b"x"])}, key="k", account="bob")
+    other = propose({"table/2": (EMPTY_HEAD, [b"x"])}, key="k", command_hash=b"o" * 32)
+    stale = one("table/1", EMPTY_HEAD, key="k")
+    elsewhere = propose({"table/2": (EMPTY_HEAD, [b"x"])}, key="k", account="bob")
 
     outcomes = store.write([same, other, stale, elsewhere])
 
-    known = Known(Answer("ann", "k", b"c" * 32, (Span("table/1", 1, 1),)))
+    known = DuplicateKey(StoredAnswer("ann", "k", b"c" * 32, (EntrySpan("table/1", 1, 1),)))
     assert outcomes == [known, known, known, ACCEPTED]
     assert store.write([stale]) == [known]
     assert len(store.read("table/1")) == 1
 
 
 def test_a_key_used_twice_within_a_batch_is_known_the_second_time(store: Store) -> None:
-    first = one("table/1", EMPTY, b"1", key="k")
+    first = one("table/1", EMPTY_HEAD, b"1", key="k")
     again = one("table/1", left(first), b"2", key="k")
 
-    assert store.write([first, again, first]) == [ACCEPTED, *[Known(answer_to(first))] * 2]
+    assert store.write([first, again, first]) == [
+        ACCEPTED,
+        *[DuplicateKey(build_answer(first))] * 2,
+    ]
     assert [entry.data for entry in store.read("table/1")] == [b"1"]
 
 
@@ -147,14 +157,14 @@ def test_a_key_whose_proposal_was_in_conflict_is_not_used_up(store: Store) -> No
     base = one("table/1")
     store.write([base])
 
-    lost, again = one("table/1", EMPTY, key="k"), one("table/1", left(base), key="k")
+    lost, again = one("table/1", EMPTY_HEAD, key="k"), one("table/1", left(base), key="k")
 
-    assert store.write([lost, again]) == [Conflict("table/1", left(base)), ACCEPTED]
+    assert store.write([lost, again]) == [HeadConflict("table/1", left(base)), ACCEPTED]
 
 
 def test_a_command_that_appends_nothing_is_answered_all_the_same(store: Store) -> None:
     nothing = Proposal("ann", "k", b"c" * 32, ())
-    empty = Proposal("ann", "l", b"c" * 32, (Append("table/1", EMPTY, ()),))
+    empty = Proposal("ann", "l", b"c" * 32, (Append("table/1", EMPTY_HEAD, ()),))
 
     assert store.write([nothing, empty]) == [ACCEPTED, ACCEPTED]
 
@@ -165,12 +175,12 @@ def test_a_command_that_appends_nothing_is_answered_all_the_same(store: Store) -
 
 def test_a_game_is_stored_once_under_its_hash(store: Store) -> None:
     games = {"h1": b"canonical one", "h2": b"\x00two"}
-    first = propose({"table/1": (EMPTY, [b"x"])}, games=games)
-    second = propose({"table/2": (EMPTY, [b"x"])}, games={"h1": b"canonical one"})
-    lost = propose({"table/2": (EMPTY, [b"x"])}, games={"h3": b"of a conflict"})
+    first = propose({"table/1": (EMPTY_HEAD, [b"x"])}, games=games)
+    second = propose({"table/2": (EMPTY_HEAD, [b"x"])}, games={"h1": b"canonical one"})
+    lost = propose({"table/2": (EMPTY_HEAD, [b"x"])}, games={"h3": b"of a conflict"})
 
     store.write([first, second])
-    store.write([lost, propose({"table/3": (EMPTY, [b"x"])}, games={"h1": b"canonical one"})])
+    store.write([lost, propose({"table/3": (EMPTY_HEAD, [b"x"])}, games={"h1": b"canonical one"})])
 
     assert store.games() == games
     assert store.game("h2") == b"\x00two"
@@ -179,19 +189,19 @@ def test_a_game_is_stored_once_under_its_hash(store: Store) -> None:
 
 def test_names_in_any_script_are_kept_and_sorted_by_code_point(store: Store) -> None:
     names = ["table/z", "table/Ä", "table/大細", "table/🎲", "table/a", "table/A'b\"c%s?{}\\"]
-    longest = "🎲" * LONGEST_NAME
+    longest = "🎲" * MAX_NAME_CHARACTERS
 
     for name in names:
         account = name.removeprefix("table/")
-        proposal = propose({name: (EMPTY, [name.encode()])}, account=account, key=longest)
+        proposal = propose({name: (EMPTY_HEAD, [name.encode()])}, account=account, key=longest)
         assert store.write([proposal]) == [ACCEPTED]
-        assert store.answer(account, longest) == answer_to(proposal)
+        assert store.answer(account, longest) == build_answer(proposal)
         assert store.read(name)[0].data == name.encode()
 
     assert store.streams() == sorted(names)
 
 
-@pytest.mark.parametrize("name", ["nul\0", "surrogate\ud800", "x" * (LONGEST_NAME + 1)])
+@pytest.mark.parametrize("name", ["nul\0", "surrogate\ud800", "x" * (MAX_NAME_CHARACTERS + 1)])
 def test_a_name_no_database_holds_is_refused_before_anything_is_written(
     store: Store, name: str
 ) -> None:
@@ -200,7 +210,7 @@ def test_a_name_no_database_holds_is_refused_before_anything_is_written(
     for bad in (
         Proposal(name, "k", said, ()),
         Proposal("ann", name, said, ()),
-        Proposal("ann", "k", said, (Append(name, EMPTY, ()),)),
+        Proposal("ann", "k", said, (Append(name, EMPTY_HEAD, ()),)),
     ):
         with pytest.raises(InvalidInput, match="200 characters"):
             store.write([good, bad])
@@ -224,7 +234,7 @@ def test_entries_that_do_not_follow_their_head_are_a_defect(store: Store) -> Non
     good = one("table/1")
     (append,) = good.appends
     gap = Append("table/1", Head(5, b"h" * 32), append.entries)
-    foreign = Append("table/2", EMPTY, append.entries)
+    foreign = Append("table/2", EMPTY_HEAD, append.entries)
     for appends in ((gap,), (foreign,), (append, append)):
         with pytest.raises(InvariantBroken):
             store.write([Proposal("ann", "k", b"c" * 32, appends)])
@@ -236,7 +246,7 @@ def test_entries_that_do_not_follow_their_head_are_a_defect(store: Store) -> Non
 
 
 def test_a_stream_is_read_from_after_a_version_and_no_more_than_asked(store: Store) -> None:
-    store.write([one("table/1", EMPTY, *(b"%d" % n for n in range(1, 11))), one("table/10")])
+    store.write([one("table/1", EMPTY_HEAD, *(b"%d" % n for n in range(1, 11))), one("table/10")])
 
     assert [entry.version for entry in store.read("table/1", 3, 4)] == [4, 5, 6, 7]
     assert [entry.version for entry in store.read("table/1", 8)] == [9, 10]
@@ -246,7 +256,7 @@ def test_a_stream_is_read_from_after_a_version_and_no_more_than_asked(store: Sto
 
 
 def test_a_long_stream_is_scanned_without_gap_or_repetition(store: Store) -> None:
-    long = one("table/1", EMPTY, *(b"%d" % n for n in range(2500)))
+    long = one("table/1", EMPTY_HEAD, *(b"%d" % n for n in range(2500)))
     store.write([long])
 
     assert tuple(store.scan("table/1")) == long.appends[0].entries
@@ -262,4 +272,4 @@ def test_every_answer_is_found(store: Store) -> None:
 
     found = list(store.answers())
 
-    assert found == sorted((answer_to(each) for each in batch), key=lambda a: (a.account, a.key))
+    assert found == sorted((build_answer(each) for each in batch), key=lambda a: (a.account, a.key))

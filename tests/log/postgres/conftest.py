@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from threedice.log.postgres import PostgresStore
+from threedice.log.stores.postgres import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,18 +18,18 @@ import pytest
 from tests.log.losing import cut_way
 from tests.log.proposing import PATIENCE
 from tests.log.stating import ACCEPTED, left, one, propose
-from threedice.errors import StoreAway
-from threedice.log.deadline import connect
-from threedice.log.entry import EMPTY
-from threedice.log.judging import answer_to
-from threedice.log.postgres import PostgresStore
-from threedice.log.store import Conflict, Known
+from threedice.errors import StoreUnavailable
+from threedice.log.conflicts import build_answer
+from threedice.log.entry import EMPTY_HEAD
+from threedice.log.store import DuplicateKey, HeadConflict
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.postgres_connection import connect_postgres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.store import Answer, Proposal
+    from threedice.log.store import Proposal, StoredAnswer
 
 Result = TypeVar("Result")
 
@@ -55,12 +55,14 @@ def test_backends_killed_in_mid_work_lose_and_double_nothing(
     with ThreadPoolExecutor(1) as pool:
         killer = pool.submit(kill)
         try:
-            head, written = EMPTY, 0
+            head, written = EMPTY_HEAD, 0
             while written < 60 or (len(killed) <= 5 and not killer.done()):
                 proposal = one("table/1", head, b"%d" % written)
                 try:
                     outcomes = store.write([proposal])
-                except StoreAway:  # five times in a row; whether it is written, its key knows
+                except (
+                    StoreUnavailable
+                ):  # five times in a row; whether it is written, its key knows
                     if settled(store, proposal) is None:
                         continue
                 else:
@@ -75,10 +77,10 @@ def test_backends_killed_in_mid_work_lose_and_double_nothing(
     assert found == [b"%d" % number for number in range(written)]
 
 
-def settled(store: PostgresStore, proposal: Proposal) -> Answer | None:
+def settled(store: PostgresStore, proposal: Proposal) -> StoredAnswer | None:
     """Ask what became of a proposal until there is an answer."""
     for _ in range(100):
-        with suppress(StoreAway):
+        with suppress(StoreUnavailable):
             return store.answer(proposal.account, proposal.key)
     raise AssertionError("the database did not come back")
 
@@ -96,22 +98,22 @@ def test_a_commit_whose_answer_is_lost_is_accepted_and_written_once(
 ) -> None:
     with cut_way(postgres.folder, way) as cut:
         store = PostgresStore(through(postgres_url, postgres, way))
-        base = one("table/1", EMPTY, b"base", key="base")
+        base = one("table/1", EMPTY_HEAD, b"base", key="base")
         store.write([base])
-        first = propose({"table/1": (left(base), [b"1"]), "cage/ann": (EMPTY, [b"x", b"y"])})
+        first = propose({"table/1": (left(base), [b"1"]), "cage/ann": (EMPTY_HEAD, [b"x", b"y"])})
         second = one("table/1", left(first), b"2")
-        late, nothing = one("table/1", EMPTY), propose({})
+        late, nothing = one("table/1", EMPTY_HEAD), propose({})
         cut.after, cut.armed = after, True
 
         outcomes = store.write([base, first, first, second, late, nothing])
 
         assert not cut.armed
         assert outcomes == [
-            Known(answer_to(base)),
+            DuplicateKey(build_answer(base)),
             ACCEPTED,
-            Known(answer_to(first)),
+            DuplicateKey(build_answer(first)),
             ACCEPTED,
-            Conflict("table/1", left(second)),
+            HeadConflict("table/1", left(second)),
             ACCEPTED,
         ]
         assert [entry.data for entry in store.read("table/1")] == [b"base", b"1", b"2"]
@@ -147,8 +149,8 @@ def test_a_key_that_another_server_used_while_ours_was_lost_is_known(
         store.close()
 
     assert written[0].result() == [ACCEPTED]
-    assert answer_to(ours) == answer_to(theirs)
-    assert outcomes == [Known(answer_to(theirs))]
+    assert build_answer(ours) == build_answer(theirs)
+    assert outcomes == [DuplicateKey(build_answer(theirs))]
     assert other.read("table/1", 1) == list(theirs.appends[0].entries)
     other.close()
 
@@ -168,7 +170,7 @@ def test_a_database_killed_and_started_again_has_all_that_was_acknowledged(
 
     assert store.read("table/1") == list(first.appends[0].entries)
     assert store.write([one("table/1", left(first))]) == [ACCEPTED]
-    assert store.alone()
+    assert store.is_sole_server()
 
 
 def write_until_away(store: PostgresStore) -> None:
@@ -181,11 +183,11 @@ def test_a_database_that_is_gone_is_away(postgres_url: str, postgres: PostgresSe
     store = PostgresStore(postgres_url, deadline_seconds=0.5)
     postgres.kill()
     try:
-        with pytest.raises(StoreAway, match="is not there"):
+        with pytest.raises(StoreUnavailable, match="is not there"):
             write_until_away(store)
-        with pytest.raises(StoreAway):
+        with pytest.raises(StoreUnavailable):
             store.head("table/1")
-        with pytest.raises(StoreAway):
+        with pytest.raises(StoreUnavailable):
             PostgresStore(postgres_url)
     finally:
         postgres.start()
@@ -215,7 +217,7 @@ def test_a_stopped_backend_that_holds_a_lock_makes_the_database_away(
     with psycopg.connect(postgres_url) as holder:
         holder.execute("SELECT * FROM streams FOR UPDATE")
         with stopped(admin, holder.info.backend_pid):
-            with pytest.raises(StoreAway, match="lock timeout"):
+            with pytest.raises(StoreUnavailable, match="lock timeout"):
                 hangs_not(lambda: store.write([one("table/1", left(first))]))
             assert store.write([one("table/2")]) == [ACCEPTED]
     assert store.write([one("table/1", left(first))]) == [ACCEPTED]
@@ -228,7 +230,7 @@ def test_a_stopped_server_is_away_and_not_waited_for(
     store = PostgresStore(postgres_url, deadline_seconds=1)
     os.kill(postgres.pid, signal.SIGSTOP)
     try:
-        with stopped(admin), pytest.raises(StoreAway):
+        with stopped(admin), pytest.raises(StoreUnavailable):
             hangs_not(lambda: store.write([one("table/1")]))
     finally:
         os.kill(postgres.pid, signal.SIGCONT)
@@ -275,7 +277,7 @@ def test_a_writer_that_stops_in_mid_transaction_does_not_hold_up_others_for_ever
     first, second = (PostgresStore(postgres_url, deadline_seconds=1) for _ in range(2))
     base = one("table/1")
     first.write([base])
-    with connect(postgres_url, 0.2) as idle:
+    with connect_postgres(postgres_url, 0.2) as idle:
         idle.execute("BEGIN")
         idle.execute("SELECT * FROM streams FOR UPDATE")
 

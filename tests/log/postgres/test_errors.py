@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.log.stating import ACCEPTED, one
-from threedice.errors import Conflicted, StoreAway, StoreFailed
+from threedice.errors import StoreFailed, StoreUnavailable, StreamConflict
 
 if TYPE_CHECKING:
     import psycopg
 
-    from threedice.log.postgres import PostgresStore
+    from threedice.log.stores.postgres import PostgresStore
 
 
 def failing(admin: psycopg.Connection, state: str, times: int = 1000) -> None:
@@ -45,7 +45,7 @@ def test_a_database_that_cannot_write_ends_writing(
         store.set_person("ann", b"x")
     assert store.streams() == []
     store.suspend("it failed")
-    assert store.suspended() == "it failed"
+    assert store.suspension_reason() == "it failed"
 
 
 @pytest.mark.parametrize("state", ["40P01", "40001", "23505", "57P01"])
@@ -59,7 +59,12 @@ def test_what_may_succeed_at_once_is_tried_again(
 
 @pytest.mark.parametrize(
     ("state", "error"),
-    [("40P01", Conflicted), ("23505", StoreFailed), ("57014", StoreAway), ("57P01", StoreAway)],
+    [
+        ("40P01", StreamConflict),
+        ("23505", StoreFailed),
+        ("57014", StoreUnavailable),
+        ("57P01", StoreUnavailable),
+    ],
 )
 def test_what_does_not_succeed_in_the_end_says_so(
     store: PostgresStore, admin: psycopg.Connection, state: str, error: type[Exception]

@@ -11,10 +11,10 @@ import pytest
 
 from tests.log.proposing import PATIENCE
 from tests.log.stating import ACCEPTED, left, one, propose
-from threedice.errors import StoreAway
-from threedice.log import postgres
-from threedice.log.entry import EMPTY, Head, chained
-from threedice.log.postgres import PostgresStore
+from threedice.errors import StoreUnavailable
+from threedice.log.entry import EMPTY_HEAD, Head, hash_entry
+from threedice.log.stores import postgres
+from threedice.log.stores.postgres import PostgresStore
 
 if TYPE_CHECKING:
     import psycopg
@@ -43,9 +43,9 @@ def test_processes_racing_for_a_stream_lose_and_double_nothing(postgres_url: str
         assert [entry.data.decode() for entry in store.read(f"own/{name}")] == [
             each for each in data if each.startswith(name)
         ]
-    previous = EMPTY.hash
+    previous = EMPTY_HEAD.hash
     for each in entries:
-        previous = chained(
+        previous = hash_entry(
             previous,
             each.stream,
             each.version,
@@ -75,20 +75,20 @@ def test_servers_that_start_at_once_all_come_up(postgres_url: str) -> None:
 
 def test_a_server_knows_whether_it_is_alone(store: PostgresStore, postgres_url: str) -> None:
     looking = PostgresStore(postgres_url)
-    assert store.alone()
-    assert not looking.alone()
+    assert store.is_sole_server()
+    assert not looking.is_sole_server()
     second = PostgresStore(postgres_url, serving=True)
-    assert not store.alone()
-    assert not second.alone()
+    assert not store.is_sole_server()
+    assert not second.is_sole_server()
     second.close()
-    assert store.alone()
+    assert store.is_sole_server()
     store.close()
-    assert looking.alone()
+    assert looking.is_sole_server()
     looking.close()
 
 
 def come_back(store: PostgresStore) -> bool:
-    with store.coming_back() as nobody_plays:
+    with store.recovery_lock() as nobody_plays:
         return nobody_plays
 
 
@@ -105,7 +105,7 @@ def test_of_servers_that_start_together_one_finds_nobody_playing(postgres_url: s
 
 def test_a_server_that_gave_up_coming_back_does_not_play(postgres_url: str) -> None:
     first, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
-    with pytest.raises(RuntimeError), first.coming_back():
+    with pytest.raises(RuntimeError), first.recovery_lock():
         raise RuntimeError("it dies in the middle of it")
 
     assert come_back(second)
@@ -117,7 +117,7 @@ def test_a_server_that_gave_up_coming_back_does_not_play(postgres_url: str) -> N
 def test_after_a_server_that_was_killed_the_next_finds_nobody_playing(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "PLAYING_SECONDS", 0.1)
+    monkeypatch.setattr(postgres, "ACTIVE_LEASE_SECONDS", 0.1)
     killed, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
     come_back(killed)
     assert killed._writer is not None
@@ -130,17 +130,17 @@ def test_after_a_server_that_was_killed_the_next_finds_nobody_playing(
 def test_a_server_that_waits_too_long_for_another_to_come_back_says_so(
     store: PostgresStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "COMING_BACK_SECONDS", 0.0)
+    monkeypatch.setattr(postgres, "RECOVERY_WAIT_SECONDS", 0.0)
     second = PostgresStore(postgres_url, serving=True, deadline_seconds=0.5)
-    with store.coming_back(), pytest.raises(StoreAway, match="not finished coming back"):
+    with store.recovery_lock(), pytest.raises(StoreUnavailable, match="not finished coming back"):
         come_back(second)
     second.close()
 
 
 def test_a_lease_is_seen_by_every_server(store: PostgresStore, postgres_url: str) -> None:
     other = PostgresStore(postgres_url)
-    assert store.take_lease("driver/1", "a", 60)
-    assert not other.take_lease("driver/1", "b", 60)
+    assert store.acquire_lease("driver/1", "a", 60)
+    assert not other.acquire_lease("driver/1", "b", 60)
     other.close()
 
 
@@ -148,9 +148,9 @@ def test_those_who_listen_hear_which_streams_have_grown(
     store: PostgresStore, admin: psycopg.Connection
 ) -> None:
     admin.execute("LISTEN threedice_streams")
-    first = propose({"table/1": (EMPTY, [b"x", b"y"]), "cage/ann 大": (EMPTY, [b"z"])})
+    first = propose({"table/1": (EMPTY_HEAD, [b"x", b"y"]), "cage/ann 大": (EMPTY_HEAD, [b"z"])})
 
-    store.write([first, one("table/1", left(first)), one("table/1", EMPTY)])
+    store.write([first, one("table/1", left(first)), one("table/1", EMPTY_HEAD)])
 
     heard = sorted(note.payload for note in admin.notifies(timeout=PATIENCE, stop_after=2))
     assert heard == ["cage/ann 大 1", "table/1 3"]

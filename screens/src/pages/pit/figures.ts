@@ -1,6 +1,6 @@
 // Shift reports added up, judged against their theory, and written as a file for a spreadsheet.
 
-import type { ShiftReport } from "../../api/schema.d.ts";
+import type { ShiftReportView } from "../../api/schema.d.ts";
 import { approximate, fraction, NOTHING, plus, rounded } from "./fraction.ts";
 
 /** The figures of one table or of several together; amounts are the house's, in minor units. */
@@ -27,8 +27,8 @@ export type Judged = "none" | "within" | "above" | "below";
 const BAND = 1.96;
 
 /** The figures of these reports together: luck adds up by its variance. */
-export function together(reports: readonly ShiftReport[]): Figures {
-  const sum = (of: (each: ShiftReport) => number) => reports.reduce((all, each) => all + of(each), 0);
+export function together(reports: readonly ShiftReportView[]): Figures {
+  const sum = (of: (each: ShiftReportView) => number) => reports.reduce((all, each) => all + of(each), 0);
   const theory = reports.map((each) => fraction(each.theoretical_win)).reduce(plus, NOTHING);
   const variance = reports.map((each) => fraction(each.variance)).reduce(plus, NOTHING);
   const sd = Math.sqrt(approximate(variance));

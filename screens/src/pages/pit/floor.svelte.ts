@@ -1,7 +1,7 @@
 // All tables as the pit sees them: what goes on at each, and its figures of the gaming day so far.
 
 import { get, Trouble } from "../../api/client.ts";
-import type { ShiftReport, TableLine, TableView } from "../../api/schema.d.ts";
+import type { ShiftReportView, TableLine, TableView } from "../../api/schema.d.ts";
 import { together } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { looking } from "./doing.svelte.ts";
@@ -10,7 +10,7 @@ export interface Tended {
   line: TableLine;
   /** What its staff see; nothing for those who do not work there. */
   view: TableView | null;
-  report: ShiftReport | null;
+  report: ShiftReportView | null;
   figures: Figures | null;
 }
 

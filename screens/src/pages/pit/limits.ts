@@ -1,6 +1,6 @@
 // Limits as they are edited: text by family and box, read back into what the house takes.
 
-import type { GameView, Range, TableLimits } from "../../api/schema.d.ts";
+import type { GameView, StakeRange, TableLimits } from "../../api/schema.d.ts";
 import { typed } from "../../lib/money.ts";
 
 /** Two texts for a family or a box. */
@@ -17,7 +17,7 @@ export interface Draft {
 
 /** The limits as somebody would type them. */
 export function draftOf(limits: TableLimits, show: (amount: number) => string): Draft {
-  const range = (each: Range): Typed => ({ minimum: show(each.minimum), maximum: show(each.maximum) });
+  const range = (each: StakeRange): Typed => ({ minimum: show(each.minimum), maximum: show(each.maximum) });
   return {
     families: mapped(limits.families, range),
     boxes: mapped(limits.boxes ?? {}, range),
@@ -35,7 +35,7 @@ export function limitsOf(draft: Draft, currency: string): TableLimits | null {
   return { families, boxes, differential } as TableLimits;
 }
 
-export function rangeOf({ minimum, maximum }: Typed, currency: string): Range | null {
+export function rangeOf({ minimum, maximum }: Typed, currency: string): StakeRange | null {
   const [least, most] = [typed(minimum, currency), typed(maximum, currency)];
   return least === null || most === null || least < 1 || least > most ? null : { minimum: least, maximum: most };
 }
@@ -49,15 +49,15 @@ export function familiesOf(game: GameView): Map<string, string[]> {
 
 export interface Change {
   what: string;
-  before: Range | number | null;
-  after: Range | number | null;
+  before: StakeRange | number | null;
+  after: StakeRange | number | null;
 }
 
 /** What new limits change: families, boxes, differentials, in that order. */
 export function changes(before: TableLimits, after: TableLimits): Change[] {
   const found: Change[] = [];
   for (const part of ["families", "boxes", "differential"] as const) {
-    const [old, fresh] = [before[part] ?? {}, after[part] ?? {}] as Record<string, Range | number>[];
+    const [old, fresh] = [before[part] ?? {}, after[part] ?? {}] as Record<string, StakeRange | number>[];
     for (const what of new Set([...Object.keys(old!), ...Object.keys(fresh!)])) {
       const [was, is] = [old![what] ?? null, fresh![what] ?? null];
       if (JSON.stringify(was) !== JSON.stringify(is)) found.push({ what, before: was, after: is });

@@ -1,6 +1,6 @@
 // A round step by step: every event of it, and the table as it was just after. Pure.
 
-import type { EntryView, Event, GameView, RoundTold, TableView } from "../../api/schema.d.ts";
+import type { EntryView, Event, GameView, RoundHistory, TableView } from "../../api/schema.d.ts";
 import type { Pile, PileState } from "../../felt/felt.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { boxOf } from "../../lib/game.ts";
@@ -27,7 +27,7 @@ export function emptyView(table: string, game: GameView, like: TableView): Table
 }
 
 /** The steps of a round, from the table as it was before it. */
-export function stepsOf(told: RoundTold, before: TableView, game: GameView): Step[] {
+export function stepsOf(told: RoundHistory, before: TableView, game: GameView): Step[] {
   let view = before;
   let lit: ReadonlySet<string> = new Set();
   let lying = new Map<string, Pile>();
@@ -119,5 +119,5 @@ export function mayStand(game: GameView): boolean {
 }
 
 /** Whether a round ended void with its bets left standing. */
-export const leftStanding = (told: RoundTold): boolean =>
+export const leftStanding = (told: RoundHistory): boolean =>
   told.events.some(({ event }) => event.type === "RoundVoided" && event.bets === "stand");

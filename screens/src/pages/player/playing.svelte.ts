@@ -4,7 +4,7 @@
 import { get, Trouble } from "../../api/client.ts";
 import { command, lapsed, newKey } from "../../api/commands.ts";
 import type { TableCommand } from "../../api/commands.ts";
-import type { Done } from "../../api/schema.d.ts";
+import type { CommandResultView } from "../../api/schema.d.ts";
 import { boxOf } from "../../lib/game.ts";
 import { Following } from "../../table/following.svelte.ts";
 import * as pending from "./pending.ts";
@@ -257,14 +257,14 @@ export class Playing {
     return all ? "taken-back" : "stays";
   }
 
-  private send({ area, amount }: slips.Move, key: string, round?: number): Promise<Done> {
+  private send({ area, amount }: slips.Move, key: string, round?: number): Promise<CommandResultView> {
     if (this.view?.round?.number !== round) throw lapsed();
     const what = { player: this.me, box: boxOf(area), area: endIn(area), amount: Math.abs(amount) };
     const type = amount > 0 ? ("PlaceBet" as const) : ("WithdrawBet" as const);
     return command(this.following.table, { type, ...what } as TableCommand, key, round);
   }
 
-  private accept(key: string, done: Done): void {
+  private accept(key: string, done: CommandResultView): void {
     this.ledger = pending.acknowledged(this.ledger, key, done.version);
     if (this.view) this.ledger = pending.caughtUp(this.ledger, this.view.version);
   }

@@ -1,0 +1,61 @@
+"""What is asked of a player's account; `by` is who does it, for the record."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from threedice.money import RequestedAmount
+
+Identifier = Annotated[str, msgspec.Meta(max_length=100)]
+AccountHolderId = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")
+]
+"""A player's id: opaque, in one word."""
+
+Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+
+
+class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Something asked of a player's account."""
+
+    by: Identifier
+    player: AccountHolderId
+
+
+class OpenAccount(PlayerAccountCommand, frozen=True, kw_only=True, tag="OpenAccount"):
+    """Open an account in a currency."""
+
+    currency: Currency
+
+
+class Deposit(PlayerAccountCommand, frozen=True, kw_only=True, tag="Deposit"):
+    """Pay cash in."""
+
+    amount: RequestedAmount
+
+
+class Withdraw(PlayerAccountCommand, frozen=True, kw_only=True, tag="Withdraw"):
+    """Take cash out."""
+
+    amount: RequestedAmount
+
+
+class SendToTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="SendToTable"):
+    """Send money to a table, where it buys chips."""
+
+    table: Identifier
+    currency: Currency
+    amount: RequestedAmount
+
+
+class ReceiveFromTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="ReceiveFromTable"):
+    """Receive money for chips from a table."""
+
+    table: Identifier
+    currency: Currency
+    amount: RequestedAmount
+
+
+AnyPlayerAccountCommand = OpenAccount | Deposit | Withdraw | SendToTable | ReceiveFromTable

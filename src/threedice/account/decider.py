@@ -1,0 +1,100 @@
+"""A player's account: what may be asked of it, and what its events make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, assert_never
+
+from threedice.account import commands, events
+from threedice.errors import Refusal
+
+if TYPE_CHECKING:
+    from threedice.account.commands import AnyPlayerAccountCommand
+    from threedice.account.events import AnyPlayerAccountEvent
+
+ACCOUNT_REFUSAL_TEXTS: Final[dict[str, str]] = {
+    "cage/no-account": "{player} has no account with the house; open one first",
+    "cage/account-open": "{player} has an account already",
+    "cage/amount": "{amount} is no amount of money to move",
+    "cage/balance": "{amount} is more than the {balance} in the account",
+    "cage/currency": "the account is in {account}, not in {currency}",
+}
+"""Every code with the words for it; the facts of a refusal fill them."""
+
+
+@dataclass(slots=True)
+class PlayerAccount:
+    """What a player has with the house."""
+
+    player: str = ""
+    currency: str = ""
+    balance: int = 0
+
+
+def decide(
+    account: PlayerAccount, command: AnyPlayerAccountCommand
+) -> tuple[AnyPlayerAccountEvent, ...]:
+    """Return what a command makes happen to an account, or raise its refusal."""
+    if isinstance(command, commands.OpenAccount):
+        if account.player:
+            raise _refuse("cage/account-open", player=command.player)
+        player, currency = command.player, command.currency
+        return (events.AccountOpened(player=player, currency=currency, by=command.by),)
+    if not account.player:
+        raise _refuse("cage/no-account", player=command.player)
+    if command.amount < 1:
+        raise _refuse("cage/amount", amount=command.amount)
+    return (_decide_transfer(account, command),)
+
+
+def _decide_transfer(
+    account: PlayerAccount,
+    command: commands.Deposit
+    | commands.Withdraw
+    | commands.SendToTable
+    | commands.ReceiveFromTable,
+) -> AnyPlayerAccountEvent:
+    player, amount = command.player, command.amount
+    match command:
+        case commands.Deposit():
+            return events.Deposited(player=player, amount=amount, by=command.by)
+        case commands.Withdraw():
+            _need_balance(account, amount)
+            return events.Withdrawn(player=player, amount=amount, by=command.by)
+        case commands.SendToTable():
+            _need_currency(account, command.currency)
+            _need_balance(account, amount)
+            return events.SentToTable(player=player, table=command.table, amount=amount)
+        case commands.ReceiveFromTable():
+            _need_currency(account, command.currency)
+            return events.ReceivedFromTable(player=player, table=command.table, amount=amount)
+        case _:
+            assert_never(command)
+
+
+def _need_balance(account: PlayerAccount, amount: int) -> None:
+    if amount > account.balance:
+        raise _refuse("cage/balance", amount=amount, balance=account.balance)
+
+
+def _need_currency(account: PlayerAccount, currency: str) -> None:
+    if currency != account.currency:
+        raise _refuse("cage/currency", account=account.currency, currency=currency)
+
+
+def _refuse(code: str, **facts: Any) -> Refusal:
+    return Refusal(code, ACCOUNT_REFUSAL_TEXTS[code], (), facts)
+
+
+def evolve(account: PlayerAccount, event: AnyPlayerAccountEvent) -> PlayerAccount:
+    """Apply an event to an account, in place, and return it."""
+    match event:
+        case events.AccountOpened():
+            account.player, account.currency = event.player, event.currency
+        case events.Deposited() | events.ReceivedFromTable():
+            account.balance += event.amount
+        case events.Withdrawn() | events.SentToTable():
+            account.balance -= event.amount
+        case _:
+            assert_never(event)
+    return account

@@ -1,0 +1,147 @@
+"""Simulated players, so that the felt lives: each looks at its table now and then, and bets.
+
+They ask of the floor what players ask, in their own names, and are refused as players are. One who
+gets the dice chooses and throws them. Nothing here touches the dice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from threedice.api.http import journal
+from threedice.api.server import CONSOLE_ACTOR
+from threedice.errors import OperatingFailure, Refusal
+from threedice.table import commands
+from threedice.table.commands import Actor
+from threedice.table.limits import stake_step
+
+if TYPE_CHECKING:
+    from threedice.house.command_handler import CommandHandler
+    from threedice.house.house import House
+    from threedice.house.stream_state import HouseTable
+    from threedice.rulebook import Game
+    from threedice.table.commands import AnyCommand
+    from threedice.table.state import Shooter
+
+PLAYER_NAMES: Final = ("demo-ada", "demo-bai", "demo-cleo", "demo-dov")
+PAUSE_SECONDS: Final = (0.3, 1.8)
+RETRY_SECONDS: Final = 5.0
+STACK_CHIPS: Final = 2_000
+"""How many of the smallest chips somebody buys when he has few left."""
+
+AGE_YEARS: Final = 36
+EASY_BOX_PROBABILITY: Final = 0.6
+"""How often somebody takes one of the boxes that pay least, as people do."""
+
+
+async def play(house: House) -> None:
+    """Have simulated players at every table until cancelled."""
+    streams = await asyncio.to_thread(house.command_handler.store.streams)
+    tables = [name.partition("/")[2] for name in streams if name.startswith("table/")]
+    async with asyncio.TaskGroup() as players:
+        for table in tables:
+            players.create_task(_play_at_table(house.command_handler, table))
+
+
+async def _play_at_table(floor: CommandHandler, table: str) -> None:
+    crowd = DemoPlayers(table, Random())
+    while True:
+        try:
+            house_table = await floor.table(table)
+            game = floor.game(house_table)
+            if game is not None and not floor.suspension_reason:
+                await _send(floor, table, crowd.next_command(game, house_table))
+            await asyncio.sleep(crowd.random.uniform(*PAUSE_SECONDS))
+        except Refusal:
+            await asyncio.sleep(crowd.random.uniform(*PAUSE_SECONDS))
+        except OperatingFailure:
+            await asyncio.sleep(RETRY_SECONDS)
+        except Exception as defect:
+            journal.warn("demo-players-failed", defect, table=table)
+            return
+
+
+async def _send(floor: CommandHandler, table: str, command: AnyCommand | None) -> None:
+    if command is not None:
+        account = command.by.id
+        await floor.handle(command, table=table, account=account, key=f"demo {uuid4()}")
+
+
+class DemoPlayers:
+    """The simulated players of one table, and what one of them does next."""
+
+    def __init__(self, table: str, random: Random) -> None:
+        self.table, self.random = table, random
+
+    def next_command(self, game: Game, house_table: HouseTable) -> AnyCommand | None:
+        """Return what somebody does now, if anything."""
+        state, name = house_table.table, self.random.choice(PLAYER_NAMES)
+        if not state.open or house_table.interrupted:
+            return None
+        if missing := [check for check in game.facts.opening if check not in state.checks]:
+            return self._pass_check(house_table, missing[0])
+        chip = state.chips[0]
+        if state.float_amount < 10 * STACK_CHIPS * chip * len(PLAYER_NAMES):
+            return commands.FillFloat(
+                by=CONSOLE_ACTOR, amount=100 * STACK_CHIPS * chip * len(PLAYER_NAMES)
+            )
+        seat = state.seats.get(name)
+        if seat is None or seat.stack < 20 * chip:
+            return commands.BuyIn(
+                by=Actor(id=name, role="player"),
+                player=name,
+                amount=STACK_CHIPS * chip,
+                age_years=AGE_YEARS,
+            )
+        shooting = (
+            self._shooter_command(game, house_table, state.shooter) if state.shooter else None
+        )
+        if shooting is not None or not _is_betting(house_table):
+            return shooting
+        return self._random_bet(game, house_table, name)
+
+    def _pass_check(self, house_table: HouseTable, check: str) -> AnyCommand | None:
+        """Pass the opening checks of a table that no people open."""
+        if house_table.dealt_by_house is None:
+            return None
+        return commands.PassCheck(by=CONSOLE_ACTOR, check=check)
+
+    def _shooter_command(
+        self, game: Game, house_table: HouseTable, shooter: Shooter
+    ) -> AnyCommand | None:
+        """Choose, bet and throw for a simulated player who has the dice."""
+        current, rule = house_table.table.round, game.facts.shooter
+        if current is None or rule is None or shooter.player not in PLAYER_NAMES:
+            return None
+        by = Actor(id=shooter.player, role="shooter")
+        step = next((each for each in game.facts.procedure.order if each not in current.done), "")
+        if step == "choose-dice":
+            return commands.ChooseDice(by=by, dice=[1, 3, 5])
+        if _is_betting(house_table) and not shooter.stake:
+            limits = house_table.table.limits
+            least = limits.for_box(rule.box).minimum if limits else house_table.table.chips[0]
+            return commands.PlaceBet(by=by, player=shooter.player, box=rule.box, amount=least)
+        return commands.Throw(by=by) if step == "throw" else None
+
+    def _random_bet(self, game: Game, house_table: HouseTable, name: str) -> AnyCommand | None:
+        """Put a few chips on some box, more often on one that wins often."""
+        state, rule = house_table.table, game.facts.shooter
+        boxes = [box for box in game.boxes.values() if not rule or box.id != rule.box]
+        if self.random.random() < EASY_BOX_PROBABILITY:
+            boxes = sorted(boxes, key=lambda box: -box.wins.bit_count())[:6]
+        box = self.random.choice(boxes)
+        if state.limits is None:
+            return None
+        step, limits = stake_step(box, state.chips), state.limits.for_box(box.id)
+        amount = min(limits.minimum + step * self.random.randint(0, 9), limits.maximum)
+        area = self.random.choice(game.ends.get(box.id, ("",)))
+        by = Actor(id=name, role="player")
+        return commands.PlaceBet(by=by, player=name, box=box.id, amount=amount, area=area)
+
+
+def _is_betting(house_table: HouseTable) -> bool:
+    current = house_table.table.round
+    return bool(current and "open-betting" in current.done and "close-betting" not in current.done)

@@ -1,0 +1,1 @@
+"""HTTP layer: protocol limits, middleware, operations, responses, OpenAPI, log and metrics."""

@@ -1,0 +1,255 @@
+"""Listening address, TLS, allowed origins and the uvicorn server.
+
+Where a server listens, and how it stops: an address, TLS, uvicorn, and a graceful end.
+
+Under which addresses browsers reach a house: what comes from any other is turned away.
+
+Addresses that reach this machine only.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final
+
+import uvicorn
+from cryptography import x509
+
+from threedice.api.http.limits import LimitedHttpProtocol
+from threedice.api.live.frames import LimitedWebSocketProtocol
+from threedice.errors import InvalidInput, OperatingFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+
+MAX_FRAME_BYTES: Final = 16 * 1024
+
+
+BACKLOG: Final = 2048
+
+
+PING_INTERVAL_SECONDS: Final = 20.0
+
+
+SHUTDOWN_GRACE_SECONDS: Final = 10
+"""How long commands that are being answered may still take when a server stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenAddress:
+    """Where to listen: host and port, TLS files, and whether a proxy of ours stands before it."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    certificate: Path | None = None
+    key: Path | None = None
+    behind_proxy: bool = False
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether it speaks TLS itself."""
+        return self.certificate is not None
+
+    def url(self, port: int) -> str:
+        """Return where it listens, once it has a port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.has_tls else 'http'}://{host}:{port}"
+
+    def check(self) -> None:
+        """Refuse what would carry passwords and money over a network in the clear."""
+        if (self.certificate is None) != (self.key is None):
+            raise InvalidInput("TLS needs both files: --tls-cert and --tls-key")
+        if not (self.has_tls or self.behind_proxy or is_loopback(self.host)):
+            raise InvalidInput(
+                f"{self.host} can be reached from outside, where nothing may go in the clear; give "
+                "--tls-cert and --tls-key, or put it behind a proxy that speaks TLS and say "
+                "--behind-proxy"
+            )
+
+
+def bind_socket(address: ListenAddress) -> socket.socket:
+    """Take the port, before anything else is opened."""
+    try:
+        family, *_, where = socket.getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        taken = socket.socket(family, socket.SOCK_STREAM)
+    except (OSError, OverflowError) as error:
+        raise InvalidInput(f"{address.host} is no address to listen at: {error}") from None
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(where)
+    except (OSError, OverflowError) as error:
+        taken.close()
+        raise OperatingFailure(
+            f"cannot listen at {address.host} port {address.port} "
+            f"({getattr(error, 'strerror', None) or error}); stop what listens there, or choose "
+            "another with --port"
+        ) from None
+    return taken
+
+
+def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Return what TLS is spoken with, version 1.2 at least."""
+    for file in (certificate, key):
+        try:
+            file.read_bytes()
+        except OSError as error:
+            raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key, password=_refuse_key_password)
+    except (ssl.SSLError, ValueError) as error:
+        reason = getattr(error, "reason", None) or str(error)
+        raise InvalidInput(
+            f"{certificate} and {key} are no certificate with its key, in PEM and without a "
+            f"password ({reason.replace('_', ' ').lower()})"
+        ) from None
+    return context
+
+
+def _refuse_key_password() -> str:
+    raise ValueError("the key has a password")
+
+
+def uvicorn_config(app: Any, address: ListenAddress) -> uvicorn.Config:
+    """Return how uvicorn serves an application at an address."""
+    config = uvicorn.Config(
+        app,
+        http=LimitedHttpProtocol,
+        ws=LimitedWebSocketProtocol,
+        ws_max_size=MAX_FRAME_BYTES,
+        ws_per_message_deflate=False,
+        ws_ping_interval=PING_INTERVAL_SECONDS,
+        ws_ping_timeout=PING_INTERVAL_SECONDS,
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=SHUTDOWN_GRACE_SECONDS,
+    )
+    if address.certificate and address.key:
+        config.load()
+        config.ssl = tls_context(address.certificate, address.key)
+    return config
+
+
+class HouseServer(uvicorn.Server):
+    """A server that tells its sockets before it goes, and leaves signals to whoever runs it."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        on_start: Callable[[], None],
+        on_stop: Callable[[], Awaitable[None]],
+    ) -> None:
+        super().__init__(config)
+        self._on_start, self._on_stop = on_start, on_stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        self._on_start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing more, close the live sockets properly, then wait for what is asked."""
+        for server in self.servers:
+            server.close()
+        await self._on_stop()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on a signal, without raising it once more at the end: that was what it asked."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+
+_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
+
+
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+def allowed_origins(
+    address: ListenAddress, port: int, given: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the origins of a server: those given, the certificate's names, this machine's."""
+    if address.behind_proxy and given:
+        return _normalise_origins(given)
+    scheme = "https" if address.has_tls else "http"
+    names: list[str] = []
+    if address.certificate and not is_loopback(address.host):
+        names += _certificate_names(address.certificate)
+    names.append(f"[{address.host}]" if ":" in address.host else address.host)
+    names += LOCAL_HOSTS
+    own = [_format_origin(scheme, name, port) for name in names if name not in ("0.0.0.0", "[::]")]
+    return tuple(dict.fromkeys([*_normalise_origins(given), *own]))
+
+
+def _format_origin(scheme: str, name: str, port: int) -> str:
+    return f"{scheme}://{name}" if port == _PORTS[scheme] else f"{scheme}://{name}:{port}"
+
+
+def _normalise_origins(given: Iterable[str]) -> tuple[str, ...]:
+    """Return origins as browsers write them."""
+    for origin in given:
+        if not _ORIGIN.fullmatch(origin.rstrip("/")):
+            raise InvalidInput(f"{origin!r} is no origin; write it as https://house.example")
+    return tuple(origin.lower().rstrip("/") for origin in given)
+
+
+def _certificate_names(certificate: Path) -> list[str]:
+    """Return the names that a certificate is for, but for those that stand for many."""
+    try:
+        read = x509.load_pem_x509_certificate(certificate.read_bytes())
+        found = read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (OSError, ValueError, x509.ExtensionNotFound):
+        return []  # whatever is wrong with it, TLS will tell
+    addresses = [str(each) for each in found.get_values_for_type(x509.IPAddress)]
+    names = [name for name in found.get_values_for_type(x509.DNSName) if "*" not in name]
+    return [*names, *(f"[{each}]" if ":" in each else each for each in addresses)]
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address reaches this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
+    (True, True, True)
+    >>> is_loopback("0.0.0.0"), is_loopback("pit.example")
+    (False, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_ip_host(host: str) -> bool:
+    """Tell whether a `Host` is a number or none: a name might be another's that leads here.
+
+    >>> [is_ip_host(host) for host in ("", "10.0.0.7:8000", "[::1]:8000", "elsewhere.example")]
+    [True, True, True, False]
+    """
+    name = host.partition("]")[0].lstrip("[") if host[:1] == "[" else host.partition(":")[0]
+    try:
+        return not name or bool(ip_address(name))
+    except ValueError:
+        return False

@@ -1,0 +1,1 @@
+"""Live WebSockets: each table's events, broadcast to its subscribers."""

@@ -1,0 +1,329 @@
+"""One live WebSocket: admission, hello, catch-up, events and pings.
+
+A live socket from its first word to its last: hello, what was missed, what happens.
+
+A writer's task sends, a reader's listens for pings and for the end. Nothing else is taken: commands
+go over HTTP, where they are authorised.
+
+The route of live sockets: who may follow a table, and from where.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from math import ceil
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+from litestar import WebSocket, websocket
+from litestar.exceptions import WebSocketDisconnect
+
+from threedice.api.auth.authentication import authenticate, extract_token, has_session_cookie
+from threedice.api.auth.authorisation import audience_of, can_use
+from threedice.api.context import ServerContext, require_table, server_context
+from threedice.api.http import journal
+from threedice.api.http.limits import RateLimiter
+from threedice.api.http.middleware import check_single_host, is_cross_site
+from threedice.api.http.operations import TableId, parse_headers
+from threedice.api.http.problems import HttpProblem
+from threedice.api.http.responses import problem_response, reject_handshake
+from threedice.api.live.channel import Subscriber, encode_for_subscriber, split_entries
+from threedice.api.live.frames import FRAME_EXTENSION
+from threedice.api.live.hub import CLOSE_INTERNAL_ERROR, subscribed_stream
+from threedice.api.live.messages import (
+    PROTOCOL_VERSION,
+    HelloMessage,
+    PingMessage,
+    PongMessage,
+    RefusedMessage,
+    ResyncMessage,
+    ServerMessage,
+    encode_message,
+)
+from threedice.api.views import load_table_view
+from threedice.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from litestar.types import ControllerRouterHandler
+
+    from threedice.api.live.hub import Hub
+    from threedice.api.views import TableView
+    from threedice.log.entry import Entry
+
+    Receive = Callable[[], Awaitable[Any]]
+    Send = Callable[[Any], Awaitable[None]]
+
+
+T = TypeVar("T")
+
+
+MAX_MESSAGE_LENGTH: Final = 1024
+
+
+MESSAGES_PER_SECOND: Final = 5.0
+
+
+MAX_REFUSED_MESSAGES: Final = 3
+
+
+CATCH_UP_PAGE_ENTRIES: Final = 512
+"""How many entries are read at a time for somebody who missed them."""
+
+
+STORE_RETRY_SECONDS: Final = 0.5
+
+
+CLOSE_TIMEOUT_SECONDS: Final = 1.0
+
+
+CLOSE_POLICY_VIOLATION: Final = 1008
+
+
+CLOSE_MESSAGE_TOO_BIG: Final = 1009
+
+
+_PING_DECODER: Final = msgspec.json.Decoder(PingMessage)
+
+
+async def serve_socket(
+    hub: Hub, subscriber: Subscriber, after_version: int | None, receive: Receive, send: Send
+) -> None:
+    """Follow a table for somebody until he goes, or must."""
+    await send({"type": "websocket.accept"})
+    hub.join(subscriber)
+    tasks = [
+        asyncio.create_task(_SocketWriter(hub, subscriber, send).run(after_version)),
+        asyncio.create_task(_receive_pings(subscriber, receive)),
+    ]
+    ends: list[asyncio.Future[Any]] = [*tasks, subscriber.closed]
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        hub.leave(subscriber)
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    code, reason = _close_code(subscriber, results)
+    if code:
+        hub.metrics.sockets_closed.labels(str(code)).inc()
+        with suppress(TimeoutError, *_DISCONNECT_ERRORS):
+            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
+                await send({"type": "websocket.close", "code": code, "reason": reason})
+
+
+_DISCONNECT_ERRORS: Final = (OSError, WebSocketDisconnect)
+"""What is raised where a client has gone."""
+
+
+def _close_code(subscriber: Subscriber, results: list[Any]) -> tuple[int, str]:
+    """Return how to close a socket; with 0, the client has gone already."""
+    if subscriber.closed.done():
+        return subscriber.closed.result()
+    for result in results:
+        if isinstance(result, Exception) and not isinstance(result, _DISCONNECT_ERRORS):
+            journal.warn("live-socket-failed", result, table=subscriber.table)
+            return CLOSE_INTERNAL_ERROR, "the table cannot be read"
+    return 0, ""
+
+
+class _SocketWriter:
+    """Sends a socket what its subscriber is told, as fast as he takes it."""
+
+    def __init__(self, hub: Hub, subscriber: Subscriber, send: Send) -> None:
+        self._hub, self._subscriber, self._asgi_send = hub, subscriber, send
+        self._head = 0
+
+    async def run(self, after_version: int | None) -> None:
+        """Say hello, tell what was missed, and go on; start over with whoever was too slow."""
+        subscriber = self._subscriber
+        await self._send_hello(after_version)
+        while True:
+            await self._catch_up()
+            while (text := await subscriber.next_message()) is not None:
+                await self._send(text)
+            self._hub.metrics.resyncs.inc()
+            self._hub.detach(subscriber)
+            subscriber.reset()
+            view = await self._load_view()
+            subscriber.version = view.version
+            resync = ResyncMessage(server_time=_now(), version=view.version, view=view)
+            await self._send(encode_message(resync))
+
+    async def _send_hello(self, after_version: int | None) -> None:
+        """Begin at a version that the client knows, or at the table as it is now."""
+        subscriber, view = self._subscriber, await self._load_view()
+        if (
+            after_version is not None and after_version > view.version
+        ):  # this server may be behind the store
+            after_version = after_version if after_version <= await self._stored_version() else None
+        subscriber.version = view.version if after_version is None else after_version
+        hello = HelloMessage(
+            protocol=PROTOCOL_VERSION,
+            server_time=_now(),
+            table=subscriber.table,
+            audience=subscriber.audience,
+            player=subscriber.player,
+            version=subscriber.version,
+            suspended=view.suspended,
+            view=view if after_version is None else None,
+        )
+        await self._send(encode_message(hello))
+
+    async def _load_view(self) -> TableView:
+        subscriber, floor = self._subscriber, self._hub.house.command_handler
+        view = await retry_while_unavailable(
+            lambda: load_table_view(floor, subscriber.table, subscriber.audience, subscriber.player)
+        )
+        self._head = view.version
+        return view
+
+    async def _stored_version(self) -> int:
+        store, stream = self._hub.house.command_handler.store, subscribed_stream(self._subscriber)
+        return (
+            await retry_while_unavailable(lambda: asyncio.to_thread(store.head, stream))
+        ).version
+
+    async def _catch_up(self) -> None:
+        """Tell what was missed out of the store, until the channel goes on from there."""
+        subscriber = self._subscriber
+        while not self._hub.attach(subscriber, self._head):
+            for chunk in split_entries(await self._read_missed()):
+                await self._send(encode_for_subscriber(subscriber, chunk).text)
+                subscriber.version = chunk[-1].version
+                await asyncio.sleep(0)  # one who comes from far holds nobody up
+
+    async def _read_missed(self) -> list[Entry]:
+        store, stream = self._hub.house.command_handler.store, subscribed_stream(self._subscriber)
+        after = self._subscriber.version
+        return await retry_while_unavailable(
+            lambda: asyncio.to_thread(store.read, stream, after, CATCH_UP_PAGE_ENTRIES)
+        )
+
+    async def _send(self, text: str) -> None:
+        self._subscriber.sending_since = monotonic()
+        await self._asgi_send({"type": "websocket.send", "text": text})
+        self._subscriber.sending_since = 0.0
+
+
+async def retry_while_unavailable(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Ask the store again and again while it is away; whoever waits can go at any time."""
+    while True:
+        try:
+            return await attempt()
+        except StoreUnavailable:
+            await asyncio.sleep(STORE_RETRY_SECONDS)
+
+
+async def _receive_pings(subscriber: Subscriber, receive: Receive) -> None:
+    """Answer pings until the client goes; refuse the rest, and close on whoever goes on."""
+    allowance, refused = RateLimiter(MESSAGES_PER_SECOND), 0
+    while True:
+        message = await receive()
+        if message["type"] != "websocket.receive":
+            return
+        said = message.get("text") or message.get("bytes") or b""
+        if len(said) > MAX_MESSAGE_LENGTH:
+            subscriber.close(CLOSE_MESSAGE_TOO_BIG, "no message here is that long")
+        elif allowance.take(""):
+            subscriber.close(CLOSE_POLICY_VIOLATION, "too many messages")
+        else:
+            answer = _reply_to_message(said)
+            refused += isinstance(answer, RefusedMessage)
+            subscriber.send_notice(encode_message(answer))
+            if refused > MAX_REFUSED_MESSAGES:
+                subscriber.close(CLOSE_POLICY_VIOLATION, "nothing but pings is taken here")
+
+
+def _reply_to_message(message: str | bytes) -> ServerMessage:
+    try:
+        ping = _PING_DECODER.decode(message)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return RefusedMessage(
+            code="live/not-a-ping",
+            text='only {"type":"ping"} is taken here; commands go over HTTP, '
+            "POST /api/tables/{table}/commands",
+        )
+    return PongMessage(server_time=_now(), echo=ping.echo)
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+MAX_VERSION_DIGITS: Final = 15
+"""How many digits a version may have, so that every client can hold it."""
+
+
+FULL_RETRY_SECONDS: Final = 60
+"""After how long somebody with too many sockets may try again."""
+
+
+@websocket("/api/tables/{table:str}/live", opt={"query": "watch-table"})
+async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
+    """Follow a table: everything after a version, then as it happens."""
+    context, table = server_context(socket), socket.path_params["table"]
+    await socket.receive()  # the client's wish to connect
+    try:
+        subscriber = await admit_subscriber(socket, context, table)
+        after = parse_after_version(socket.scope["query_string"])
+    except Exception as error:
+        reply = problem_response(error, parse_headers(socket.scope), context)
+        await reject_handshake(socket.scope, socket.send, reply)
+        return
+    await serve_socket(context.live_hub, subscriber, after, socket.receive, socket.send)
+
+
+async def admit_subscriber(
+    socket: WebSocket[Any, Any, Any], context: ServerContext, table: str
+) -> Subscriber:
+    """Return somebody's place at a table, if he may follow it."""
+    headers, hub = parse_headers(socket.scope), context.live_hub
+    check_single_host(socket.scope)
+    if headers.get(b"host", b"").decode("latin-1").lower() not in context.hosts:
+        raise HttpProblem(421, "door/host")
+    if is_cross_site(context, headers, require_origin=has_session_cookie(context, headers)):
+        raise HttpProblem(403, "door/origin")
+    token = extract_token(context, headers)
+    caller = await authenticate(context, token)
+    if caller is None:
+        raise HttpProblem(401, "door/sign-in")
+    if caller.standing != "open":
+        raise HttpProblem(403, f"door/{caller.standing}")
+    audience = audience_of(caller, table)
+    if audience is None or not can_use(caller, "watch-table"):
+        raise HttpProblem(403, "door/scope" if caller.scopes is not None else "door/role")
+    if wait := hub.open_limiter.take(caller.account.id):
+        raise HttpProblem(429, "door/rate", seconds=ceil(wait))
+    if not hub.has_capacity(caller.account.id):
+        raise HttpProblem(429, "door/rate", seconds=FULL_RETRY_SECONDS)
+    try:
+        msgspec.convert(table, TableId)
+    except msgspec.ValidationError:
+        raise HttpProblem(404, "unknown/id", kind="table", name=table[:100]) from None
+    await require_table(context, table)
+    extensions: dict[str, Any] = socket.scope.get("extensions") or {}
+    return Subscriber(caller, token, table, *audience, extensions.get(FRAME_EXTENSION))
+
+
+def parse_after_version(query: bytes) -> int | None:
+    """Return the version that a client says it has, if it does.
+
+    >>> parse_after_version(b"after=12"), parse_after_version(b"")
+    (12, None)
+    """
+    if not query:
+        return None
+    name, _, said = query.decode("latin-1").partition("=")
+    if name != "after" or not (
+        said.isascii() and said.isdigit() and len(said) <= MAX_VERSION_DIGITS
+    ):
+        raise HttpProblem(422, "door/form", problem="say after=VERSION, the version that you have")
+    return int(said)
+
+
+LIVE_ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (follow_table,)

@@ -1,0 +1,160 @@
+"""Players' accounts with the house: balances, statements, and who a player is."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+
+from threedice.api.auth.authorisation import is_own_or_staff
+from threedice.api.context import require_account
+from threedice.api.http.limits import run_in_thread
+from threedice.api.http.operations import Operation, RequestContext, operation
+from threedice.api.http.problems import HttpProblem
+from threedice.api.routes.history import Timestamp
+from threedice.errors import UnknownName
+from threedice.house.persons import Person, delete_person, load_person, save_person
+from threedice.house.reports.projection import VIEW, StatementRow, player_subject
+
+if TYPE_CHECKING:
+    from threedice.log.store import ProjectionLine
+
+_ROW_DECODER: Final = msgspec.json.Decoder(StatementRow)
+
+
+class AccountView(msgspec.Struct, frozen=True):
+    """A player's account with the house."""
+
+    player: str
+    currency: str
+    balance: int
+
+
+class StatementLine(msgspec.Struct, frozen=True):
+    """A line of a statement; amounts are the player's gain."""
+
+    at: int
+    table: str
+    what: str
+    round: int
+    amount: int
+    note: str
+
+
+class StatementQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """From when until before when, and how many of the last lines of it."""
+
+    since: Timestamp | None = None
+    until: Timestamp | None = None
+    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
+
+
+class PersonForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A person by name and date of birth."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=r"\S")]
+    born: date | None = None
+
+
+@operation(
+    "show-account", "GET", "/api/accounts/{player}", response=AccountView, problems=(404, 503)
+)
+async def show_account(request: RequestContext) -> AccountView:
+    """Show a player's account with the house."""
+    player = require_own_or_staff(request)
+    account = await require_account(request.context, player)
+    return AccountView(player, account.currency, account.balance)
+
+
+@operation(
+    "show-statement",
+    "GET",
+    "/api/accounts/{player}/statement",
+    query=StatementQuery,
+    response=list[StatementLine],
+    problems=(503,),
+)
+async def show_statement(request: RequestContext) -> list[StatementLine]:
+    """Show what a player was paid, lost, bought and was told."""
+    player, query = require_own_or_staff(request), request.query
+    lines = await run_in_thread(
+        request.context.house.command_handler.store.lines,
+        VIEW,
+        subject=player_subject(player),
+        since=query.since,
+        until=query.until,
+        limit=query.most,
+    )
+    return [_statement_line(each) for each in lines]
+
+
+@operation(
+    "show-person", "GET", "/api/accounts/{player}/person", response=Person, problems=(404, 503)
+)
+async def show_person(request: RequestContext) -> Person:
+    """Show who a player is, as far as the house knows."""
+    player = request.path_params["player"]
+    person = await run_in_thread(load_person, request.context.house.command_handler.store, player)
+    if person is None:
+        raise UnknownName("person for player", player, [])
+    return person
+
+
+@operation(
+    "set-person",
+    "PUT",
+    "/api/accounts/{player}/person",
+    body=PersonForm,
+    status=204,
+    problems=(503,),
+)
+async def set_person(request: RequestContext) -> None:
+    """Keep a player's name and date of birth, outside the log."""
+    person = Person(request.body.name, request.body.born)
+    await run_in_thread(
+        save_person,
+        request.context.house.command_handler.store,
+        request.path_params["player"],
+        person,
+    )
+
+
+@operation(
+    "erase-person", "DELETE", "/api/accounts/{player}/person", status=204, problems=(404, 503)
+)
+async def erase_person(request: RequestContext) -> None:
+    """Erase a player's name and date of birth; his play stays proved."""
+    player = request.path_params["player"]
+    if not await run_in_thread(delete_person, request.context.house.command_handler.store, player):
+        raise UnknownName("person for player", player, [])
+
+
+def require_own_or_staff(request: RequestContext) -> str:
+    """Return the player of the address, unless he is another player than the one who asks."""
+    player: str = request.path_params["player"]
+    if not is_own_or_staff(request.caller, player):
+        raise HttpProblem(403, "door/own")
+    return player
+
+
+def _statement_line(line: ProjectionLine) -> StatementLine:
+    said = _ROW_DECODER.decode(line.data)
+    kind, _, table = line.stream.partition("/")
+    return StatementLine(
+        at=line.at,
+        table=table if kind == "table" else "",
+        what=said.what,
+        round=said.round,
+        amount=said.amount,
+        note=said.note,
+    )
+
+
+ACCOUNT_OPERATIONS: Final[tuple[Operation, ...]] = (
+    show_account,
+    show_statement,
+    show_person,
+    set_person,
+    erase_person,
+)

@@ -1,0 +1,387 @@
+"""Parse, authorise and execute commands for tables and players' accounts.
+
+Commands over HTTP: one way in, for tables and for players' accounts.
+
+Each has a key of the caller's own, so that it happens once however often it is sent. The way of a
+bet is kept short: the body is read once, and the answer is made of the bytes that were stored.
+
+Commands as they come in: read once, in the name of whoever sends them.
+
+`by` is set here and nowhere else. A body may state it, and is refused where it states another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from functools import lru_cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, Union, get_args
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from threedice.api.auth.audiences import encode_answer
+from threedice.api.auth.authorisation import (
+    COMMAND_PERMISSIONS,
+    OWN_PLAYER_COMMANDS,
+    PLAYER_FIELD_VALUES,
+    SECOND_PERSON_FIELDS,
+    STAFF_FIELD_VALUES,
+    role_for,
+)
+from threedice.api.context import require_table
+from threedice.api.http.limits import run_in_thread
+from threedice.api.http.operations import (
+    IDEMPOTENCY_KEY,
+    Operation,
+    PlayerId,
+    RequestContext,
+    authorise,
+    decode_body,
+    operation,
+    parse_path,
+    read_body,
+    require_json,
+)
+from threedice.api.http.problems import HttpProblem
+from threedice.api.http.responses import HttpResponse
+from threedice.errors import InvalidInput, StoreUnavailable
+from threedice.house.commands import AnyAccountCommand, AnyTableCommand, EstablishTable
+from threedice.house.events import AnyStreamEvent
+from threedice.house.persons import load_person
+from threedice.identity.accounts import RESERVED_NAMES
+from threedice.rulebook import shipped_games
+from threedice.table import commands
+from threedice.table.commands import Actor
+from threedice.tags import tag_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from threedice.api.auth.authentication import Caller
+    from threedice.api.config import HouseConfig
+    from threedice.api.context import ServerContext
+    from threedice.house import CommandResult
+    from threedice.house.commands import AnyStreamCommand
+
+
+IN_FLIGHT_WAIT_SECONDS: Final = 5.0
+"""How long a question about a command that is on its way waits for it."""
+
+
+SENDABLE_COMMANDS: Final[Any] = Union[  # noqa: UP007
+    tuple(
+        each
+        for each in get_args(AnyTableCommand)
+        if COMMAND_PERMISSIONS[tag_of(each)].roles
+        and (each is commands.Report or tag_of(each) not in SECOND_PERSON_FIELDS)
+    )
+]
+"""Commands that somebody may send; the others are the house's own, or take two people."""
+
+
+class CommandResultView(msgspec.Struct, frozen=True):
+    """What an accepted command made happen, as its sender sees it, and how far the stream came."""
+
+    version: int
+    events: list[AnyStreamEvent]
+
+
+class CommandStatusView(msgspec.Struct, frozen=True):
+    """What became of a command: accepted, with its answer, or not accepted."""
+
+    accepted: bool
+    answer: CommandResultView | None = None
+
+
+async def execute_command(
+    context: ServerContext,
+    caller: Caller,
+    table: str,
+    command: AnyTableCommand,
+    key: str,
+    started_at: float,
+    account_id: str = "",
+) -> HttpResponse:
+    """Have the floor decide a command, and tell what it made happen once that is durable."""
+    if table not in context.table_ids and not isinstance(command, EstablishTable):
+        await require_table(context, table)
+    if not isinstance(command, commands.PlaceBet):
+        check_known_game(command, context.config)
+        command = await _fill_in_age(context, caller, command)
+    answer = await _handle_command(context, command, table, account_id or caller.account.id, key)
+    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
+    return HttpResponse(200, encode_answer(answer, caller))
+
+
+async def _handle_command(
+    context: ServerContext, command: AnyStreamCommand, table: str, account_id: str, key: str
+) -> CommandResult:
+    """Hand a command to the floor; whoever asks meanwhile what became of it waits."""
+    in_flight_key, floor = (account_id, key), context.house.command_handler
+    if in_flight_key in context.commands_in_flight:
+        return await floor.handle(command, table=table, account=account_id, key=key)
+    done = context.commands_in_flight[in_flight_key] = asyncio.Event()
+    try:
+        return await floor.handle(command, table=table, account=account_id, key=key)
+    finally:
+        del context.commands_in_flight[in_flight_key]
+        done.set()
+
+
+async def _fill_in_age(
+    context: ServerContext, caller: Caller, command: AnyTableCommand
+) -> AnyTableCommand:
+    """Put in how old a player is who buys in, as far as the house knows."""
+    if not isinstance(command, commands.BuyIn) or "player" not in caller.account.roles:
+        return command
+    person = await run_in_thread(load_person, context.house.command_handler.store, command.player)
+    today = datetime.now(ZoneInfo(context.config.time_zone)).date()
+    return msgspec.structs.replace(command, age_years=person.age(today) if person else None)
+
+
+def require_idempotency_key(request: RequestContext) -> str:
+    """Return the key of a command, or say how to give one."""
+    match = IDEMPOTENCY_KEY.fullmatch(request.headers.get(b"idempotency-key", b""))
+    if match is None:
+        raise HttpProblem(400, "door/key")
+    return match[1].decode()
+
+
+def check_rate_limit(request: RequestContext) -> None:
+    """Turn away whoever sends more commands than one account, or one address, may."""
+    wait = request.context.rate_limits.retry_after_seconds(
+        request.account_id, request.client_address
+    )
+    if wait:
+        raise HttpProblem(429, "door/rate", seconds=max(1, round(wait)))
+
+
+# --- the operations -----------------------------------------------------------------------------
+
+
+@operation(
+    "send-command",
+    "POST",
+    "/api/tables/{table}/commands",
+    body=SENDABLE_COMMANDS,
+    response=CommandResultView,
+    problems=(400, 404, 408, 409, 413, 415, 422, 429, 503),
+    requires_key=True,
+    is_raw=True,
+)
+async def send_command(request: RequestContext) -> HttpResponse:
+    """Send a command to a table; sent again under the same key, it is answered again."""
+    started_at = perf_counter()
+    await authorise(request, "send-command")
+    caller = request.caller
+    table = parse_path(send_command, request.path_params)["table"]
+    check_rate_limit(request)
+    key = require_idempotency_key(request)
+    require_json(request.headers)
+    body = await read_body(request.receive, request.headers)
+    command = parse_table_command(caller, table, body.strip())
+    return await execute_command(request.context, caller, table, command, key, started_at)
+
+
+@operation(
+    "send-account-command",
+    "POST",
+    "/api/accounts/{player}/commands",
+    body=AnyAccountCommand,
+    response=CommandResultView,
+    problems=(400, 404, 408, 409, 413, 415, 422, 429, 503),
+    requires_key=True,
+    is_raw=True,
+)
+async def send_account_command(request: RequestContext) -> HttpResponse:
+    """Send a command about a player's account; under the same key it is answered again."""
+    started_at = perf_counter()
+    await authorise(request, "send-account-command")
+    player = parse_path(send_account_command, request.path_params)["player"]
+    check_rate_limit(request)
+    key = require_idempotency_key(request)
+    require_json(request.headers)
+    fields = decode_body(dict[str, Any], await read_body(request.receive, request.headers))
+    command = build_account_command(request.caller, player, fields)
+    answer = await _handle_command(request.context, command, "", request.account_id, key)
+    request.context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
+    return HttpResponse(200, encode_answer(answer, request.caller))
+
+
+@operation(
+    "show-answer", "GET", "/api/commands/{key}", response=CommandStatusView, problems=(404, 503)
+)
+async def show_command_status(request: RequestContext) -> HttpResponse:
+    """Tell what became of a command of one's own, by its key."""
+    context, key = request.context, request.path_params["key"]
+    if on_its_way := context.commands_in_flight.get((request.account_id, key)):
+        try:
+            async with asyncio.timeout(IN_FLIGHT_WAIT_SECONDS):
+                await on_its_way.wait()
+        except TimeoutError:
+            raise StoreUnavailable("the command is still on its way") from None
+    answer = await context.house.command_handler.find_result(request.account_id, key)
+    if answer is None:
+        return HttpResponse(200, b'{"accepted":false,"answer":null}')
+    return HttpResponse(
+        200, b'{"accepted":true,"answer":%b}' % encode_answer(answer, request.caller)
+    )
+
+
+COMMAND_OPERATIONS: Final[tuple[Operation, ...]] = (
+    send_command,
+    send_account_command,
+    show_command_status,
+)
+
+
+_TABLE_COMMAND_DECODER: Final[msgspec.json.Decoder[AnyTableCommand]] = msgspec.json.Decoder(
+    AnyTableCommand
+)
+
+
+def parse_table_command(caller: Caller, table: str, body: bytes) -> AnyTableCommand:
+    """Return the command of a body, in the name of whoever sends it and allowed to."""
+    if caller.account.roles == ("player",):
+        command = _parse_player_bet(caller, body)
+        if command is not None:
+            return command
+    return build_table_command(caller, table, decode_body(dict[str, Any], body))
+
+
+def _parse_player_bet(caller: Caller, body: bytes) -> AnyTableCommand | None:
+    """Read a player's command at once, or leave it to be looked at more closely.
+
+    His name is put in front of what he says; where he says another, the later word counts, and it
+    is seen that it is not his.
+    """
+    if body[:1] != b"{":
+        return None
+    me, opening = _player_prefix(caller.account.id)
+    try:
+        command = _TABLE_COMMAND_DECODER.decode(opening + body[1:])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not isinstance(command, commands.PlaceBet) or command.by != me:  # by far the commonest
+        return None
+    if caller.scopes is not None and "play" not in caller.scopes:
+        return None
+    if command.player != me.id:
+        raise HttpProblem(403, "door/own")
+    return command if command.manner != "behalf" else None
+
+
+@lru_cache(10_000)
+def _player_prefix(account: str) -> tuple[Actor, bytes]:
+    me = Actor(id=account, role="player")
+    return me, b'{"by":' + msgspec.json.encode(me) + b","
+
+
+def build_table_command(
+    caller: Caller, table: str, fields: dict[str, Any], second_person: Actor | None = None
+) -> AnyTableCommand:
+    """Return a command from what was said, in the name of whoever sends it and allowed to.
+
+    `second` is somebody who has approved it; nobody else's word counts for him.
+    """
+    kind = _command_tag(fields)
+    fields["by"] = msgspec.to_builtins(_resolve_actor(caller, kind, table, fields.get("by")))
+    _set_second_person(kind, fields, second_person)
+    command: AnyTableCommand = _convert(fields, AnyTableCommand)
+    check_field_values(caller, command)
+    return command
+
+
+def _command_tag(fields: Mapping[str, Any]) -> str:
+    kind = fields.get("type")
+    if not isinstance(kind, str) or kind not in COMMAND_PERMISSIONS:
+        raise HttpProblem(422, "door/form", problem="`type` names no command - at `$.type`")
+    return kind
+
+
+def _resolve_actor(caller: Caller, kind: str, table: str, stated: Any) -> Actor:
+    """Return who sends a command, in the role that he states or the lowest that may."""
+    role = role_for(caller, kind, table)
+    if role is None:
+        scoped = caller.scopes is not None and COMMAND_PERMISSIONS[kind].scope not in caller.scopes
+        raise HttpProblem(403, "door/scope" if scoped else "door/role")
+    if stated is None:
+        return Actor(id=caller.account.id, role=role)
+    named: Actor = _convert(stated, Actor)
+    own = role_for(caller, kind, table, named.role) if named.id == caller.account.id else None
+    if own is None:
+        raise HttpProblem(403, "door/by")
+    return named
+
+
+def _set_second_person(kind: str, fields: dict[str, Any], second_person: Actor | None) -> None:
+    """Put in the second person who has agreed; refuse one who is only named."""
+    field = SECOND_PERSON_FIELDS.get(kind)
+    if field is None:
+        return
+    if second_person is None and (kind != "Report" or fields.get(field) is not None):
+        raise HttpProblem(403, "door/second-person")
+    fields[field] = msgspec.to_builtins(second_person)
+
+
+def _convert(value: Any, target_type: Any) -> Any:
+    try:
+        return msgspec.convert(value, target_type)
+    except msgspec.ValidationError as error:
+        raise HttpProblem(422, "door/form", problem=str(error)) from None
+
+
+def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
+    """Refuse what a player or the staff may not say in a command that they may send."""
+    kind = tag_of(command)
+    is_player = "player" in caller.account.roles
+    player = getattr(command, "player", None)
+    if player is not None and (player or not isinstance(command, commands.Report)):
+        check_player_id(player)
+    if (
+        is_player
+        and kind in OWN_PLAYER_COMMANDS
+        and getattr(command, "player", "") != caller.account.id
+    ):
+        raise HttpProblem(403, "door/own")
+    allowed_values = (PLAYER_FIELD_VALUES if is_player else STAFF_FIELD_VALUES).get(kind, {})
+    for field, allowed in allowed_values.items():
+        if (value := getattr(command, field)) not in allowed:
+            raise HttpProblem(
+                403, "door/words", field=field, allowed=" or ".join(allowed), said=str(value)
+            )
+    if is_player and isinstance(command, commands.BuyIn) and command.age_years is not None:
+        raise HttpProblem(403, "door/age")
+
+
+def check_player_id(player: str) -> None:
+    """Refuse an id that nobody can have: what is in the log once stays there for ever."""
+    try:
+        msgspec.convert(player, PlayerId)
+    except msgspec.ValidationError as error:
+        raise HttpProblem(422, "door/form", problem=f"{error} - at `$.player`") from None
+    if player in RESERVED_NAMES:
+        raise InvalidInput(f"{player!r} is no player; it stands for the house's own")
+
+
+def build_account_command(caller: Caller, player: str, fields: dict[str, Any]) -> AnyAccountCommand:
+    """Return a command about a player's account, in the name of whoever sends it."""
+    kind = _command_tag(fields)
+    if role_for(caller, kind, None) is None:
+        raise HttpProblem(403, "door/role")
+    if fields.setdefault("by", caller.account.id) != caller.account.id:
+        raise HttpProblem(403, "door/by")
+    if fields.setdefault("player", player) != player:
+        raise HttpProblem(422, "door/mismatch", address=player, body=str(fields["player"])[:100])
+    command: AnyAccountCommand = _convert(fields, AnyAccountCommand)
+    return command
+
+
+def check_known_game(command: AnyTableCommand, config: HouseConfig) -> None:
+    """Refuse to set a table up from a file: over the wire only games that are known have names."""
+    if isinstance(command, EstablishTable):
+        known = {*shipped_games(), *(table.game for table in config.tables.values())}
+        if command.game not in known:
+            raise HttpProblem(404, "unknown/name", kind="game", name=command.game, nearest="")

@@ -1,0 +1,361 @@
+"""Rulebooks, games, odds and mixes: what a screen draws the felt and the odds sheet from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+
+from threedice.api.context import require_table_and_game
+from threedice.api.http.limits import run_in_thread
+from threedice.api.http.operations import Operation, RequestContext, operation
+from threedice.dice import ROLLS
+from threedice.errors import RulebookError, ThreediceError, UnknownName
+from threedice.money import MAX_AMOUNT
+from threedice.odds import Mix, odds_sheet
+from threedice.odds.comparison import readings_in_force
+from threedice.rulebook import load, load_rulebook
+from threedice.rulebook.conduct import Conduct
+from threedice.rulebook.felt import Felt
+from threedice.rulebook.schema import ClauseStatus
+from threedice.rulebook.source import shipped_ids
+
+if TYPE_CHECKING:
+    from threedice.api.context import ServerContext
+    from threedice.odds import Figures
+    from threedice.odds.comparison import AlternativeReading
+    from threedice.rulebook import Box, Game
+
+
+class BookLine(msgspec.Struct, frozen=True):
+    """A rulebook: where it comes from, and the games in it."""
+
+    id: str
+    title: str
+    version: str
+    effective: str
+    jurisdiction: str
+    authority: str
+    operator: str
+    source: str
+    games: list[str]
+
+
+class ClauseView(msgspec.Struct, frozen=True):
+    """A clause in our own words, and what the system makes of it."""
+
+    status: ClauseStatus
+    summary: str
+    reason: str
+
+
+class LineView(msgspec.Struct, frozen=True):
+    """One way for a box to win: "a to b", on so many of the 216 rolls.
+
+    `rolls` says on which: a digit for each of 1-1-1, 1-1-2 up to 6-6-6, `1` where it wins.
+    """
+
+    odds: str
+    ways: int
+    rolls: str
+
+
+class BoxView(msgspec.Struct, frozen=True):
+    """A box; `unit` is what a stake must be a multiple of, in the smallest chip."""
+
+    id: str
+    family: str
+    name: str
+    meaning: str
+    selection: tuple[str, ...]
+    unit: int
+    throws: int
+    lines: list[LineView]
+    rule: tuple[str, ...]
+    pays: tuple[str, ...]
+    ends: tuple[str, ...]
+
+
+class GameView(msgspec.Struct, frozen=True):
+    """A game: its boxes, its felt, how it is run, and the clauses all of it rests on.
+
+    `calls` is what a dealer says of each roll, in the order of `LineView.rolls`; `working_order`
+    the boxes as he works the layout.
+    """
+
+    id: str
+    hash: str
+    title: str
+    unit: int
+    faces: list[str]
+    readings: dict[str, str]
+    conduct: Conduct
+    boxes: list[BoxView]
+    working_order: tuple[str, ...]
+    calls: list[str]
+    felt: Felt | None
+    clauses: dict[str, ClauseView]
+
+
+class FiguresView(msgspec.Struct, frozen=True):
+    """The figures of a bet: exact ones as fractions in words, the others for display."""
+
+    ways: int
+    of: int
+    hit: str
+    edge: str
+    edge_percent: float
+    returned: str
+    variance: str
+    sd: float
+    volatility: float
+    stakes_to_lead: int | None
+
+
+class BoxFigures(msgspec.Struct, frozen=True):
+    """A box with its figures."""
+
+    box: str
+    figures: FiguresView
+
+
+class SheetView(msgspec.Struct, frozen=True):
+    """The odds sheet of a game, and the edge on a unit on every box."""
+
+    game: str
+    layout_edge: str
+    boxes: list[BoxFigures]
+
+
+class AlternativeView(msgspec.Struct, frozen=True):
+    """Another way to read a clause, and the boxes whose edge it would change: now, then."""
+
+    name: str
+    says: str
+    edges: dict[str, tuple[str | None, str | None]]
+
+
+class ReadingView(msgspec.Struct, frozen=True):
+    """A question a document leaves open, the answer in force, and the other answers."""
+
+    name: str
+    clause: tuple[str, ...]
+    question: str
+    choice: str
+    says: str
+    alternatives: list[AlternativeView]
+
+
+class Stakes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Stakes by box."""
+
+    stakes: Annotated[
+        dict[
+            Annotated[str, msgspec.Meta(max_length=100)],
+            Annotated[int, msgspec.Meta(ge=1, le=MAX_AMOUNT)],
+        ],
+        msgspec.Meta(min_length=1, max_length=500),
+    ]
+
+
+class MixView(msgspec.Struct, frozen=True):
+    """A mix of stakes: its figures, and the players' net on each of the 216 rolls in 1/`unit`."""
+
+    total: int
+    unit: int
+    figures: FiguresView
+    nets: list[int]
+
+
+@operation("list-rulebooks", "GET", "/api/rulebooks", response=list[BookLine])
+async def list_rulebooks(_request: RequestContext) -> list[BookLine]:
+    """List the rulebooks and their games."""
+    return await run_in_thread(lambda: [_book_line(each) for each in shipped_ids()])
+
+
+@operation(
+    "show-rulebook", "GET", "/api/rulebooks/{book}/{layout}", response=GameView, problems=(404,)
+)
+async def show_rulebook(request: RequestContext) -> GameView:
+    """Show a game of a rulebook as it is read by default."""
+    return await run_in_thread(
+        lambda: game_view(_load_shipped_game(request), request.path_params["book"])
+    )
+
+
+@operation("show-game", "GET", "/api/tables/{table}/game", response=GameView, problems=(404, 503))
+async def show_game(request: RequestContext) -> GameView:
+    """Show the game that a table is set up for, as its rules are read there."""
+    context, table = request.context, request.path_params["table"]
+    house_table, pinned = await require_table_and_game(context, table)
+    return await run_in_thread(
+        lambda: _installed_game_view(context, table, house_table.game, pinned)
+    )
+
+
+@operation(
+    "show-odds", "GET", "/api/rulebooks/{book}/{layout}/odds", response=SheetView, problems=(404,)
+)
+async def show_odds(request: RequestContext) -> SheetView:
+    """Show the odds sheet of a game."""
+    return await run_in_thread(lambda: _sheet_view(_load_shipped_game(request)))
+
+
+@operation(
+    "show-readings",
+    "GET",
+    "/api/rulebooks/{book}/{layout}/readings",
+    response=list[ReadingView],
+    problems=(404,),
+)
+async def show_readings(request: RequestContext) -> list[ReadingView]:
+    """Show the readings of a game in force, and what every other would change."""
+    return await run_in_thread(
+        lambda: _reading_views(request.path_params["book"], _load_shipped_game(request))
+    )
+
+
+@operation(
+    "judge-mix",
+    "POST",
+    "/api/rulebooks/{book}/{layout}/mix",
+    body=Stakes,
+    response=MixView,
+    problems=(404,),
+)
+async def judge_mix(request: RequestContext) -> MixView:
+    """Judge stakes on several boxes together."""
+    return await run_in_thread(lambda: _mix_view(_load_shipped_game(request), request.body.stakes))
+
+
+def _book_line(book_id: str) -> BookLine:
+    book = load_rulebook(book_id).book
+    return BookLine(
+        book.id,
+        book.title,
+        book.version,
+        book.effective,
+        book.jurisdiction,
+        book.authority,
+        book.operator,
+        book.source,
+        [f"{book.id}/{layout}" for layout in book.layouts],
+    )
+
+
+def _load_shipped_game(request: RequestContext) -> Game:
+    """Return a game that comes with the package; no file is opened by a name from outside."""
+    book, layout = request.path_params["book"], request.path_params["layout"]
+    if book not in shipped_ids():
+        raise UnknownName("rulebook", book, shipped_ids())
+    return load(f"{book}/{layout}")
+
+
+def _installed_game_view(context: ServerContext, table: str, name: str, pinned: Game) -> GameView:
+    """Return a table's game with its felt and labels, where the very same is installed."""
+    described = context.config.tables.get(table)
+    try:
+        game = load(name, described.readings if described else None)
+    except (ThreediceError, RulebookError):
+        game = pinned
+    book = name.rpartition("/")[0]
+    return game_view(game if game.hash == pinned.hash else pinned, book)
+
+
+def game_view(game: Game, book: str) -> GameView:
+    """Return a game as screens see it."""
+    clauses = load_rulebook(book).book.clauses if book in shipped_ids() else {}
+    return GameView(
+        id=game.id,
+        hash=game.hash,
+        title=game.title,
+        unit=game.unit,
+        faces=list(game.facts.faces),
+        readings=game.readings,
+        conduct=Conduct(**{name: getattr(game.facts, name) for name in Conduct.__struct_fields__}),
+        boxes=[_box_view(game, each) for each in game.boxes.values()],
+        working_order=game.working_order,
+        calls=[game.call(roll) for roll in ROLLS],
+        felt=game.felt,
+        clauses={
+            number: ClauseView(each.status, each.summary, each.reason)
+            for number, each in clauses.items()
+        },
+    )
+
+
+def _box_view(game: Game, box: Box) -> BoxView:
+    return BoxView(
+        box.id,
+        box.family,
+        box.name,
+        box.meaning,
+        box.selection,
+        box.unit,
+        box.throws,
+        [
+            LineView(str(line.odds), line.rolls.bit_count(), f"{line.rolls:0216b}"[::-1])
+            for line in box.lines
+        ],
+        box.rule,
+        box.pays,
+        game.ends[box.id],
+    )
+
+
+def _sheet_view(game: Game) -> SheetView:
+    sheet = odds_sheet(game)
+    boxes = [BoxFigures(each.box.id, _figures_view(each.figures)) for each in sheet.boxes]
+    return SheetView(game.id, str(sheet.layout_edge), boxes)
+
+
+def _reading_views(book: str, game: Game) -> list[ReadingView]:
+    return [
+        ReadingView(
+            each.name,
+            each.clauses,
+            each.question,
+            each.choice,
+            each.text,
+            [_alternative_view(other) for other in each.alternatives],
+        )
+        for each in readings_in_force(load_rulebook(book), game)
+    ]
+
+
+def _alternative_view(other: AlternativeReading) -> AlternativeView:
+    edges = {
+        box: (None if now is None else str(now), None if then is None else str(then))
+        for box, (now, then) in other.edge_changes.items()
+    }
+    return AlternativeView(other.name, other.text, edges)
+
+
+def _mix_view(game: Game, stakes: dict[str, int]) -> MixView:
+    mix = Mix(game, stakes)
+    return MixView(mix.total, game.unit, _figures_view(mix.figures), list(mix.nets))
+
+
+def _figures_view(figures: Figures) -> FiguresView:
+    return FiguresView(
+        figures.ways,
+        figures.total_ways,
+        str(figures.hit),
+        str(figures.edge),
+        float(figures.edge * 100),
+        str(figures.return_to_player),
+        str(figures.variance),
+        figures.sd,
+        figures.volatility,
+        figures.stakes_to_lead,
+    )
+
+
+GAME_OPERATIONS: Final[tuple[Operation, ...]] = (
+    list_rulebooks,
+    show_rulebook,
+    show_odds,
+    show_readings,
+    judge_mix,
+    show_game,
+)

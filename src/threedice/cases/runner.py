@@ -1,0 +1,212 @@
+"""Running a case: lines through the table, and what came out against what was expected."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from threedice.cases.language import CaseContext, ExpectationFailed
+from threedice.cases.phrases import parse_line
+from threedice.errors import InvalidInput, RulebookError, ThreediceError
+from threedice.ledger import Balances, table_postings
+from threedice.rulebook import Game, load
+from threedice.rulebook.conduct import clause_numbers
+from threedice.rulebook.source import shipped_clause_numbers
+from threedice.table import Refusal, TableState, commands, decide, evolve
+from threedice.table.commands import Actor
+from threedice.table.limits import LimitMode, StakeRange, uniform_limits
+from threedice.table.prose import describe_events
+
+if TYPE_CHECKING:
+    from threedice.table.commands import AnyCommand
+    from threedice.table.events import AnyEvent
+
+_SUPERVISOR = Actor(id="supervisor", role="supervisor")
+
+
+class CaseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits for every box, a differential for every pair, and exceptions by family or box."""
+
+    minimum: int = 5
+    maximum: int = 10_000
+    differential: int | None = None
+    only: dict[str, tuple[int, int]] = {}
+
+
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One case of a file."""
+
+    name: str
+    clause: str | list[str]
+    game: str
+    play: list[str]
+    expect: dict[str, int] = {}
+    owing: dict[str, int] = {}
+    readings: dict[str, str] = {}
+    mode: LimitMode = "record"
+    chips: list[int] = msgspec.field(default_factory=lambda: [5, 25, 100])
+    limits: CaseLimits = CaseLimits()
+    float: int = 1_000_000
+    players: dict[str, int] = {}
+    checked: bool = True
+
+
+class CaseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of cases."""
+
+    case: list[Case]
+
+
+@dataclass(slots=True)
+class CaseOutcome:
+    """What a case led to: its events, and every difference from what was expected."""
+
+    case: Case
+    events: list[AnyEvent] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+    stacks: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything came out as expected."""
+        return not self.differences
+
+
+def read_cases(file: Path) -> list[Case]:
+    """Read a file of cases strictly."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        return msgspec.convert(data, CaseFile).case
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
+    except (ValueError, msgspec.ValidationError, RecursionError) as error:
+        raise InvalidInput(f"{file} is no file of cases: {error}") from None
+
+
+def shipped_cases() -> list[Path]:
+    """Return the files of cases that come with the package."""
+    return sorted(Path(__file__).parent.glob("shipped/*.toml"))
+
+
+def run_case(case: Case) -> CaseOutcome:
+    """Play a case and compare its end with what it expects."""
+    outcome = CaseOutcome(case)
+    for citation in clause_numbers(case.clause):
+        book, _, number = citation.partition(" ")
+        if number not in (shipped_clause_numbers(book) or ()):
+            outcome.differences.append(f"there is no clause {citation!r} to show")
+    try:
+        game = load(case.game, case.readings)
+        table = _CaseTable(game)
+        _open_table(case, game, table)
+        for line in case.play:
+            _play_line(line, table, outcome)
+    except (ThreediceError, RulebookError) as error:
+        outcome.differences.append(f"stopped: {error}")
+        return outcome
+    outcome.events = table.events
+    outcome.stacks = {player: seat.stack for player, seat in table.state.seats.items()}
+    outcome.differences += _compare_stacks(case, table.state)
+    return outcome
+
+
+def narrate_case(outcome: CaseOutcome) -> str:
+    """Return a case as prose: its name, what happened, and what everyone ended up with."""
+    game = load(outcome.case.game, outcome.case.readings)
+    clauses = ", ".join(clause_numbers(outcome.case.clause))
+    ends = [f"In the end {player} has {stack}." for player, stack in outcome.stacks.items()]
+    lines = [f"{outcome.case.name} ({clauses})", "", *describe_events(game, outcome.events), *ends]
+    return "\n".join(lines) + "\n"
+
+
+class _CaseTable:
+    """A table being played in a case, with its money watched."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.state = TableState()
+        self.events: list[AnyEvent] = []
+        self.balances = Balances()
+
+    def handle(self, command: AnyCommand) -> None:
+        for event in decide(self.game, self.state, command):
+            evolve(self.state, event)
+            self.balances.post(table_postings(event))
+            self.events.append(event)
+
+
+def _open_table(case: Case, game: Game, table: _CaseTable) -> None:
+    """Open the table, make its checks and give the players their chips."""
+    limits = uniform_limits(
+        game, case.limits.minimum, case.limits.maximum, case.limits.differential
+    )
+    for name, (least, most) in case.limits.only.items():
+        kind = limits.boxes if name in game.boxes and ":" in name else limits.families
+        kind[name] = StakeRange(least, most)
+    table.handle(
+        commands.OpenTable(
+            by=_SUPERVISOR,
+            table="case",
+            currency="SGD",
+            mode=case.mode,
+            chips=case.chips,
+            float_amount=case.float,
+            limits=limits,
+        )
+    )
+    if case.checked:
+        for check in game.facts.opening:
+            table.handle(commands.PassCheck(by=_SUPERVISOR, check=check))
+    for player, amount in case.players.items():
+        by = Actor(id=player, role="player")
+        table.handle(commands.BuyIn(by=by, player=player, amount=amount, age_years=30))
+
+
+def _play_line(line: str, table: _CaseTable, outcome: CaseOutcome) -> None:
+    """Play a line; one that ends in "-> refused ..." must be refused, and for that reason."""
+    words, arrow, expected = (part.strip() for part in line.partition("->"))
+    try:
+        for command in parse_line(words, CaseContext(table.game, table.state)):
+            table.handle(command)
+    except Refusal as refusal:
+        if not arrow:
+            raise
+        _compare_refusal(words, expected, refusal, outcome)
+        return
+    except ExpectationFailed as difference:
+        outcome.differences.append(str(difference))
+        return
+    if arrow:
+        outcome.differences.append(f"{words!r} was accepted, expected {expected}")
+
+
+def _compare_refusal(words: str, expected: str, refusal: Refusal, outcome: CaseOutcome) -> None:
+    asked_for, *reasons = expected.split()
+    if asked_for != "refused":
+        raise InvalidInput(f"'-> {expected}': write '-> refused' and a code or clauses")
+    told = {refusal.code, *refusal.clause}
+    missing = [reason for reason in reasons if reason not in told]
+    if missing:
+        outcome.differences.append(
+            f"{words!r} was refused for {', '.join(sorted(told))}, expected {' '.join(reasons)}"
+        )
+
+
+def _compare_stacks(case: Case, state: TableState) -> list[str]:
+    """Return how stacks and debts at the end differ from those expected."""
+    stacks = {player: seat.stack for player, seat in state.seats.items()}
+    differences = [
+        f"{player} has {stacks.get(player, 0)}, expected {amount}"
+        for player, amount in case.expect.items()
+        if stacks.get(player, 0) != amount
+    ]
+    owing: dict[str, Any] = {**dict.fromkeys(case.expect, 0), **case.owing}
+    return differences + [
+        f"{player} owes {state.owing.get(player, 0)}, expected {amount}"
+        for player, amount in owing.items()
+        if state.owing.get(player, 0) != amount
+    ]

@@ -1,0 +1,1 @@
+"""The audit: verification by replaying the log."""

@@ -1,0 +1,1 @@
+"""The automatic dealer of a table, and the sealed dice it draws."""

@@ -1,0 +1,211 @@
+"""Commit to a seed, draw the dice from it, and verify both from the log.
+
+Dice that depend on every bet and on a seed that is older than all of them.
+
+The house commits to a seed by its hash before betting opens. When betting has closed, the dice are
+drawn from the seed together with the head of the table's chain at that moment. Then the seed is
+revealed, and anybody can check. What that proves, and what not, is in docs/adr/0013.
+
+Whether the dice of automatic rounds are those that the house had committed itself to.
+
+From the entries of a table's stream alone: the seed hashes to what was committed before betting
+opened, and the dice follow from it and from the head of the chain at the close: those that were
+called, and also those that were entered, amended and paid.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from threedice.house import events
+from threedice.house.codec import decode, normalise_command
+from threedice.house.decisions import HOUSE_ACCOUNT, HOUSE_DEALER
+from threedice.house.events import Timing
+from threedice.log.entry import hash_cause
+from threedice.table.commands import CloseBetting
+from threedice.table.events import (
+    BettingClosed,
+    BettingOpened,
+    ResultAmended,
+    ResultCalled,
+    ResultEntered,
+    RoundStarted,
+    RoundVoided,
+    WinnersPaid,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from threedice.dice import Roll
+    from threedice.house.stream_state import HouseTable
+    from threedice.log.entry import Entry
+
+
+SEED_BYTES = 32
+
+
+_REJECTION_LIMIT = 252
+"""The largest multiple of six that a byte can reach; bytes from here up are drawn again."""
+
+
+def new_seed() -> bytes:
+    """Return a fresh seed from the operating system's cryptographic source."""
+    return secrets.token_bytes(SEED_BYTES)
+
+
+def seed_commitment(seed: bytes) -> str:
+    """Return the hash by which the house commits itself to a seed."""
+    return sha256(seed).hexdigest()
+
+
+def draw_dice(seed: bytes, head: bytes) -> Roll:
+    """Return the dice of a round: unbiased faces from HMAC-SHA256 of the head under the seed.
+
+    >>> draw_dice(bytes(32), bytes(32))
+    (4, 1, 1)
+    """
+    faces: list[int] = []
+    block = 0
+    while len(faces) < 3:
+        digest = hmac.digest(seed, head + block.to_bytes(4, "big"), "sha256")
+        faces += [1 + byte % 6 for byte in digest if byte < _REJECTION_LIMIT]
+        block += 1
+    return (faces[0], faces[1], faces[2])
+
+
+@dataclass(frozen=True, slots=True)
+class DiceCheck:
+    """The dice of a round, whether they are fair, and why not."""
+
+    round: int
+    dice: Roll | None
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class _SealedRound:
+    number: int
+    commitment: str
+    opened_at: int | None = None
+    is_late: bool = False
+    head: bytes = b""
+    is_punctual: bool = True
+    seed: bytes | None = None
+    dice: Roll | None = None
+    problem: str = ""
+
+
+def check_dice(entries: Iterable[Entry]) -> Iterator[DiceCheck]:
+    """Yield every round of a table that the house dealt, and whether its dice were fair."""
+    table, timing, by_house, committed, before = "", Timing(), False, "", 0
+    current: _SealedRound | None = None
+    for entry in entries:
+        match event := decode(entry):
+            case events.TableEstablished():
+                table, timing = event.table, event.dealt_by_house or timing
+                by_house = event.dealt_by_house is not None
+            case events.SeedCommitted():
+                committed = event.commitment
+                if current and current.dice is None:
+                    current.commitment, current.is_late = committed, current.opened_at is not None
+            case RoundStarted():
+                yield from _finish_round(current)
+                current = _SealedRound(event.round, committed)
+                committed = ""
+            case BettingOpened() if current:
+                current.opened_at = entry.at
+            case BettingClosed() if current:
+                current.head = entry.hash
+                current.is_punctual = _is_punctual(table, timing, current, entry, before)
+            case events.SeedRevealed() if current:
+                current.seed = _decode_hex(event.seed)
+            case RoundVoided() if current and current.commitment and current.dice is None:
+                yield DiceCheck(current.number, None, "void; its seed was never drawn from")
+                current = None
+            case ResultCalled() | ResultEntered() | ResultAmended() if current:
+                if _is_of_house(current, by_house and event.by.id == HOUSE_ACCOUNT):
+                    _record_dice(current, event.dice)
+                else:
+                    current = None  # people dealt it
+            case WinnersPaid() if current and _is_of_house(current, by_house):
+                _record_dice(current, event.dice)
+            case _:
+                pass
+        before = entry.at
+    yield from _finish_round(current)
+
+
+def _is_of_house(current: _SealedRound, dealt: bool) -> bool:
+    """Tell whether the dice of a round are the house's: it sealed them, called them, or deals."""
+    sealed = bool(current.commitment) or current.seed is not None
+    return sealed or current.dice is not None or dealt
+
+
+def _record_dice(current: _SealedRound, dice: Roll) -> None:
+    """Take dice that were called, entered, amended or paid: the first, or the same again."""
+    if current.dice is None:
+        current.dice, current.problem = dice, _find_problem(current, dice)
+    elif sorted(dice) != sorted(current.dice) and not current.problem:
+        named = " ".join(map(str, dice))
+        current.problem = f"the dice follow from the seed, and {named} were taken instead"
+
+
+def _finish_round(current: _SealedRound | None) -> Iterator[DiceCheck]:
+    if current is not None and current.dice is not None:
+        yield DiceCheck(current.number, current.dice, current.problem)
+
+
+def _is_punctual(
+    table: str, timing: Timing, current: _SealedRound, entry: Entry, before: int
+) -> bool:
+    """Tell whether betting was closed when and as it had to be, which leaves the house no choice.
+
+    The hash of this entry decides the dice: a house that could choose its time or its key could
+    try until it liked them.
+    """
+    due = (current.opened_at or 0) + round(timing.betting_seconds * MICROSECONDS_PER_SECOND)
+    _, said = normalise_command(table, CloseBetting(by=HOUSE_DEALER))
+    cause = hash_cause(HOUSE_ACCOUNT, closing_key(table, current.number), said)
+    return entry.at == max(due, before) and entry.cause == cause
+
+
+def _find_problem(current: _SealedRound, dice: Roll) -> str:
+    if not current.commitment:
+        return "no seed was committed to"
+    if current.is_late:
+        return "the seed was committed to after betting had opened"
+    if current.seed is None:
+        return "the dice were called before the seed was revealed"
+    if seed_commitment(current.seed) != current.commitment:
+        return "the seed is not the one that was committed to"
+    if not current.head or draw_dice(current.seed, current.head) != dice:
+        return "the dice do not follow from the seed and the bets"
+    if not current.is_punctual:
+        return "betting was not closed when and as it had to be"
+    return ""
+
+
+def _decode_hex(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return b""
+
+
+MICROSECONDS_PER_SECOND: Final = 1_000_000
+
+
+def closing_time(house_table: HouseTable) -> int:
+    """Return when betting is to be closed, by the log: it leaves the house no choice."""
+    timing = house_table.dealt_by_house or Timing()
+    return house_table.betting_since + round(timing.betting_seconds * MICROSECONDS_PER_SECOND)
+
+
+def closing_key(table: str, number: int) -> str:
+    """Return the key under which the house closes betting in a round."""
+    return f"{table} round {number} CloseBetting"

@@ -1,0 +1,155 @@
+"""People in an SQLite file, that of the log or one of their own, through connections of their own.
+
+Transactions are short, for the log waits while one lasts: nothing slow happens within them.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
+
+from threedice.errors import InvalidInput, StoreFailed, StoreUnavailable, StoreUnusable
+from threedice.identity.database import prepare_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from threedice.identity.database import Result, SqlRow, SqlRunner, TransactionBody
+
+BUSY_TIMEOUT_SECONDS: Final = 5.0
+SYNCHRONOUS_FULL, SYNCHRONOUS_NORMAL = "FULL", "NORMAL"
+SQLITE_BUSY, SQLITE_LOCKED = 5, 6
+"""The result codes of SQLite that mean: somebody else is at it."""
+
+
+class SqliteDatabase:
+    """People in an SQLite file; without a path, in memory."""
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._path = None if path is None else Path(path)
+        self.name = str(path or "memory")
+        self._lock = RLock()
+        self._closed, self._failure = False, ""
+        self._readers: list[sqlite3.Connection] = []
+        self._writer = self._open()
+        try:
+            self.transact(self._prepare_schema)
+        except BaseException:
+            self.close()
+            raise
+
+    def transact(self, work: TransactionBody[Result], *, durable: bool = True) -> Result:
+        """Do something in a transaction that no other is beside; `lasting` waits for the disk."""
+        with self._lock:
+            self._refuse_if_closed()
+            if self._failure:
+                raise StoreFailed(self._failure)
+            with self._translate_errors("written"):
+                self._writer.execute(
+                    f"PRAGMA synchronous = {SYNCHRONOUS_FULL if durable else SYNCHRONOUS_NORMAL}"
+                )
+                return _run_transaction(self._writer, work)
+
+    def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
+        """Return what is there."""
+        with self._borrow_reader() as connection, self._translate_errors("read"):
+            return connection.execute(sql, params).fetchall()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._closed = True
+            while self._readers:
+                self._readers.pop().close()
+            self._writer.close()
+
+    @contextmanager
+    def _borrow_reader(self) -> Iterator[sqlite3.Connection]:
+        self._refuse_if_closed()
+        if self._path is None:
+            with self._lock:
+                yield self._writer
+            return
+        try:
+            connection = self._readers.pop()
+        except IndexError:
+            connection = self._open()
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                if self._closed:
+                    connection.close()
+                else:
+                    self._readers.append(connection)
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise StoreUnavailable(f"{self.name} has been closed")
+
+    @contextmanager
+    def _translate_errors(self, operation: str) -> Iterator[None]:
+        try:
+            yield
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise InvalidInput(f"{self.name} cannot hold this: {error}") from error
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED):
+                raise StoreUnavailable(
+                    f"{self.name} is held by another process; try again"
+                ) from error
+            # After a failed fsync a file may not be what is read from it.
+            self._failure = self._failure or (
+                f"{self.name} could not be {operation} ({error}); look at the disk, then start again"
+            )
+            raise StoreFailed(self._failure) from error
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return _connect(self._path)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnusable(
+                f"{self.name} cannot be opened: {error}; is its folder there?"
+            ) from error
+
+    def _prepare_schema(self, run: SqlRunner) -> None:
+        named = run("SELECT name FROM sqlite_master WHERE type = 'table'")
+        prepare_schema(run, [name for (name,) in named], dialect="sqlite", database_name=self.name)
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """Open a database file; a new one is for its owner's eyes only."""
+    if path is not None:
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _run_transaction(connection: sqlite3.Connection, work: TransactionBody[Result]) -> Result:
+    def run(sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
+        return connection.execute(sql, params).fetchall()
+
+    run("BEGIN IMMEDIATE")
+    try:
+        result = work(run)
+        run("COMMIT")
+    except BaseException as error:
+        with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
+            run("ROLLBACK")
+        if isinstance(error, sqlite3.IntegrityError):
+            raise StoreFailed(f"this cannot be kept: {error}") from error
+        raise
+    return result

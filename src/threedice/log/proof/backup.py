@@ -1,0 +1,358 @@
+"""Backups: a log copied up to its last checkpoint while it is being written, and brought back.
+
+A backup of either database is one SQLite file with the tables of the log, so it can be verified as
+it lies there and restored into either. It ends where the house has signed: whatever came after the
+last checkpoint is not in it, for nothing could show that it is genuine. It holds no private keys,
+leases or notes of a halt, and people only if they are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol
+
+import psycopg
+
+from threedice.errors import (
+    InvalidInput,
+    StoreFailed,
+    StoreUnavailable,
+    StoreUnusable,
+    TamperedData,
+)
+from threedice.log.entry import Head
+from threedice.log.proof import describe_versions
+from threedice.log.proof.answers import MALFORMED_ANSWER_ERRORS, decode_canonical_spans
+from threedice.log.proof.checkpoints import signed_heads
+from threedice.log.proof.verification import verify_log, verify_rows
+from threedice.log.store import Checkpoint
+from threedice.log.stores import schema
+from threedice.log.stores.files import sync_directory
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.postgres_connection import connect_postgres
+from threedice.log.stores.rows import READ_TIMEOUT_SECONDS, PostgresRows, open_rows
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.sqlite_rows import SqliteRows, open_sqlite_rows
+from threedice.log.stores.urls import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Table
+
+    from threedice.log.proof import VerificationReport
+    from threedice.log.proof.keys import PublicKey
+    from threedice.log.store import Store, StoredRow
+    from threedice.log.stores.postgres_connection import PostgresConnection
+    from threedice.log.stores.rows import LogRows
+
+    TableFiller = Callable[[Table, Iterable[list[StoredRow]]], None]
+
+    class BackupVerifier(Protocol):
+        """Verifies a file as `verify_log` does, or better."""
+
+        def __call__(
+            self,
+            store: Path,
+            /,
+            *,
+            public_keys: Mapping[str, PublicKey],
+            against: Sequence[Checkpoint],
+            progress: Callable[[int, int], None] | None,
+        ) -> VerificationReport:
+            """Return what is wrong with it."""
+
+
+BACKUP_TABLES = (
+    schema.streams,
+    schema.entries,
+    schema.answers,
+    schema.games,
+    schema.checkpoints,
+)
+"""What nothing else could make again; what follows from the log is made from it after a restore."""
+
+DERIVED_TABLES = (schema.snapshots, schema.lines, schema.views)
+
+
+def create_backup(store: Store, file: Path, *, people: bool = True) -> dict[str, int]:
+    """Copy a store up to its last checkpoint into a new file; return how many rows of each table.
+
+    Whoever wants all of it signs first: `Notary.make`. Without people, the backup holds no personal
+    data.
+    """
+    part = _create_part_file(file)
+    try:
+        with open_rows(store) as rows, _translate_errors():
+            signed = _SignedRows(rows)
+            counts = _copy_into(
+                part, signed, (*BACKUP_TABLES, schema.people) if people else BACKUP_TABLES
+            )
+            _sync_file(part)
+            part.rename(file)
+            sync_directory(file.parent)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return counts
+
+
+def restore_backup(
+    file: Path,
+    url: str,
+    *,
+    public_keys: Mapping[str, PublicKey],
+    against: Sequence[Checkpoint] = (),
+    progress: Callable[[int, int], None] | None = None,
+    verify: BackupVerifier = verify_log,
+) -> VerificationReport:
+    """Bring a backup back into an empty database, if all of it can be proved.
+
+    Its streams must pass through every head that was signed, and end at those of its last
+    checkpoint. It is verified before anything is copied, by `prove` where somebody knows more than
+    the log does, and what was copied is verified before it is kept. No snapshot or line of the
+    books is brought back.
+    """
+    _refuse_other_schema(file)
+    proof = verify(file, public_keys=public_keys, against=against, progress=progress)
+    _refuse_unsound(proof, str(file))
+    with open_sqlite_rows(file) as kept:
+        _refuse_unsigned(kept, str(file))
+    with _translate_errors(), _open_empty(url) as (rows, fill), open_sqlite_rows(file) as kept:
+        for table in (*BACKUP_TABLES, schema.people):
+            fill(table, kept.chunks(table))
+        copied = verify_rows(rows, public_keys=public_keys, against=against, progress=progress)
+        _refuse_unsound(copied, "the copy")
+        _refuse_unsigned(rows, "the copy")
+    return copied
+
+
+def _refuse_unsound(report: VerificationReport, name: str) -> None:
+    if report.findings:
+        first, more = report.findings[0], len(report.findings) - 1
+        others = f" (and {more} more findings)" if more else ""
+        raise TamperedData(first.where, f"{first.what}{others}; {name} is not restored")
+    if not report.checkpoints:
+        raise TamperedData(name, "holds no checkpoint, so nothing shows that it is whole")
+
+
+def _refuse_unsigned(rows: LogRows, name: str) -> None:
+    """Refuse streams that go on after the last checkpoint, where anybody could have added."""
+    signed, heads = signed_heads(_read_checkpoints(rows)), _read_heads(rows)
+    loose = {
+        stream: (signed[stream].version if stream in signed else 0, head.version)
+        for stream, head in sorted(heads.items())
+        if signed.get(stream) != head
+    }
+    if not loose:
+        return
+    count = sum(last - first for first, last in loose.values())
+    streams = ", ".join(
+        describe_versions(each, first + 1, last) for each, (first, last) in loose.items()
+    )
+    raise TamperedData(
+        name,
+        f"no checkpoint signs its last {count} entries ({streams}), so anybody could have added"
+        " them; it is not restored. Make the backup again where the house's key is (threedice"
+        " backup signs what it copies), or take one that was made so",
+    )
+
+
+def _read_checkpoints(rows: LogRows) -> list[Checkpoint]:
+    return [Checkpoint(*row) for row in chain.from_iterable(rows.chunks(schema.checkpoints))]
+
+
+def _read_heads(rows: LogRows) -> dict[str, Head]:
+    found = chain.from_iterable(rows.chunks(schema.streams))
+    return {stream: Head(version, digest) for stream, version, digest in found}
+
+
+def _refuse_other_schema(file: Path) -> None:
+    with open_sqlite_rows(file) as rows:
+        marks: dict[str, str] = dict(chain.from_iterable(rows.chunks(schema.meta)))
+    if marks.get("program") != schema.PROGRAM_NAME or marks.get("schema") != str(
+        schema.SCHEMA_VERSION
+    ):
+        raise StoreUnusable(
+            f"{file} has tables of version {marks.get('schema')}, this program those of version"
+            f" {schema.SCHEMA_VERSION}; restore it with the program that made it, then use the newer one"
+        )
+
+
+# --- making a backup ----------------------------------------------------------------------------
+
+
+def _create_part_file(file: Path) -> Path:
+    """Make the file that becomes the backup once it is whole."""
+    part = file.with_name(file.name + ".part")
+    if file.exists() or part.exists():
+        there = file if file.exists() else part
+        raise InvalidInput(f"{there} is there already; name a new file for the backup")
+    try:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise InvalidInput(f"{part} cannot be made: {error.strerror}; choose another") from error
+    return part
+
+
+class _SignedRows:
+    """The rows of a log up to its last checkpoint, whatever has been added to it since."""
+
+    def __init__(self, rows: LogRows) -> None:
+        self._rows = rows
+        checkpoints = _read_checkpoints(rows)
+        if not checkpoints:
+            raise StoreUnusable(
+                "the log holds no checkpoint, so a backup of it could never be restored; make it"
+                " where the house's key is, which signs one first"
+            )
+        self._heads, found = signed_heads(checkpoints), _read_heads(rows)
+        for stream, head in self._heads.items():
+            if stream not in found or found[stream].version < head.version:
+                raise TamperedData(
+                    f"head of {stream}", f"was signed at version {head.version}; verify the log"
+                )
+
+    def chunks(self, table: Table) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table that are not after the last checkpoint."""
+        match table.name:
+            case "streams":
+                yield [(name, each.version, each.hash) for name, each in self._heads.items()]
+            case "entries":
+                for chunk in self._rows.chunks(table):
+                    yield [row for row in chunk if not self._is_after(row[0], row[1])]
+            case "answers":
+                for chunk in self._rows.chunks(table):
+                    yield [row for row in chunk if not self._is_answer_after(row[3])]
+            case _:
+                yield from self._rows.chunks(table)
+
+    def _is_after(self, stream: str, version: object) -> bool:
+        """Tell whether an entry was added later; what is no version is for others to find."""
+        head = self._heads.get(stream)
+        return head is None or (isinstance(version, int) and version > head.version)
+
+    def _is_answer_after(self, spans: bytes) -> bool:
+        try:
+            return any(
+                self._is_after(span.stream, span.last) for span in decode_canonical_spans(spans)
+            )
+        except MALFORMED_ANSWER_ERRORS:
+            return False
+
+
+def _copy_into(part: Path, rows: _SignedRows, tables: Sequence[Table]) -> dict[str, int]:
+    counts = dict.fromkeys((table.name for table in tables), 0)
+    with closing(sqlite3.connect(part, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = OFF")  # the whole file is synced at the end
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        schema.prepare_schema(connection.execute, (), dialect="sqlite", database=str(part))
+        for table in tables:
+            for chunk in rows.chunks(table):
+                _insert(connection, table, chunk)
+                counts[table.name] += len(chunk)
+        connection.execute("COMMIT")
+    return counts
+
+
+def _insert(connection: sqlite3.Connection, table: Table, chunk: Sequence[StoredRow]) -> None:
+    names = [column.name for column in table.columns]
+    places = ", ".join("?" * len(names))
+    try:
+        connection.executemany(
+            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})", chunk
+        )
+    except (sqlite3.IntegrityError, UnicodeEncodeError) as error:
+        raise TamperedData(
+            f"table {table.name}", f"holds what cannot be copied: {error}"
+        ) from error
+
+
+def _sync_file(file: Path) -> None:
+    with file.open("rb") as opened:
+        os.fsync(opened.fileno())
+
+
+# --- filling an empty database ------------------------------------------------------------------
+
+
+@contextmanager
+def _open_empty(url: str) -> Iterator[tuple[LogRows, TableFiller]]:
+    """Fill an empty database in one transaction, which is kept if nothing is raised meanwhile."""
+    store = open_store(url, serving=True)
+    with closing(store):
+        if not store.is_sole_server():
+            raise StoreUnusable("another server has this database open; stop it first")
+        match store:
+            case SqliteStore():
+                with _open_empty_sqlite(store.path) as filling:
+                    yield filling
+            case PostgresStore():
+                with _open_empty_postgres(url) as filling:
+                    yield filling
+            case _:
+                raise InvalidInput("a backup is restored into SQLite or PostgreSQL, not memory")
+
+
+@contextmanager
+def _open_empty_sqlite(path: Path) -> Iterator[tuple[LogRows, TableFiller]]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+
+        def fill(table: Table, chunks: Iterable[list[StoredRow]]) -> None:
+            for chunk in chunks:
+                _insert(connection, table, chunk)
+
+        rows = SqliteRows(connection)
+        _refuse_unless_empty(rows)
+        yield rows, fill  # closing it without a commit rolls back
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def _open_empty_postgres(url: str) -> Iterator[tuple[LogRows, TableFiller]]:
+    with closing(connect_postgres(url, READ_TIMEOUT_SECONDS)) as connection:
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        connection.execute("LOCK TABLE streams IN EXCLUSIVE MODE")
+        rows = PostgresRows(connection)
+        _refuse_unless_empty(rows)
+        yield rows, partial(_copy_to_postgres, connection)
+        connection.set_deadline(READ_TIMEOUT_SECONDS)
+        connection.execute("COMMIT")
+
+
+def _copy_to_postgres(
+    connection: PostgresConnection, table: Table, chunks: Iterable[list[StoredRow]]
+) -> None:
+    names = ", ".join(column.name for column in table.columns)
+    for chunk in chunks:  # a statement for each, so that none takes too long
+        connection.set_deadline(READ_TIMEOUT_SECONDS)
+        with connection.cursor().copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
+            for row in chunk:
+                copy.write_row(row)
+
+
+def _refuse_unless_empty(rows: LogRows) -> None:
+    for table in (*BACKUP_TABLES, *DERIVED_TABLES, schema.people):
+        for _ in rows.chunks(table):
+            raise StoreUnusable(
+                f"the database is not empty: there are {table.name}; restore into a new one"
+            )
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    """Say what it means for a copy that one of the databases failed."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"the database does not answer: {error}; try again") from error
+    except (psycopg.Error, sqlite3.Error, OSError) as error:
+        raise StoreFailed(f"the copy cannot be written: {error}; is there room for it?") from error

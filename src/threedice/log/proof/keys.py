@@ -1,0 +1,302 @@
+"""The house's signing key, kept outside the database, and the public keys that its checks need.
+
+In the folder `keys` of the state directory lie `signing.pem`, the one private key, and a record for
+every public key there has ever been. A rotation is signed by the key that it retires, so that
+whoever trusts the first key can trust them all; the retired private key is destroyed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from threedice.errors import InvalidInput, StoreUnusable
+from threedice.log.stores.files import sync_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+KEYS_FOLDER, PRIVATE_KEY_FILE, KNOWN_KEYS_FILE = "keys", "signing.pem", "known-keys.json"
+
+
+class PublicKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A key by which checkpoints are checked, and which key before it vouches for it, if any."""
+
+    key_id: str
+    public: str
+    endorsed_by: str = ""
+    endorsement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKeys:
+    """What a server signs with, and all public keys known beside it."""
+
+    key_id: str
+    private: Ed25519PrivateKey
+    public: Mapping[str, PublicKey]
+
+    def sign(self, body: bytes) -> bytes:
+        """Sign as the house."""
+        return self.private.sign(body)
+
+
+def open_keys(state_dir: Path) -> SigningKeys:
+    """Return the keys in a state directory; the first time, make one."""
+    folder = _folder(state_dir)
+    if not os.path.lexists(folder / PRIVATE_KEY_FILE):
+        if any(folder.glob("*.json")):
+            raise StoreUnusable(
+                f"{folder / PRIVATE_KEY_FILE} is missing; bring it back from where it is kept, or move"
+                f" {folder} away to begin with a new key, and tell those who check"
+            )
+        _create_first_key(folder)
+    private = _read_private(folder / PRIVATE_KEY_FILE)
+    key_id = key_id_of(private.public_key())
+    record = folder / f"{key_id}.json"
+    if not record.exists():  # the first start was cut short after it made the private key
+        _write_record(record, PublicKey(key_id, _raw_bytes(private.public_key()).hex()))
+    return SigningKeys(key_id, private, _read_records(folder))
+
+
+def has_signing_key(state_dir: Path) -> bool:
+    """Tell whether there is a private key in a state directory, making none."""
+    return os.path.lexists(state_dir / KEYS_FOLDER / PRIVATE_KEY_FILE)
+
+
+def read_public_keys(state_dir: Path) -> dict[str, PublicKey]:
+    """Return the public keys in a state directory, making none: its own, and those remembered."""
+    folder, known = state_dir / KEYS_FOLDER, state_dir / KNOWN_KEYS_FILE
+    own = dict(_read_records(folder)) if folder.is_dir() else {}
+    return (import_public_keys(known.read_bytes()) if known.exists() else {}) | own
+
+
+def save_known_keys(state_dir: Path, keys: Mapping[str, PublicKey]) -> None:
+    """Keep the public keys of the house that a database was restored from."""
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (state_dir / KNOWN_KEYS_FILE).write_bytes(export_public_keys(keys.values()))
+
+
+def rotate_signing_key(state_dir: Path) -> SigningKeys:
+    """Make a new signing key, have the old one vouch for it, and destroy the old one."""
+    folder, old = _folder(state_dir), open_keys(state_dir)
+    for left in folder.glob("new-*.pem"):  # by a rotation that was cut short
+        left.unlink()
+    new = Ed25519PrivateKey.generate()
+    key_id, raw = key_id_of(new.public_key()), _raw_bytes(new.public_key())
+    file = folder / f"new-{key_id}.pem"
+    _write_private(file, new)
+    record = PublicKey(key_id, raw.hex(), old.key_id, old.sign(_endorsement_message(raw)).hex())
+    _write_record(folder / f"{key_id}.json", record)
+    file.replace(folder / PRIVATE_KEY_FILE)
+    sync_directory(folder)
+    return open_keys(state_dir)
+
+
+def key_id_of(key: Ed25519PublicKey) -> str:
+    """Return the short name of a key: the first 16 hexadecimal digits of its SHA-256."""
+    return sha256(_raw_bytes(key)).hexdigest()[:16]
+
+
+def is_valid_signature(key: PublicKey, body: bytes, signature: bytes) -> bool:
+    """Tell whether a signature over a body is by a key."""
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.public)).verify(signature, body)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+# --- public keys, to take elsewhere -------------------------------------------------------------
+
+
+def export_public_keys(keys: Iterable[PublicKey]) -> bytes:
+    """Write public keys, with who vouches for whom, as JSON."""
+    ordered = sorted(keys, key=lambda key: key.key_id)
+    return msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n"
+
+
+def export_pem(key: PublicKey) -> bytes:
+    """Write one public key as PEM, as other programs read it."""
+    public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.public))
+    return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def import_public_keys(data: bytes) -> dict[str, PublicKey]:
+    """Read public keys written by `export_public_keys`, each checked to be what its id says."""
+    try:
+        keys = msgspec.json.decode(data, type=list[PublicKey])
+        wrong = [key.key_id for key in keys if not _has_matching_id(key)]
+    except (msgspec.DecodeError, ValueError) as error:
+        raise InvalidInput(f"these are no public keys as they are exported: {error}") from error
+    if wrong:
+        raise InvalidInput(f"public key {wrong[0]} has not that id; ask for the file again")
+    return {key.key_id: key for key in keys}
+
+
+def trusted_keys(
+    trusted_roots: Mapping[str, PublicKey], offered: Mapping[str, PublicKey]
+) -> dict[str, PublicKey]:
+    """Return the keys already trusted and those offered for which they vouch, however indirectly.
+
+    Signatures by a key that nobody trusted vouches for prove nothing.
+    """
+    known = dict(trusted_roots)
+    waiting = {key_id: key for key_id, key in offered.items() if key_id not in known}
+    while new := {key_id: key for key_id, key in waiting.items() if _is_endorsed(key, known)}:
+        known.update(new)
+        waiting = {key_id: key for key_id, key in waiting.items() if key_id not in new}
+    return known
+
+
+def retired_keys(keys: Mapping[str, PublicKey]) -> dict[str, frozenset[str]]:
+    """Return which keys each key has retired: the one that vouches for it, and all before that."""
+    return {key_id: frozenset(_retired_before(key, keys)) for key_id, key in keys.items()}
+
+
+def _retired_before(key: PublicKey, keys: Mapping[str, PublicKey]) -> set[str]:
+    found = set[str]()
+    while _is_endorsed(key, keys) and key.endorsed_by not in found:
+        found.add(key.endorsed_by)
+        key = keys[key.endorsed_by]
+    return found
+
+
+def _is_endorsed(key: PublicKey, known: Mapping[str, PublicKey]) -> bool:
+    by = known.get(key.endorsed_by)
+    if by is None:
+        return False
+    body, signature = (
+        _endorsement_message(bytes.fromhex(key.public)),
+        bytes.fromhex(key.endorsement),
+    )
+    return is_valid_signature(by, body, signature)
+
+
+def _endorsement_message(raw: bytes) -> bytes:
+    """Return what a retiring key signs; its first words keep it apart from any checkpoint."""
+    return b"threedice: the house signs from now on with " + raw
+
+
+def _has_matching_id(key: PublicKey) -> bool:
+    raw = bytes.fromhex(key.public)
+    bytes.fromhex(key.endorsement)
+    return len(raw) == 32 and sha256(raw).hexdigest()[:16] == key.key_id
+
+
+def _raw_bytes(key: Ed25519PublicKey) -> bytes:
+    return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def _folder(state: Path) -> Path:
+    folder = state / KEYS_FOLDER
+    for directory in (state, folder):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _require_private(folder, folder.lstat(), stat.S_IFDIR, "0700")
+    return folder
+
+
+def _create_first_key(folder: Path) -> None:
+    """Make the first private key; of several servers that start at once, one makes it for all."""
+    key = Ed25519PrivateKey.generate()
+    file = folder / f"new-{key_id_of(key.public_key())}.pem"
+    _write_private(file, key)
+    with suppress(FileExistsError):
+        os.link(file, folder / PRIVATE_KEY_FILE)
+    file.unlink()
+    sync_directory(folder)
+
+
+def _write_private(file: Path, key: Ed25519PrivateKey) -> None:
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    _write(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), pem)
+    sync_directory(file.parent)
+
+
+def _write_record(file: Path, record: PublicKey) -> None:
+    beside = file.with_suffix(f".{token_hex(4)}.new")
+    data = msgspec.json.encode(record)
+    _write(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), data)
+    beside.replace(file)
+    sync_directory(file.parent)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read_private(file: Path) -> Ed25519PrivateKey:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise StoreUnusable(
+            f"the private key {file} cannot be read ({error.strerror}); it must be a plain file"
+            " that belongs to whoever runs this program"
+        ) from error
+    with os.fdopen(descriptor, "rb") as opened:
+        _require_private(file, os.fstat(opened.fileno()), stat.S_IFREG, "0600")
+        pem = opened.read()
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError) as error:
+        raise _damaged(file) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise _damaged(file)
+    return key
+
+
+def _read_records(folder: Path) -> dict[str, PublicKey]:
+    records = {}
+    for file in sorted(folder.glob("*.json")):
+        try:
+            key = msgspec.json.decode(file.read_bytes(), type=PublicKey)
+            if key.key_id != file.stem or not _has_matching_id(key):
+                raise _damaged(file)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise _damaged(file) from error
+        records[key.key_id] = key
+    return records
+
+
+def _damaged(file: Path) -> StoreUnusable:
+    return StoreUnusable(f"the key file {file} is damaged; bring it back from where a copy is kept")
+
+
+def _require_private(path: Path, found: os.stat_result, kind: int, mode: str) -> None:
+    """Refuse a key that others than the house could have read or changed."""
+    if stat.S_IFMT(found.st_mode) != kind:
+        raise StoreUnusable(
+            f"{path} is not what it should be; move it away and look who put it there"
+        )
+    if found.st_uid != os.geteuid():
+        raise StoreUnusable(
+            f"{path} belongs to another user; run as that user, or chown it if that is a mistake"
+        )
+    if found.st_mode & 0o077:
+        raise StoreUnusable(
+            f"{path} is open to other users; run chmod {mode} {path}, and rotate the key if they"
+            " may have read it"
+        )

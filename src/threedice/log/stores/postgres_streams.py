@@ -1,0 +1,321 @@
+"""Append a batch in one PostgreSQL transaction, and listen for appends by other servers.
+
+A batch of proposals in one transaction of PostgreSQL: two exchanges with the server.
+
+What other servers on one PostgreSQL have written, as far as its notifications tell.
+
+The store notifies a channel as it commits. A connection of its own listens here and passes the
+hints on to the feed; it is checked, it is replaced when lost, and then the feed is asked to look
+for what came while nobody listened. What is lost without a trace the feed's own poll finds.
+"""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing, contextmanager
+from math import ceil
+from selectors import EVENT_READ, DefaultSelector
+from threading import Event, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+import msgspec
+import psycopg
+from psycopg import pq, sql
+
+from threedice.log.batch import AcceptedRows, collect_accepted_rows
+from threedice.log.conflicts import ACCEPTED, build_answer, resolve_proposals
+from threedice.log.entry import Head
+from threedice.log.store import DuplicateKey, StoredAnswer, decode_spans
+from threedice.log.stores.sql import ANSWER_COLUMNS, ENTRY_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from psycopg.pq.abc import PGconn
+
+    from threedice.log.store import Proposal, ProposalOutcome, StoredRow
+    from threedice.log.stores.postgres_connection import PostgresConnection
+
+
+NOTIFY_CHANNEL: Final = "threedice_streams"
+"""Where those who listen hear `<stream> <version>` of every stream that has grown."""
+
+
+def append_batch(
+    connection: PostgresConnection, proposals: Sequence[Proposal], sent: set[int]
+) -> list[ProposalOutcome]:
+    """Write a batch; what was sent before on a connection then lost, and is stored, is accepted.
+
+    `sent` holds the places of such proposals in the batch, and is told those that are sent now.
+    """
+    heads, answers = _lock_and_read(connection, proposals)
+    outcomes = resolve_proposals(proposals, heads, answers)
+    batch = collect_accepted_rows(proposals, outcomes, heads, answers)
+    now = {at for at, outcome in enumerate(outcomes) if outcome is ACCEPTED}
+    if sent:
+        outcomes = _recognise_own_writes(connection, proposals, outcomes, sent)
+    if now:
+        sent |= now
+        _insert_rows(connection, batch)
+    else:
+        connection.execute("ROLLBACK")
+    return outcomes
+
+
+# Every array is one parameter, whatever the batch; `%b` sends it as it is, without quoting.
+_ADD_STREAMS: Final = (
+    "INSERT INTO streams (stream, version, hash)"
+    " SELECT stream, 0, decode(repeat('00', 32), 'hex') FROM unnest(%b::text[]) AS new(stream)"
+    " ON CONFLICT DO NOTHING"
+)
+
+
+_LOCK_STREAMS: Final = (
+    "SELECT stream, version, hash FROM streams WHERE stream = ANY(%b::text[])"
+    " ORDER BY stream FOR UPDATE"
+)
+
+
+_FIND_ANSWERS: Final = (
+    f"SELECT {ANSWER_COLUMNS} FROM unnest(%b::text[], %b::text[]) AS used(account, key)"
+    " JOIN answers USING (account, key)"
+)
+
+
+def _lock_and_read(
+    connection: PostgresConnection, proposals: Sequence[Proposal]
+) -> tuple[dict[str, Head], dict[tuple[str, str], StoredAnswer]]:
+    """Lock the streams of a batch, and return their heads and the answers to its keys."""
+    # sorted: whoever locks several streams locks them in the same order, so that nobody waits
+    # for somebody who waits for him
+    streams = sorted({append.stream for proposal in proposals for append in proposal.appends})
+    accounts = [proposal.account for proposal in proposals]
+    keys = [proposal.key for proposal in proposals]
+    with connection.pipeline():
+        connection.execute("BEGIN")
+        locked = connection.execute(_LOCK_STREAMS, (streams,), binary=True)
+        # a statement of its own: it sees what was committed while we waited for the locks
+        answers = connection.execute(_FIND_ANSWERS, (accounts, keys), binary=True)
+    heads = {stream: Head(version, digest) for stream, version, digest in locked}
+    if missing := [stream for stream in streams if stream not in heads]:
+        with connection.pipeline():
+            connection.execute(_ADD_STREAMS, (missing,))
+            locked = connection.execute(_LOCK_STREAMS, (missing,), binary=True)
+            answers = connection.execute(_FIND_ANSWERS, (accounts, keys), binary=True)
+        heads |= {stream: Head(version, digest) for stream, version, digest in locked}
+    return heads, {
+        (account, key): StoredAnswer(account, key, said, decode_spans(spans))
+        for account, key, said, spans in answers
+    }
+
+
+# One statement for all tables: each call of the driver is a turn of the threads.
+_INSERT_ROWS: Final = f"""
+WITH
+new_entries AS (
+    INSERT INTO entries ({ENTRY_COLUMNS}) SELECT * FROM unnest(%b::text[], %b::bigint[], %b::bigint[],
+        %b::text[], %b::integer[], %b::bytea[], %b::bytea[], %b::bytea[])),
+new_answers AS (
+    INSERT INTO answers ({ANSWER_COLUMNS})
+    SELECT * FROM unnest(%b::text[], %b::text[], %b::bytea[], %b::bytea[])),
+new_games AS (
+    INSERT INTO games (hash, canonical) SELECT * FROM unnest(%b::text[], %b::bytea[])
+    ON CONFLICT DO NOTHING),
+new_heads AS (
+    UPDATE streams SET version = head.version, hash = head.hash
+    FROM unnest(%b::text[], %b::bigint[], %b::bytea[]) AS head(stream, version, hash)
+    WHERE streams.stream = head.stream RETURNING head.stream, head.version)
+SELECT count(pg_notify('{NOTIFY_CHANNEL}', stream || ' ' || version)) FROM new_heads
+"""
+
+
+def _insert_rows(connection: PostgresConnection, batch: AcceptedRows) -> None:
+    heads = [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
+    columns = (
+        *_to_columns(8, map(msgspec.structs.astuple, batch.entries)),
+        *_to_columns(4, batch.answers),
+        *_to_columns(2, sorted(batch.games.items())),
+        *_to_columns(3, heads),
+    )
+    with connection.pipeline():
+        connection.execute(_INSERT_ROWS, columns)
+        connection.execute("COMMIT")
+
+
+def _to_columns(width: int, rows: Iterable[StoredRow]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
+
+
+_FIND_HASHES: Final = (
+    "SELECT stream, version, hash FROM unnest(%b::text[], %b::bigint[]) AS last(stream, version)"
+    " JOIN entries USING (stream, version)"
+)
+
+
+def _recognise_own_writes(
+    connection: PostgresConnection,
+    proposals: Sequence[Proposal],
+    outcomes: Sequence[ProposalOutcome],
+    sent: set[int],
+) -> list[ProposalOutcome]:
+    """Tell apart what we wrote before the connection was lost from what others wrote."""
+    lasts = {}
+    for at in sent:
+        outcome, proposal = outcomes[at], proposals[at]
+        if isinstance(outcome, DuplicateKey) and outcome.answer == build_answer(proposal):
+            # the last hash of each stream stands for all entries before it
+            ends = [append.entries[-1] for append in proposal.appends if append.entries]
+            lasts[at] = {(entry.stream, entry.version): entry.hash for entry in ends}
+    places = [place for last in lasts.values() for place in last]
+    found = connection.execute(_FIND_HASHES, _to_columns(2, places), binary=True)
+    stored = {(stream, version): digest for stream, version, digest in found}
+    recognised = list(outcomes)
+    for at, last in lasts.items():
+        if last.items() <= stored.items():
+            recognised[at] = ACCEPTED
+    return recognised
+
+
+LISTENER_APPLICATION_NAME = "threedice listener"
+"""How the server's own list of its connections names this one."""
+
+
+INITIAL_RETRY_SECONDS = 0.05
+
+
+class NotificationHandler(Protocol):
+    """Whoever wants to hear; both are called in the listener's thread."""
+
+    def notify_versions(self, versions: Mapping[str, int], /) -> None:
+        """Take a hint that streams have come to these versions."""
+
+    def poll_now(self) -> None:
+        """Take a hint that anything may have been written meanwhile."""
+
+
+class NotificationListener:
+    """Listens in a thread of its own until it is closed, whatever becomes of the server."""
+
+    def __init__(
+        self,
+        conninfo: str,
+        handler: NotificationHandler,
+        *,
+        channel: str = NOTIFY_CHANNEL,
+        check_seconds: float = 10.0,
+        deadline_seconds: float = 5.0,
+        max_retry_seconds: float = 5.0,
+    ) -> None:
+        self._conninfo, self._handler, self._channel = conninfo, handler, channel
+        self._check_seconds, self._deadline_seconds = check_seconds, deadline_seconds
+        self._max_retry_seconds = max_retry_seconds
+        self._retry_seconds = INITIAL_RETRY_SECONDS
+        self._closed = False
+        self._wake_sender, self._wake_receiver = (
+            socket.socketpair()
+        )  # rung on close, whatever is waited for
+        self._selector = DefaultSelector()
+        self._selector.register(self._wake_receiver, EVENT_READ)
+        self.listening = Event()
+        self.connections = 0
+        self.last_error = ""
+        self._thread = Thread(target=self._run, name="threedice-listener")
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._closed:
+            return
+        self._closed = True
+        self._wake_sender.send(b"!")
+        self._thread.join()
+        for each in (self._selector, self._wake_sender, self._wake_receiver):
+            each.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        while not self._closed:
+            try:
+                with self._connected() as pgconn:
+                    self._listen(pgconn)
+            except Exception as trouble:  # of whatever kind: nobody would miss one that gave up
+                self.last_error = str(trouble) or type(trouble).__name__
+                self.listening.clear()
+                self._wait(self._retry_seconds)
+                self._retry_seconds = min(2 * self._retry_seconds, self._max_retry_seconds)
+        self.listening.clear()
+
+    @contextmanager
+    def _connected(self) -> Iterator[PGconn]:
+        connection = psycopg.connect(
+            self._conninfo,
+            autocommit=True,
+            application_name=LISTENER_APPLICATION_NAME,
+            connect_timeout=max(2, ceil(self._deadline_seconds)),
+        )
+        with closing(connection):
+            descriptor = connection.pgconn.socket
+            self._selector.register(descriptor, EVENT_READ)
+            try:
+                yield connection.pgconn
+            finally:
+                self._selector.unregister(descriptor)
+
+    def _listen(self, pgconn: PGconn) -> None:
+        self._query_within_deadline(
+            pgconn, sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)).as_bytes()
+        )
+        self._retry_seconds = INITIAL_RETRY_SECONDS
+        self.connections += 1
+        self.listening.set()
+        self._handler.poll_now()
+        check_at = monotonic() + self._check_seconds
+        while not self._closed:
+            self._wait(check_at - monotonic())
+            pgconn.consume_input()
+            if monotonic() >= check_at:
+                self._query_within_deadline(pgconn, b"SELECT 1")
+                check_at = monotonic() + self._check_seconds
+            self._forward_notifications(pgconn)
+
+    def _query_within_deadline(self, pgconn: PGconn, query: bytes) -> None:
+        """Have the server answer before the deadline: one that is stuck says nothing at all."""
+        until = monotonic() + self._deadline_seconds
+        pgconn.send_query(query)
+        while not self._closed:
+            if pgconn.flush() or pgconn.is_busy():
+                if monotonic() >= until:
+                    raise TimeoutError(f"no answer for {self._deadline_seconds} seconds")
+                self._wait(until - monotonic())
+                pgconn.consume_input()
+            elif (result := pgconn.get_result()) is None:
+                return
+            elif result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
+                raise psycopg.OperationalError(pq.error_message(result))
+
+    def _forward_notifications(self, pgconn: PGconn) -> None:
+        versions: dict[str, int] = {}
+        while (notified := pgconn.notifies()) is not None:
+            stream, _, version = notified.extra.decode(errors="replace").rpartition(" ")
+            if version.isdecimal():
+                versions[stream] = max(int(version), versions.get(stream, 0))
+            else:
+                self._handler.poll_now()  # somebody has something to say, we know not what
+        if versions:
+            self._handler.notify_versions(versions)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until the server says something, this is closed or the time is over."""
+        self._selector.select(max(0.0, seconds))

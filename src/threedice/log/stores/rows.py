@@ -1,0 +1,261 @@
+"""Read the rows of any store exactly as stored, from one snapshot.
+
+The rows of a log exactly as they are stored, all as one moment saw them.
+
+What proves or copies a log reads it here, beside whatever is being written and without trusting
+that a row is what it should be: a wrong type or damaged text comes out as it is, and what the
+database itself cannot read is `Tampered`. `sqlite_rows` and `postgres_rows` know how; which of them
+reads a store, `open_rows` does.
+
+The rows of a PostgreSQL database as they are at one moment.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+import psycopg
+
+from threedice.errors import InvalidInput, StoreUnavailable, TamperedData
+from threedice.log.store import StoredRow, encode_spans
+from threedice.log.stores import schema
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.postgres_connection import connect_postgres
+from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.sqlite_rows import CHUNK_ROWS, SqliteRows, open_sqlite_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Table
+
+    from threedice.log.store import Store
+    from threedice.log.stores.postgres_connection import PostgresConnection
+
+
+class LogRows(Protocol):
+    """What can be read of a log, as it was at one moment."""
+
+    def find_damage(self) -> Iterator[str]:
+        """Yield what is wrong with the database itself: its files, and what is defined in it."""
+
+    def find_unread_entries(self, read_count: int) -> Iterator[str]:
+        """Yield what is wrong with the entries if all that could be read are so many."""
+
+    def chunks(
+        self, table: Table, streams: Sequence[str] | None = None
+    ) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table by its primary key, all or those of some streams."""
+
+    def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table as they are quickest to read."""
+
+    def projected_streams(self) -> set[tuple[Any, Any]]:
+        """Return of which views and streams there are lines."""
+
+    def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
+        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+
+
+@contextmanager
+def open_rows(store: Store | Path | LogRows) -> Iterator[LogRows]:
+    """Read the rows of a store or an SQLite file as they are now, whatever is written meanwhile."""
+    match store:
+        case MemoryRows() | SqliteRows() | PostgresRows():
+            yield store
+        case Path():
+            with open_sqlite_rows(store) as rows:
+                yield rows
+        case MemoryStore():
+            yield MemoryRows(store)
+        case SqliteStore():
+            with open_sqlite_rows(store.path) as rows:
+                yield rows
+        case PostgresStore():
+            with open_postgres_rows(store.url) as rows:
+                yield rows
+        case _:
+            raise InvalidInput(f"the rows of a {type(store).__name__} cannot be read")
+
+
+class MemoryRows:
+    """The rows that a store in memory would have; it must rest meanwhile."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def find_damage(self) -> Iterator[str]:
+        """Yield nothing: there are no files."""
+        yield from ()
+
+    def find_unread_entries(self, read_count: int) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: there is no index."""
+        yield from ()
+
+    def chunks(
+        self, table: Table, streams: Sequence[str] | None = None
+    ) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table by its primary key, all or those of some streams."""
+        named = self._store.streams() if streams is None else sorted(streams)
+        match table.name:
+            case "entries":
+                entries = (each for name in named for each in self._store.scan(name))
+                rows: Iterator[StoredRow] = map(msgspec.structs.astuple, entries)
+            case "streams":
+                heads = self._store.heads()
+                rows = (
+                    (name, *msgspec.structs.astuple(heads[name])) for name in named if name in heads
+                )
+            case "answers":
+                rows = (
+                    (each.account, each.key, each.command_hash, encode_spans(each.spans))
+                    for each in self._store.answers()
+                )
+            case "games":
+                rows = iter(sorted(self._store.games().items()))
+            case "checkpoints":
+                rows = map(msgspec.structs.astuple, self._store.checkpoints())
+            case "snapshots":
+                rows = (
+                    (
+                        each.stream,
+                        each.name,
+                        each.form,
+                        each.head.version,
+                        each.head.hash,
+                        each.data,
+                    )
+                    for each in self._store.snapshots()
+                )
+            case "lines":
+                rows = map(msgspec.structs.astuple, self._store.all_lines())
+            case "views":
+                rows = iter(self._store.all_view_versions())
+            case name:
+                raise InvalidInput(f"a store in memory does not give its {name} away")
+        while chunk := list(islice(rows, CHUNK_ROWS)):
+            yield chunk
+
+    def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table as they are quickest to read."""
+        return self.chunks(table)
+
+    def projected_streams(self) -> set[tuple[Any, Any]]:
+        """Return of which views and streams there are lines."""
+        return {(line.view, line.stream) for line in self._store.all_lines()}
+
+    def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
+        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        for chunk in self.chunks(schema.lines):
+            yield [
+                (subject, version, place, at, data)
+                for where, subject, whose, version, place, at, data in chunk
+                if (where, whose) == (view, stream)
+            ]
+
+
+FETCH_ROWS: Final = 1000
+"""How many rows PostgreSQL sends at a time."""
+
+
+READ_TIMEOUT_SECONDS: Final = 60.0
+"""How long PostgreSQL may take for a chunk."""
+
+
+_SELECT_PROJECTED_STREAMS: Final = "SELECT DISTINCT view, stream FROM lines"
+
+
+_SELECT_PROJECTION_LINES: Final = (
+    "SELECT subject, version, place, at, data FROM lines"
+    " WHERE view = %s AND stream = %s ORDER BY version, place"
+)
+
+
+@contextmanager
+def open_postgres_rows(url: str) -> Iterator[PostgresRows]:
+    """Read the rows of a PostgreSQL database as they are at this moment."""
+    with (
+        _translate_errors("the database"),
+        closing(connect_postgres(url, READ_TIMEOUT_SECONDS)) as connection,
+    ):
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        connection.execute("SELECT count(*) FROM meta")  # the moment is that of the first read
+        yield PostgresRows(connection)
+
+
+class PostgresRows:
+    """The rows of a PostgreSQL database, by a connection whose transaction sees one moment."""
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self._connection, self._cursors = connection, 0
+
+    def find_damage(self) -> Iterator[str]:
+        """Yield triggers, which the program has none of; the server checks its own pages."""
+        found = self._connection.execute(
+            "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
+            " WHERE NOT tgisinternal AND relname = ANY(%s) ORDER BY tgname",
+            (list(schema.metadata.tables),),
+        )
+        for trigger, table in found.fetchall():
+            yield f"{trigger} is defined on {table}, and is none of this program's"
+
+    def find_unread_entries(self, read_count: int) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: the server keeps its indexes."""
+        yield from ()
+
+    def chunks(
+        self, table: Table, streams: Sequence[str] | None = None
+    ) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table by its primary key, all or those of some streams."""
+        sql = _select_by_key(table, "" if streams is None else "stream = ANY(%s)")
+        return self._chunks(table.name, sql, None if streams is None else (sorted(streams),))
+
+    def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table as they lie in the files, without going by its index."""
+        return self._chunks(table.name, _select_all(table), None)
+
+    def projected_streams(self) -> set[tuple[Any, Any]]:
+        """Return of which views and streams there are lines."""
+        return set(chain.from_iterable(self._chunks("lines", _SELECT_PROJECTED_STREAMS, None)))
+
+    def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
+        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        return self._chunks("lines", _SELECT_PROJECTION_LINES, (view, stream))
+
+    def _chunks(self, name: str, sql: str, params: StoredRow | None) -> Iterator[list[StoredRow]]:
+        self._connection.set_deadline(READ_TIMEOUT_SECONDS)
+        self._cursors += 1  # one may be read while another of the same table is open
+        with (
+            _translate_errors(f"table {name}"),
+            self._connection.cursor(f"rows_{self._cursors}") as cursor,
+        ):
+            cursor.execute(sql, params, binary=True)
+            while chunk := cursor.fetchmany(FETCH_ROWS):
+                yield chunk
+                self._connection.set_deadline(READ_TIMEOUT_SECONDS)
+
+
+@contextmanager
+def _translate_errors(where: str) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"the database does not answer: {error}; try again") from error
+    except psycopg.Error as error:
+        raise TamperedData(where, f"cannot be read: {error}") from error
+
+
+def _select_by_key(table: Table, condition: str = "") -> str:
+    where = f" WHERE {condition}" if condition else ""
+    return (
+        f"{_select_all(table)}{where} ORDER BY {', '.join(each.name for each in table.primary_key)}"
+    )
+
+
+def _select_all(table: Table) -> str:
+    return f"SELECT {', '.join(column.name for column in table.columns)} FROM {table.name}"

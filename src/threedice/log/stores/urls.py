@@ -1,0 +1,110 @@
+"""Which store a URL means, and where what belongs to it but must not be in it is kept."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import psycopg
+from platformdirs import user_data_path
+from psycopg.conninfo import conninfo_to_dict
+
+from threedice.errors import InvalidInput
+from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from threedice.log.store import Store
+
+MEMORY_URL = "memory:"
+_SQLITE_PREFIX = "sqlite:///"
+_SCHEME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def open_store(url: str, *, serving: bool = False) -> Store:
+    """Open the store that a URL means, making its tables where there are none.
+
+    One that serves has a process of its own that writes (see `scribe`).
+    """
+    if url == MEMORY_URL:
+        return MemoryStore()
+    if _is_postgres(url):
+        _parse_postgres_url(url)
+        return PostgresStore(url, serving=serving, use_writer_process=serving)
+    path = _parse_sqlite_path(url)
+    if path == _parse_sqlite_path(default_url()):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SqliteStore(path, serving=serving, use_writer_process=serving)
+
+
+def database_exists(url: str) -> bool:
+    """Tell whether there is a database to open; of one on a server, that server tells.
+
+    A file of no bytes is none: whatever it held, it does not any more.
+    """
+    if url == MEMORY_URL or _is_postgres(url):
+        return True
+    path = _parse_sqlite_path(url)
+    return path.exists() and (path.is_dir() or path.stat().st_size > 0)
+
+
+def sqlite_path(url: str) -> Path | None:
+    """Return the SQLite file that a URL means, if it means one.
+
+    >>> sqlite_path("sqlite:///floor/house.sqlite").as_posix(), sqlite_path("postgresql://localhost/house")
+    ('floor/house.sqlite', None)
+    """
+    return None if url == MEMORY_URL or _is_postgres(url) else _parse_sqlite_path(url)
+
+
+def default_url() -> str:
+    """Return the URL of the database that is used when none is named."""
+    return f"{_SQLITE_PREFIX}{user_data_path('threedice') / 'house.sqlite'}"
+
+
+def state_directory(url: str) -> Path:
+    """Return the folder of the keys, checkpoint files and markers of a database; it need not exist.
+
+    >>> state_directory("sqlite:///floor/house.sqlite").as_posix()
+    'floor/house.sqlite.state'
+    """
+    if url == MEMORY_URL:
+        raise InvalidInput("a store in memory has no folder; name an SQLite file or PostgreSQL")
+    if _is_postgres(url):
+        parts = _parse_postgres_url(url)
+        named = (parts.get("host") or "localhost", parts.get("port") or "5432", parts["dbname"])
+        return user_data_path("threedice") / ",".join(quote(str(part), safe="") for part in named)
+    path = _parse_sqlite_path(url)
+    if path.is_symlink():
+        path = path.resolve()  # a house has one key, by whatever name it is opened
+    return path.with_name(path.name + ".state")
+
+
+def _is_postgres(url: str) -> bool:
+    return url.startswith(("postgresql://", "postgres://"))
+
+
+def _parse_sqlite_path(url: str) -> Path:
+    path = url.removeprefix(_SQLITE_PREFIX)
+    if not path or path.endswith("/") or (path == url and _SCHEME_PATTERN.match(url)):
+        raise InvalidInput(
+            f"{url.rpartition('@')[2]!r} names no database; write sqlite:///PATH, "
+            f"postgresql://USER@HOST/DATABASE, {MEMORY_URL} or the path of a file"
+        )
+    return Path(path)
+
+
+def _parse_postgres_url(url: str) -> dict[str, str]:
+    """Return the parts of a PostgreSQL URL; its words are kept out of errors, for its password."""
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value}
+    except psycopg.ProgrammingError:
+        parts = {}
+    if not parts.get("dbname"):
+        raise InvalidInput(
+            "this PostgreSQL URL names no database; write postgresql://USER@HOST:PORT/DATABASE"
+        )
+    return parts

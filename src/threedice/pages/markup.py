@@ -1,0 +1,176 @@
+"""HTML and SVG building blocks shared by the pages, and number formats.
+
+What the pages about many rounds share: the sheet of paper, tables, figures, numbers in words.
+
+Small pieces of SVG, as text.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from threedice.rulebook import Game
+
+
+_STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { font: 15px/1.5 "Iowan Old Style", Palatino, Georgia, serif; color: #1d2b24;
+  max-width: 1040px; margin: 0 auto; padding: 40px 24px 80px; background: #fff; }
+h1 { font-size: 30px; line-height: 1.2; margin: 0 0 4px; }
+h2 { font-size: 20px; margin: 36px 0 8px; }
+p, li { max-width: 74ch; } .lead { font-size: 18px; }
+.id { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 12px; color: #55605a;
+  overflow-wrap: anywhere; }
+.key { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 12px;
+  margin: 20px 0; padding: 0; list-style: none; }
+.key li { border-top: 2px solid #1d2b24; padding-top: 6px; }
+.key b { display: block; font-size: 22px; font-weight: 600; overflow-wrap: anywhere; }
+.key span { font-size: 13px; color: #55605a; }
+table { border-collapse: collapse; min-width: min(100%, 420px); font-size: 14px; }
+caption { text-align: left; font-size: 13px; color: #55605a; padding-bottom: 4px; }
+td, th, .key b { font-variant-numeric: tabular-nums; }
+td, th { text-align: right; padding: 3px 0 3px 28px; white-space: nowrap; }
+th { font-weight: 600; border-bottom: 1.5px solid #1d2b24; }
+td { border-bottom: 1px solid #e3e6e1; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; white-space: normal; }
+.scroll { overflow-x: auto; } svg { width: 100%; height: auto; display: block; }
+figure { margin: 12px 0 28px; } figcaption { font-size: 13px; color: #55605a; max-width: 74ch; }
+@media (max-width: 620px) { body { padding: 20px 14px 48px; } h1 { font-size: 24px; }
+  table { font-size: 13px; } td, th { padding-left: 14px; } .lead { font-size: 16px; }
+  svg text { font-size: 22px; } }
+@media print { body { padding: 0; max-width: none; font-size: 11pt; }
+  h2 { break-after: avoid; } figure, tr, .key { break-inside: avoid; }
+  @page { margin: 16mm; } }
+"""
+
+
+def page(title: str, game: Game, parts: Iterable[str]) -> str:
+    """Return a whole page about a game, in one self-contained file."""
+    body = "\n".join(
+        [
+            f"<h1>{escape(title)}</h1>",
+            f"<p>{escape(game.title)}</p>",
+            f'<p class="id">{escape(game.id)} · hash {game.hash}{_format_readings(game)}</p>',
+            *parts,
+        ]
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}: {escape(game.title)}</title>\n<style>{_STYLE}</style>\n"
+        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _format_readings(game: Game) -> str:
+    told = ", ".join(f"{name}={choice}" for name, choice in game.readings.items())
+    return f" · {escape(told)}" if told else ""
+
+
+def heading(text: str) -> str:
+    """Return a heading."""
+    return f"<h2>{escape(text)}</h2>"
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """Return a paragraph of plain words."""
+    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def key_figures(figures: Iterable[tuple[str, str]]) -> str:
+    """Return the few numbers that matter most, large, each with its words below."""
+    items = (
+        f"<li><b>{escape(value)}</b><span>{escape(words)}</span></li>" for words, value in figures
+    )
+    return f'<ul class="key">{"".join(items)}</ul>'
+
+
+def figure(drawing: str, caption: str) -> str:
+    """Return a picture above its caption; a narrow screen scrolls it."""
+    return (
+        f'<figure><div class="scroll">{drawing}</div>'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """Return a table; the first column is words, the others are numbers."""
+    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    head = "".join(f'<th scope="col">{escape(each)}</th>' for each in columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return (
+        f'<div class="scroll"><table>{told}<thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def format_amount(value: Fraction | float) -> str:
+    """Write an amount of money with thousands apart, cents only where there are some.
+
+    >>> format_amount(Fraction(-12500)), format_amount(Fraction(7, 3)), format_amount(0.0)
+    ('−12,500', '2.33', '0')
+    """
+    whole = Fraction(value).limit_denominator(10**12) if isinstance(value, float) else value
+    told = f"{int(whole):,}" if whole == int(whole) else f"{float(whole):,.2f}"
+    return told.replace("-", "−")
+
+
+def format_chance(value: Fraction | float) -> str:
+    """Write a probability as a percentage, and a small one as one in so many.
+
+    >>> format_chance(Fraction(1, 4)), format_chance(Fraction(1, 20_000)), format_chance(0), format_chance(1)
+    ('25.0000 %', '1 in 20,000', '0 %', '100 %')
+    """
+    if value in (0, 1):
+        return f"{int(value) * 100} %"
+    if value < 0.001:
+        odds = 1 / float(value) if float(value) else 0
+        return f"1 in {odds:,.0f}" if 0 < odds < 1e9 else f"{float(value):.3g}"
+    return f"{float(value) * 100:.4f} %"
+
+
+Number = int | float
+
+
+def tag(name: str, body: str = "", **attributes: Number | str) -> str:
+    """Return an element; underscores in attribute names stand for hyphens.
+
+    >>> tag("rect", x=1, stroke_width=2)
+    '<rect x="1" stroke-width="2"/>'
+    """
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_format_number(value))}"'
+        for key, value in attributes.items()
+    )
+    return f"<{name}{told}>{body}</{name}>" if body else f"<{name}{told}/>"
+
+
+def _format_number(value: Number | str) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def text(words: str, x: Number, y: Number, size: Number, **attributes: Number | str) -> str:
+    """Return words at a place, centred unless told otherwise."""
+    attributes = {"text_anchor": "middle", **attributes}
+    return tag("text", escape(words), x=x, y=y, font_size=size, **attributes)
+
+
+def picture(width: Number, height: Number, body: str, title: str) -> str:
+    """Return a whole drawing that scales to the width of the page."""
+    return tag(
+        "svg",
+        tag("title", escape(title)) + body,
+        viewBox=f"0 0 {_format_number(width)} {_format_number(height)}",
+        xmlns="http://www.w3.org/2000/svg",
+        role="img",
+        aria_label=title,
+        font_family="inherit",
+    )

@@ -1,0 +1,251 @@
+"""Irregularities: each is reported by name, and the rulebook says what follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from threedice.table import events as table_events
+from threedice.table.rules import (
+    STAFF,
+    SUPERVISORS,
+    refuse,
+    require_open_table,
+    require_role,
+    require_second_person,
+    resolve_known_dice,
+    roles_with_stand_ins,
+)
+from threedice.table.settlement import bets_after_void, reverse_nets, reverse_rounds, void_round
+
+if TYPE_CHECKING:
+    from threedice.rulebook import Game
+    from threedice.rulebook.conduct import Irregularity, TableRole
+    from threedice.table import commands
+    from threedice.table.events import AnyEvent
+    from threedice.table.state import TableState
+
+
+def report_irregularity(game: Game, state: TableState, command: commands.Report) -> list[AnyEvent]:
+    """Do what the rulebook says about an irregularity."""
+    require_open_table(state)
+    rule = game.facts.irregularities.get(command.irregularity)
+    if rule is None:
+        raise refuse("irregularity/unknown", irregularity=command.irregularity)
+    require_role(command.by, roles_with_stand_ins(game, rule.by or STAFF), rule.clause)
+    events = _consequence(game, state, command, rule)
+    if rule.locks_table and not state.locked:
+        events.append(table_events.TableLocked(cause=command.irregularity))
+    return events
+
+
+def _consequence(
+    game: Game, state: TableState, command: commands.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    match rule.consequence:
+        case "void-round":
+            return _void(game, state, command, rule)
+        case "void-affected-rounds":
+            return _void_affected(game, state, command, rule)
+        case "throw-again":
+            return _throw_again(state, command, rule)
+        case "continue-if-conclusive":
+            return _interrupted(game, state, command, rule)
+        case _:
+            return [
+                table_events.IrregularityNoted(
+                    irregularity=command.irregularity,
+                    note=command.note,
+                    by=command.by,
+                    player=command.player,
+                )
+            ]
+
+
+def _need_round(state: TableState, command: commands.Report, rule: Irregularity) -> None:
+    """Refuse a report about the round being played where there is none, or it is being settled."""
+    current = state.round
+    if current is None or "collect-losers" in current.done:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+
+
+def _void(
+    game: Game, state: TableState, command: commands.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    """Void the round being played; once its dice stand, a second person has to agree."""
+    _need_round(state, command, rule)
+    second = None
+    if state.current.is_established:
+        second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule.clause)
+    fate = bets_after_void(game, rule)
+    return void_round(game, state, command.irregularity, fate, command.by, second)
+
+
+def _void_affected(
+    game: Game, state: TableState, command: commands.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    """Void the rounds that are named, settled ones too; without names, the one being played."""
+    second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule.clause)
+    rounds = sorted(set(command.rounds))
+    events: list[AnyEvent] = []
+    current = state.round.number if state.round else None
+    if state.round and (current in rounds or not rounds):
+        cause = command.irregularity
+        events += void_round(game, state, cause, "returned", command.by, second)
+        rounds = [each for each in rounds if each != current]
+        rounds += [state.round.number] if "collect-losers" in state.round.done else []
+    elif not rounds:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    cause = command.irregularity
+    returned = bool(events)
+    return [*events, *reverse_rounds(game, state, rounds, cause, command.by, second, returned)]
+
+
+def _throw_again(state: TableState, command: commands.Report, rule: Irregularity) -> list[AnyEvent]:
+    """Have the dice thrown again; bets are locked as they are."""
+    _need_round(state, command, rule)
+    current = state.current
+    if "throw" not in current.done or current.result is not None or current.is_confirmed:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    return [table_events.ThrowRepeated(cause=command.irregularity)]
+
+
+def _interrupted(
+    game: Game, state: TableState, command: commands.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    """Go on if any available bet has conclusively won or lost by what is known, else void.
+
+    A result that was called is known whatever the report leaves out, and an outcome though nobody
+    has bet: software may not void dice that lie on the table.
+    """
+    current = state.round
+    if current is None:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    established = current.called or current.result  # what was entered may have to be amended
+    known = established or _known(state, command, rule)
+    if known and "close-betting" not in current.done:
+        return _exposed(game, state, command, rule)
+    if not known and rule.covered_dice_stand and _under_cover(game, state):
+        return [table_events.RoundContinued(known=[], won=[], lost=[])]
+    found = game.conclusive(known)
+    decided = found.won | found.lost
+    if rule.available == "placed":
+        decided &= {spot.partition("@")[0] for spot in state.current.bets}
+    if not decided and not established:
+        fate = bets_after_void(game, rule)
+        return void_round(game, state, command.irregularity, fate, command.by)
+    order = [box for box in game.boxes if box in decided]
+    return [
+        table_events.RoundContinued(
+            known=list(known),
+            won=[box for box in order if box in found.won],
+            lost=[box for box in order if box in found.lost],
+        )
+    ]
+
+
+def _known(state: TableState, command: commands.Report, rule: Irregularity) -> tuple[int, ...]:
+    """Return what is known of dice that lie on the table; what was known before stays known."""
+    known = resolve_known_dice(state.current, command.known)
+    if known is None:
+        raise refuse("irregularity/dice", rule.clause, known=command.known)
+    return tuple(known)
+
+
+def _exposed(
+    game: Game, state: TableState, command: commands.Report, rule: Irregularity
+) -> list[AnyEvent]:
+    """Dice that are known while bets may still be placed have been exposed: the round is void."""
+    exposed = game.facts.irregularities.get("exposed-before-close")
+    if exposed is None:
+        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    fate = bets_after_void(game, exposed)
+    return void_round(game, state, "exposed-before-close", fate, command.by)
+
+
+def abandon_round(game: Game, state: TableState, command: commands.AbandonRound) -> list[AnyEvent]:
+    """Void a round whose dice are lost before anybody called them, as an interruption does.
+
+    Dice that are all known after an interruption are not lost: they are called.
+    """
+    require_open_table(state)
+    rule = game.facts.irregularities.get("interruption")
+    clause = rule.clause if rule else game.facts.procedure.void.clause
+    require_role(command.by, STAFF, clause)
+    if state.round is None or state.round.is_established:
+        raise refuse("irregularity/not-now", clause, irregularity="interruption")
+    if not command.reason.strip():
+        raise refuse("reason/missing", clause)
+    events = void_round(game, state, command.reason, bets_after_void(game, rule), command.by)
+    if rule and rule.locks_table and not state.locked:
+        events.append(table_events.TableLocked(cause="interruption"))
+    return events
+
+
+def _under_cover(game: Game, state: TableState) -> bool:
+    """Tell whether tumbled dice lie under their cover still."""
+    done, steps = state.current.done, game.facts.procedure.steps
+    return "tumble" in done and steps["tumble"].covered and "uncover" not in done
+
+
+def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> list[AnyEvent]:
+    """Pay or take what a settled bet should have been paid, by compensation."""
+    require_open_table(state)
+    require_role(command.by, STAFF)
+    second = require_second_person(command.by, command.approved_by, SUPERVISORS)
+    unit = game.facts.procedure.unit
+    if command.round not in state.settled or command.round in state.reversed:
+        raise refuse("round/unknown", unit=unit, round=command.round)
+    if command.player not in state.settled[command.round]:
+        raise refuse("round/no-bet", player=command.player, unit=unit, round=command.round)
+    owing = _need_transfer(state, command.player, command.amount, command.reason)
+    return [
+        table_events.BetCorrected(
+            round=command.round,
+            player=command.player,
+            amount=command.amount,
+            owing=owing,
+            reason=command.reason,
+            by=command.by,
+            approved_by=second,
+        )
+    ]
+
+
+def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> list[AnyEvent]:
+    """Decide what the rules do not provide for."""
+    require_open_table(state)
+    rule = game.facts.irregularities.get("not-provided-for")
+    by: list[TableRole] = rule.by if rule else ["shift-manager"]
+    require_role(command.by, by, rule.clause if rule else ())
+    if not _known_player(state, command.player):
+        raise refuse("player/unknown", player=command.player)
+    owing = _need_transfer(state, command.player, command.amount, command.reason)
+    return [
+        table_events.RulingMade(
+            player=command.player,
+            amount=command.amount,
+            owing=owing,
+            reason=command.reason,
+            by=command.by,
+        )
+    ]
+
+
+def _known_player(state: TableState, player: str) -> bool:
+    """Tell whether somebody sits at the table or has bet at it."""
+    return player in state.seats or any(player in nets for nets in state.settled.values())
+
+
+def _need_transfer(state: TableState, player: str, amount: int, reason: str) -> int:
+    """Return what a transfer leaves the player owing, refusing one that cannot be made."""
+    if not reason.strip():
+        raise refuse("reason/missing")
+    if not amount:
+        raise refuse("amount/zero")
+    if amount % state.chips[0]:
+        raise refuse("chips/amount", amount=amount, chip=state.chips[0])
+    if amount > state.float_amount:
+        raise refuse("float/short", short=amount - state.float_amount)
+    seat = state.seats.get(player)
+    _, owing = reverse_nets({player: -amount}, {player: seat.stack if seat else 0}, state.owing)
+    return owing[0][1] if owing else 0

@@ -1,0 +1,360 @@
+"""Handle the procedure of a table: opening, the steps of a round up to the result, and closing.
+
+Opening and closing a table, its float, its limits, and its release after a malfunction.
+
+The round as it is dealt: every step of the procedure up to the result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from threedice.errors import InvalidInput, UnknownName
+from threedice.rulebook.conduct import clause_numbers
+from threedice.table import events as table_events
+from threedice.table.betting import rejection_events
+from threedice.table.chips import require_chip_multiple
+from threedice.table.limits import TableLimits, check_chips, check_limits, limits_in_force
+from threedice.table.rules import (
+    STAFF,
+    SUPERVISORS,
+    refuse,
+    require_open_table,
+    require_permission,
+    require_role,
+    require_second_person,
+    require_step,
+    require_step_role,
+    skipped_steps,
+)
+from threedice.table.settlement import bets_after_void, void_round
+
+if TYPE_CHECKING:
+    from threedice.rulebook import Game
+    from threedice.rulebook.conduct import IrregularityName, StepName
+    from threedice.table import commands
+    from threedice.table.commands import Actor
+    from threedice.table.events import AnyEvent
+    from threedice.table.state import TableState
+
+
+def open_table(game: Game, state: TableState, command: commands.OpenTable) -> list[AnyEvent]:
+    """Open a table on a game."""
+    if state.open:
+        raise refuse("table/already-open")
+    require_permission(game, command.by, "open-table", STAFF)
+    if state.currency not in ("", command.currency):
+        raise refuse("table/currency", currency=state.currency)
+    try:
+        check_chips(command.chips)
+        check_limits(command.limits, game, command.chips)
+    except (InvalidInput, UnknownName) as error:
+        raise refuse("limits/wrong", game.facts.limits.clause, problem=str(error)) from None
+    require_chip_multiple(command.float_amount, command.chips[0], least=0)
+    return [
+        table_events.TableOpened(
+            table=command.table,
+            game=game.id,
+            game_hash=game.hash,
+            currency=command.currency,
+            mode=command.mode,
+            chips=command.chips,
+            float_amount=command.float_amount,
+            limits=command.limits,
+            by=command.by,
+        )
+    ]
+
+
+def pass_check(game: Game, state: TableState, command: commands.PassCheck) -> list[AnyEvent]:
+    """Record an opening check, by whom the rulebook asks to make it."""
+    require_open_table(state)
+    checks = game.facts.opening
+    if command.check not in checks:
+        raise refuse("table/unknown-check", check=command.check, checks=", ".join(checks) or "none")
+    check = checks[command.check]
+    require_role(command.by, check.by, check.clause)
+    return [table_events.CheckPassed(check=command.check, by=command.by)]
+
+
+def set_limits(game: Game, state: TableState, command: commands.SetLimits) -> list[AnyEvent]:
+    """Let new limits wait for the next opening of betting."""
+    require_open_table(state)
+    require_role(command.by, STAFF)
+    second = require_second_person(
+        command.by, command.approved_by, SUPERVISORS, game.facts.limits.clause
+    )
+    _need_limits(game, state, command.limits)
+    return [table_events.LimitsSet(limits=command.limits, by=command.by, approved_by=second)]
+
+
+def _need_limits(game: Game, state: TableState, limits: TableLimits) -> None:
+    try:
+        check_limits(limits, game, state.chips)
+    except (InvalidInput, UnknownName) as error:
+        raise refuse("limits/wrong", game.facts.limits.clause, problem=str(error)) from None
+
+
+def close_table(game: Game, state: TableState, command: commands.CloseTable) -> list[AnyEvent]:
+    """Close the table: a round without an outcome is void, and everyone takes his chips."""
+    require_open_table(state)
+    require_role(command.by, SUPERVISORS)
+    current = state.round
+    if current and current.is_established:
+        unit = game.facts.procedure.unit
+        raise refuse("table/round-open", game.facts.procedure.clause, unit=unit)
+    events: list[AnyEvent] = []
+    if current or state.standing or (state.shooter and state.shooter.stake):
+        events += void_round(
+            game, state, "the table closes", "returned", command.by, include_shooter_bet=True
+        )
+    carried = [(player, seat.stack + seat.at_risk) for player, seat in state.seats.items()]
+    return [
+        *events,
+        table_events.TableClosed(
+            carried_away=carried, float_amount=state.float_amount, drop=state.drop, by=command.by
+        ),
+    ]
+
+
+def release_table(game: Game, state: TableState, command: commands.ReleaseTable) -> list[AnyEvent]:
+    """Let play go on after a malfunction."""
+    require_open_table(state)
+    require_permission(game, command.by, "release-table", SUPERVISORS)
+    if not state.locked:
+        raise refuse("table/not-locked")
+    if not command.reason.strip():
+        raise refuse("reason/missing")
+    return [table_events.TableReleased(reason=command.reason, by=command.by)]
+
+
+def start_round(game: Game, state: TableState) -> list[AnyEvent]:
+    """Return the start of a round where none is being played, refusing it at a locked table."""
+    if state.round is not None:
+        return []
+    unit = game.facts.procedure.unit
+    if state.locked:
+        clauses = [
+            clause_numbers(rule.clause)
+            for name, rule in game.facts.irregularities.items()
+            if name in ("equipment-malfunction", state.locked)
+        ]
+        cites = tuple(dict.fromkeys(number for each in clauses for number in each))
+        raise refuse("table/locked", cites, unit=unit, cause=state.locked)
+    missing = [check for check in game.facts.opening if check not in state.checks]
+    if missing:
+        clause = game.facts.opening[missing[0]].clause
+        raise refuse("table/checks-missing", clause, checks=", ".join(missing))
+    skipped = skipped_steps(game, state)
+    return [table_events.RoundStarted(round=state.rounds + 1, game_hash=game.hash, skipped=skipped)]
+
+
+def open_betting(game: Game, state: TableState, command: commands.OpenBetting) -> list[AnyEvent]:
+    """Announce that bets may be placed; limits that waited take effect."""
+    require_open_table(state)
+    require_step(game, state, "open-betting", command.by)
+    limits = state.next_limits or limits_in_force(state)
+    return [*start_round(game, state), table_events.BettingOpened(limits=limits, by=command.by)]
+
+
+def close_betting(game: Game, state: TableState, command: commands.CloseBetting) -> list[AnyEvent]:
+    """Announce that no more bets may be placed; an electronic table trims the differential."""
+    require_open_table(state)
+    require_step(game, state, "close-betting", command.by)
+    rule, shooter = game.facts.shooter, state.shooter
+    if rule and rule.must_bet and (shooter is None or not shooter.stake):
+        raise refuse("shooter/must-bet", rule.clause)
+    trimmed = _differential_rejections(game, state) if state.mode == "refuse" else []
+    return [*trimmed, table_events.BettingClosed(by=command.by)]
+
+
+def _differential_rejections(game: Game, state: TableState) -> list[AnyEvent]:
+    """Return the rejections that bring both sides of every differential within it."""
+    if game.facts.limits.differential is None:
+        return []
+    return rejection_events(game, state, list(state.current.bets))
+
+
+def tumble(game: Game, state: TableState, command: commands.Tumble) -> list[AnyEvent]:
+    """Tumble the dice; too few tumbles, or open dice before the close, void the round."""
+    require_open_table(state)
+    if command.times < 1:
+        steps = game.facts.procedure.steps
+        raise refuse("dice/count", steps["tumble"].clause if "tumble" in steps else ())
+    early = _void_if_early(game, state, "tumbled-before-close", command.by, "tumble")
+    if early:
+        return early
+    step = require_step(game, state, "tumble", command.by)
+    events = [
+        *start_round(game, state),
+        table_events.DiceTumbled(times=command.times, by=command.by),
+    ]
+    if command.times < step.at_least:
+        events += _void(game, state, "too-few-tumbles", command.by)
+    return events
+
+
+def _void_if_early(
+    game: Game, state: TableState, irregularity: IrregularityName, by: Actor, step: StepName
+) -> list[AnyEvent]:
+    """Return the voiding of a round by a step taken before betting is closed."""
+    rule = game.facts.irregularities.get(irregularity)
+    current = state.round
+    if rule is None or current is None or "close-betting" in current.done:
+        return []
+    require_step_role(game, step, by)
+    return _void(game, state, irregularity, by)
+
+
+def _void(
+    game: Game, state: TableState, irregularity: IrregularityName, by: Actor
+) -> list[AnyEvent]:
+    """Return the voiding that the rulebook attaches to an irregularity."""
+    fate = bets_after_void(game, game.facts.irregularities.get(irregularity))
+    return void_round(game, state, irregularity, fate, by)
+
+
+def throw(game: Game, state: TableState, command: commands.Throw) -> list[AnyEvent]:
+    """Throw the dice, by whoever the rulebook lets; the shooter throws for himself."""
+    require_open_table(state)
+    require_step(game, state, "throw", command.by)
+    shooter = state.shooter
+    if command.by.role == "shooter":
+        _need_shooter(game, state, command.by)
+    elif shooter and not shooter.absent:
+        rule = game.facts.shooter
+        raise refuse("shooter/only", rule.clause if rule else ())
+    return [table_events.StepTaken(step="throw", by=command.by)]
+
+
+def uncover(game: Game, state: TableState, command: commands.Uncover) -> list[AnyEvent]:
+    """Lift the cover; while bets may still be placed, exposing the dice voids the round."""
+    require_open_table(state)
+    if state.round and "tumble" in state.round.done:
+        exposed = _void_if_early(game, state, "exposed-before-close", command.by, "uncover")
+        if exposed:
+            return exposed
+    require_step(game, state, "uncover", command.by)
+    return [table_events.StepTaken(step="uncover", by=command.by)]
+
+
+# --- the shooter --------------------------------------------------------------------------------
+
+
+def offer_dice(game: Game, state: TableState, command: commands.OfferDice) -> list[AnyEvent]:
+    """Offer a player the dice; until a shooter has bet, they may be passed on."""
+    require_open_table(state)
+    passing = state.round is not None and "close-betting" not in state.round.done
+    require_step(game, state, "offer-dice", command.by, may_repeat=passing)
+    if command.player not in state.seats:
+        raise refuse("player/unknown", game.facts.chips.clause, player=command.player)
+    return [*start_round(game, state), table_events.DiceOffered(player=command.player)]
+
+
+def choose_dice(game: Game, state: TableState, command: commands.ChooseDice) -> list[AnyEvent]:
+    """Choose the dice of a series from those offered."""
+    require_open_table(state)
+    step = require_step(game, state, "choose-dice", command.by)
+    _need_shooter(game, state, command.by)
+    rule = game.facts.shooter
+    offered, chosen = (rule.dice_offered, rule.dice_chosen) if rule else (3, 3)
+    picked = set(command.dice)
+    if (
+        len(command.dice) != chosen
+        or len(picked) != chosen
+        or not picked <= set(range(1, offered + 1))
+    ):
+        raise refuse("shooter/choose", step.clause, chosen=chosen, offered=offered)
+    return [table_events.DiceChosen(player=command.by.id, dice=command.dice)]
+
+
+def _need_shooter(game: Game, state: TableState, by: Actor) -> None:
+    rule = game.facts.shooter
+    if state.shooter is None or state.shooter.player != by.id:
+        raise refuse("shooter/not-offered", rule.clause if rule else (), player=by.id)
+
+
+# --- the result ---------------------------------------------------------------------------------
+
+
+def call_result(game: Game, state: TableState, command: commands.CallResult) -> list[AnyEvent]:
+    """Call what the dice show; where nothing is entered, the call is the result."""
+    require_open_table(state)
+    require_step(game, state, "call-result", command.by)
+    _need_faces(command.dice)
+    if Counter(state.current.known) - Counter(command.dice):
+        known = ", ".join(game.faces.name(face) for face in state.current.known)
+        raise refuse("dice/known", known=known)
+    events: list[AnyEvent] = [
+        table_events.ResultCalled(dice=command.dice, call=game.call(command.dice), by=command.by)
+    ]
+    if "enter-result" not in game.facts.procedure.steps:
+        events.append(table_events.ResultEntered(dice=command.dice, by=command.by))
+    return events
+
+
+def press_key(game: Game, state: TableState, command: commands.PressKey) -> list[AnyEvent]:
+    """Press a key of the terminal; it echoes the last three."""
+    require_open_table(state)
+    step = require_step(game, state, "enter-result", command.by)
+    if command.key not in range(1, 7):
+        raise refuse("dice/face", step.clause, key=command.key)
+    return [table_events.KeyPressed(key=command.key)]
+
+
+def press_enter(game: Game, state: TableState, command: commands.PressEnter) -> list[AnyEvent]:
+    """Enter the last three keys as the result."""
+    require_open_table(state)
+    step = require_step(game, state, "enter-result", command.by)
+    keys = state.current.keys
+    if len(keys) < 3:
+        raise refuse("dice/too-few", step.clause)
+    return [table_events.ResultEntered(dice=(keys[0], keys[1], keys[2]), by=command.by)]
+
+
+def amend_result(game: Game, state: TableState, command: commands.AmendResult) -> list[AnyEvent]:
+    """Amend a wrong entry under supervision, until settlement begins."""
+    require_open_table(state)
+    rule = game.facts.irregularities.get("wrong-entry")
+    if rule is None:
+        raise refuse("irregularity/unknown", irregularity="wrong-entry")
+    require_role(command.by, rule.by, rule.clause)
+    second = require_second_person(command.by, command.approved_by, rule.supervised_by, rule.clause)
+    current = state.round
+    if current is None or current.result is None:
+        raise refuse("dice/not-called", rule.clause)
+    if "collect-losers" in current.done:
+        raise refuse("dice/settled", rule.clause)
+    _need_faces(command.dice)
+    if Counter(current.known) - Counter(command.dice):
+        known = ", ".join(game.faces.name(face) for face in current.known)
+        raise refuse("dice/known", rule.clause, known=known)
+    if sorted(command.dice) == sorted(current.result) == sorted(current.called or ()):
+        raise refuse("dice/same", rule.clause, dice=game.call(command.dice))
+    return [table_events.ResultAmended(dice=command.dice, by=command.by, approved_by=second)]
+
+
+def illuminate(game: Game, state: TableState, command: commands.Illuminate) -> list[AnyEvent]:
+    """See the winning areas lit; lights that fail change no payment, but may lock the table."""
+    require_open_table(state)
+    require_step(game, state, "illuminate", command.by)
+    current = state.current
+    if current.result is None or sorted(current.result) != sorted(current.called or ()):
+        entered = game.call(current.result) if current.result else "nothing"
+        called = game.call(current.called) if current.called else "nothing"
+        rule = game.facts.irregularities.get("wrong-entry")
+        clause = rule.clause if rule else ()
+        raise refuse("dice/unequal", clause, entered=entered, called=called)
+    boxes = list(game.winning(current.result))
+    events: list[AnyEvent] = [table_events.AreasLit(boxes=boxes, correct=command.correct)]
+    failure = game.facts.irregularities.get("illumination-failed")
+    if not command.correct and failure and failure.locks_table:
+        events.append(table_events.TableLocked(cause="illumination-failed"))
+    return events
+
+
+def _need_faces(dice: tuple[int, int, int]) -> None:
+    for face in dice:
+        if face not in range(1, 7):
+            raise refuse("dice/face", key=face)

@@ -1,0 +1,359 @@
+"""Settle a round: collect losers, apportion pro rata, pay winners; void a round or reverse settled ones.
+
+Settlement: losers are collected, then winners are paid, to the cent.
+
+Bets over a limit that nobody noticed are apportioned first, where the rulebook says so
+(sg-rws-tai-sai-v6 5.1.1). Everything is listed in the order a dealer works the layout.
+
+Voiding: a round without a result, and settled rounds that are undone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from threedice.dice import contains
+from threedice.money import Amount
+from threedice.table import events as table_events
+from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
+from threedice.table.rules import refuse, require_open_table, require_step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from threedice.dice import Roll
+    from threedice.money import Odds
+    from threedice.rulebook import Box, Game
+    from threedice.rulebook.conduct import Irregularity, ProRataRule
+    from threedice.table import commands
+    from threedice.table.commands import Actor
+    from threedice.table.events import AnyEvent, Payout, Stake, Transfer
+    from threedice.table.limits import PlayerId, Spot
+    from threedice.table.state import Bet, Shooter, TableState
+
+
+def collect_losers(
+    game: Game, state: TableState, command: commands.CollectLosers
+) -> list[AnyEvent]:
+    """Apportion what is over a limit, and take the losing bets."""
+    require_open_table(state)
+    require_step(game, state, "collect-losers", command.by)
+    roll = state.current.final_result
+    shares = list(_pro_rata_shares(game, state))
+    plays = {(spot, player): share for spot, player, _, share in shares}
+    losing = [
+        (spot, player, plays.get((spot, player), bet.total))
+        for spot, bets in working_order(game, state)
+        if winning_odds(game, spot, roll) is None
+        for player, bet in bets.items()
+    ]
+    events: list[AnyEvent] = [table_events.BetsApportioned(bets=shares)] if shares else []
+    return [*events, table_events.LosersCollected(bets=losing), *_shooter_lost(game, state, roll)]
+
+
+def pay_winners(game: Game, state: TableState, command: commands.PayWinners) -> list[AnyEvent]:
+    """Pay the winning bets; the round is settled."""
+    require_open_table(state)
+    require_step(game, state, "pay-winners", command.by)
+    roll = state.current.final_result
+    paid: list[Payout] = [
+        (spot, player, bet.total, odds.winnings(Amount(bet.total)))
+        for spot, bets in working_order(game, state)
+        if (odds := winning_odds(game, spot, roll)) is not None
+        for player, bet in bets.items()
+    ]
+    shooter = _shooter_wins(game, state)
+    owed: int = sum(winnings for *_, winnings in paid)
+    owed += sum(each.winnings for each in shooter if isinstance(each, table_events.ShooterWon))
+    if owed > state.float_amount:
+        raise refuse("float/short", short=owed - state.float_amount)
+    number = state.current.number
+    return [*shooter, table_events.WinnersPaid(round=number, dice=roll, bets=paid)]
+
+
+def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[str, Bet]]]:
+    """Yield the spots with bets as a dealer works the layout."""
+    bets = state.current.bets
+    for box in game.working_order:
+        if box in bets:
+            yield box, bets[box]
+        for end in game.ends.get(box, ()):
+            if (spot := f"{box}@{end}") in bets:
+                yield spot, bets[spot]
+
+
+def winning_odds(game: Game, spot: Spot, roll: Roll) -> Odds | None:
+    """Return the odds at which a spot wins on a roll, or nothing."""
+    lines = game.boxes[box_of(spot)].lines
+    return next((line.odds for line in lines if contains(line.rolls, roll)), None)
+
+
+def _pro_rata_shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int]]:
+    """Yield the bets that play in part: (spot, player, stake, plays)."""
+    policy, limits, current = game.facts.limits, limits_in_force(state), state.current
+    shared = policy.maximum.scope == "box" and policy.maximum.unnoticed == "pro-rata"
+    rule = policy.pro_rata if shared else None
+    if rule is None:
+        return
+    for spot, bets in working_order(game, state):
+        allowed = permitted_total(game, limits, current.totals, spot)
+        if current.totals[spot] <= allowed:
+            continue
+        stakes = {player: bet.total for player, bet in bets.items()}
+        minimum = limits.for_box(box_of(spot)).minimum
+        step = stake_step(game.boxes[box_of(spot)], state.chips)
+        shares = apportion_by_rule(rule, stakes, allowed, minimum, step)
+        for player, stake in stakes.items():
+            if shares[player] != stake:
+                yield spot, player, stake, shares[player]
+
+
+# --- the shooter --------------------------------------------------------------------------------
+
+
+def find_shooter_bet(game: Game, state: TableState) -> tuple[Shooter, Box] | None:
+    """Return who has the dice, and the box of the bet that only he may hold."""
+    rule, shooter = game.facts.shooter, state.shooter
+    return (shooter, game.boxes[rule.box]) if rule and shooter else None
+
+
+def _shooter_lost(game: Game, state: TableState, roll: Roll) -> list[AnyEvent]:
+    """Take the shooter's bet at the first throw without what he needs."""
+    held = find_shooter_bet(game, state)
+    if held is None or contains(held[1].wins, roll):
+        return []
+    return [table_events.ShooterLost(player=held[0].player, stake=held[0].stake)]
+
+
+def _shooter_wins(
+    game: Game, state: TableState
+) -> list[table_events.ShooterAdvanced | table_events.ShooterWon]:
+    """Count the throw of a shooter who has not lost by it, and pay him on the last."""
+    held = find_shooter_bet(game, state)
+    if held is None:
+        return []
+    shooter, box = held
+    throws = shooter.throws + 1
+    if throws < box.throws:
+        return [table_events.ShooterAdvanced(player=shooter.player, throws=throws)]
+    (line,) = box.lines
+    winnings = line.odds.winnings(Amount(shooter.stake))
+    return [table_events.ShooterWon(player=shooter.player, stake=shooter.stake, winnings=winnings)]
+
+
+def bets_after_void(game: Game, rule: Irregularity | None) -> Literal["returned", "stand"]:
+    """Return what becomes of bets when an irregularity voids a round; as ever, where it is silent.
+
+    A bet that is locked for a throw to come stands too, should the round be void after all.
+    """
+    if rule is None or rule.bets is None:
+        return game.facts.procedure.void.bets
+    return "returned" if rule.bets == "returned" else "stand"
+
+
+def void_round(
+    game: Game,
+    state: TableState,
+    cause: str,
+    bets: Literal["returned", "stand"],
+    by: Actor,
+    approved_by: Actor | None = None,
+    *,
+    include_shooter_bet: bool = False,
+) -> list[AnyEvent]:
+    """Return the voiding of the round being played, with what goes back to whom.
+
+    The shooter's bet spans several throws and stays, unless everything goes back.
+    """
+    number = state.round.number if state.round else state.rounds + 1
+    returned = stakes_on_layout(game, state) if bets == "returned" else []
+    held = find_shooter_bet(game, state)
+    if include_shooter_bet and held and held[0].stake:
+        shooter, box = held
+        returned.append((box.id, shooter.player, shooter.stake))
+    return [
+        table_events.RoundVoided(
+            round=number,
+            cause=cause,
+            bets=bets,
+            returned=returned,
+            by=by,
+            approved_by=approved_by,
+        )
+    ]
+
+
+def stakes_on_layout(game: Game, state: TableState) -> list[Stake]:
+    """Return every bet on the layout, those left standing by a void round included.
+
+    Once the losers have been collected, only the winners lie there still.
+    """
+    current = state.round
+    layout = current.bets if current else state.standing[0] if state.standing else {}
+    roll = current.result if current and "collect-losers" in current.done else None
+    return [
+        (spot, player, bet.total)
+        for spot, bets in layout.items()
+        if roll is None or winning_odds(game, spot, roll)
+        for player, bet in bets.items()
+    ]
+
+
+def reverse_rounds(
+    game: Game,
+    state: TableState,
+    rounds: list[int],
+    cause: str,
+    by: Actor,
+    approved_by: Actor,
+    returned: bool,
+) -> list[AnyEvent]:
+    """Return the reversal of settled rounds, all reckoned together: each player's net is undone.
+
+    Where the round being played is void too, what it returned counts for what can be paid back,
+    and losers who have been collected already get their stakes again.
+    """
+    if not rounds:
+        return []
+    unit = game.facts.procedure.unit
+    nets: dict[str, int] = {}
+    for number in rounds:
+        if number in state.reversed:
+            raise refuse("round/reversed", unit=unit, round=number)
+        for player, net in _nets_of(game, state, number).items():
+            nets[player] = nets.get(player, 0) + net
+    transfers, owing = reverse_nets(nets, _stacks(game, state, returned), state.owing)
+    paid = sum(amount for _, amount in transfers) + sum(owed for _, owed in owing)
+    if paid > state.float_amount:
+        raise refuse("float/short", short=paid - state.float_amount)
+    return [
+        table_events.RoundsReversed(
+            rounds=rounds,
+            cause=cause,
+            transfers=transfers,
+            owing=owing,
+            by=by,
+            approved_by=approved_by,
+        )
+    ]
+
+
+def _nets_of(game: Game, state: TableState, number: int) -> Mapping[str, int]:
+    """Return what a round has brought each player: one settled, or one being settled."""
+    if state.round and state.round.number == number:
+        return state.round.nets
+    if number not in state.settled:
+        raise refuse("round/unknown", unit=game.facts.procedure.unit, round=number)
+    return state.settled[number]
+
+
+def _stacks(game: Game, state: TableState, returned: bool) -> dict[str, int]:
+    """Return what players have, or will have once the bets on the layout are back."""
+    stacks = {player: seat.stack for player, seat in state.seats.items()}
+    for _, player, amount in stakes_on_layout(game, state) if returned else []:
+        stacks[player] += amount
+    return stacks
+
+
+def reverse_nets(
+    nets: Mapping[str, int], stacks: Mapping[str, int], owed: Mapping[str, int]
+) -> tuple[list[Transfer], list[Transfer]]:
+    """Return what undoing players' nets moves, and how it changes what they owe.
+
+    What a stack cannot give is owed; what comes to a player pays off his debt first. Money is
+    collected before any is paid, so that the float is never short for a moment.
+    """
+    transfers = sorted(
+        ((player, -net) for player, net in nets.items() if net), key=_transfer_amount
+    )
+    owing = []
+    for player, amount in transfers:
+        short = max(-amount - stacks.get(player, 0), 0)
+        paid_off = min(owed.get(player, 0), max(amount, 0))
+        if short != paid_off:
+            owing.append((player, short - paid_off))
+    return transfers, owing
+
+
+def _transfer_amount(transfer: Transfer) -> int:
+    return transfer[1]
+
+
+# --- pro rata -----------------------------------------------------------------------------------
+
+
+def apportion_by_rule(
+    rule: ProRataRule, stakes: Mapping[PlayerId, int], allowed: int, minimum: int, step: int
+) -> dict[PlayerId, int]:
+    """Return what each stake plays by a rulebook's rule of apportionment."""
+    least = minimum if rule.never_below_minimum else 0
+    exempt = minimum if rule.exempt_below_minimum else 0
+    return apportion(rule.method, stakes, allowed, least, step, exempt)
+
+
+def apportion(
+    method: Literal["floor", "absorb"],
+    stakes: Mapping[PlayerId, int],
+    allowed: int,
+    minimum: int,
+    chip: int,
+    exempt_below: int | None = None,
+) -> dict[PlayerId, int]:
+    """Return what each stake in a box over its limit plays.
+
+    `floor`: stake x allowed / total, rounded down to the smallest chip but not below the minimum;
+    a stake below the minimum plays whole (sg-rws-tai-sai-v6 5.1.1, sg-rws-tai-sai-v6 5.1.2).
+
+    >>> apportion("floor", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
+    {'a': 725, 'b': 240, 'c': 40}
+
+    `absorb`: the others give up what floors and exemptions add.
+
+    >>> apportion("absorb", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
+    {'a': 720, 'b': 240, 'c': 40}
+    """
+    below = minimum if exempt_below is None else exempt_below
+    total = sum(stakes.values())
+    if total <= allowed:
+        return dict(stakes)
+    if method == "absorb":
+        return _apportion_absorbing(stakes, allowed, minimum, chip, below)
+    return {
+        player: stake
+        if stake < below
+        else min(max(stake * allowed // total // chip * chip, minimum), stake)
+        for player, stake in stakes.items()
+    }
+
+
+def _apportion_absorbing(
+    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
+) -> dict[PlayerId, int]:
+    """Return what stakes play when the others give up what floors and exemptions add."""
+    fixed, rest, total = split_fixed_stakes(stakes, allowed, minimum, chip, below)
+    return {
+        player: fixed[player] if player in fixed else stake * rest // total // chip * chip
+        for player, stake in stakes.items()
+    }
+
+
+def split_fixed_stakes(
+    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
+) -> tuple[dict[PlayerId, int], int, int]:
+    """Return who plays a fixed amount, what that leaves, and the stakes that share it.
+
+    Exempt stakes play whole; whoever would fall below the minimum by his share plays it instead.
+    """
+    fixed = {player: stake for player, stake in stakes.items() if stake < below}
+    while True:
+        rest = max(allowed - sum(fixed.values()), 0)
+        sharing = {player: stake for player, stake in stakes.items() if player not in fixed}
+        total = sum(sharing.values())
+        low = [
+            each
+            for each, stake in sharing.items()
+            if stake * rest // total // chip * chip < minimum
+        ]
+        if not low:
+            return fixed, rest, total
+        fixed.update((player, min(minimum, stakes[player])) for player in low)

@@ -1,1 +1,0 @@
-"""A house to try everything in: tables of every rulebook, sign-ins, and players who bet."""

@@ -1,0 +1,242 @@
+"""Abuse from outside: floods, heads without end, names that no books can hold."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from tests.api.live_house import closing, hear, serving
+from tests.api.setting import opened, seat
+from tests.api.test_authorisation import code
+from tests.identity.setting import PASSWORD
+from threedice.api.context import MAX_CONCURRENT_SLOW
+from threedice.api.http import limits
+from threedice.api.http.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_WAITING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.api.live_house import Served
+    from tests.api.setting import Setting
+    from tests.log.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def playing() -> AsyncIterator[Setting]:
+    async with opened() as setting:
+        await seat(setting)
+        setting.assign("dealer")
+        yield setting
+
+
+# --- whoever has not signed in ------------------------------------------------------------------
+
+
+async def answered(served: Served, *parts: bytes) -> bytes:
+    """Return what a server answers to bytes until it ends the connection."""
+    async with asyncio.timeout(20):
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        try:
+            for part in parts:
+                writer.write(part)
+                await writer.drain()
+            return await reader.read()
+        except ConnectionResetError:
+            return b"reset"
+        finally:
+            writer.close()
+
+
+LARGE = {
+    "one long header": [b"GET /health HTTP/1.1\r\nHost: a\r\nX: ", b"x" * (MAX_HEAD_BYTES + 1)],
+    "a header in many parts": [b"GET /health HTTP/1.1\r\nX: ", *[b"x" * 1000] * 40],
+    "large headers": [b"GET /health HTTP/1.1\r\n", *[b"X: %b\r\n" % (b"x" * 8000)] * 5],
+    "many headers": [b"GET /health HTTP/1.1\r\n", b"X: y\r\n" * (MAX_HEADERS + 1), b"\r\n"],
+    "a long address": [b"GET /" + b"x" * (MAX_HEAD_BYTES + 1)],
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+async def test_a_head_that_is_too_large_is_refused(served: Served, name: str) -> None:
+    answer = await answered(served, *LARGE[name])
+    assert answer.startswith(b"HTTP/1.1 431 ") or answer == b"reset", answer
+
+
+async def test_a_head_as_large_as_may_be_is_read(served: Served) -> None:
+    headers = {f"x-{number}": "x" * 300 for number in range(80)}
+    async with httpx.AsyncClient(base_url=served.origin, headers=headers) as client:
+        for _ in range(3):  # on one connection
+            assert (await client.get("/health")).status_code == 200
+
+
+SILENT = {
+    "nothing": b"",
+    "half an address": b"GET /hea",
+    "half a header": b"GET /health HTTP/1.1\r\nHost: ",
+    "half a body, after the answer": b"POST /api/session HTTP/1.1\r\nContent-Length: 9\r\n\r\n{",
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+async def test_a_connection_that_says_nothing_more_is_ended(
+    served: Served, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "HEAD_TIMEOUT_SECONDS", 0.05)
+    answer = await answered(served, SILENT[name])
+    assert answer[:12] in (b"", b"reset", b"HTTP/1.1 421")
+
+
+async def test_a_name_that_leads_here_by_another_s_doing_reads_no_figures(served: Served) -> None:
+    async with httpx.AsyncClient(base_url=served.origin) as client:
+        known = await client.get("/metrics")
+        numbered = await client.get("/metrics", headers={"Host": "10.0.0.7:8000"})
+        named = await client.get("/metrics", headers={"Host": "elsewhere.test"})
+    assert (known.status_code, numbered.status_code) == (200, 200)
+    assert (named.status_code, code(named)) == (401, "door/sign-in")
+
+
+@pytest.mark.parametrize("path", ["//api/house", "/api//house", "//metrics"])
+async def test_an_address_is_not_reached_by_another_spelling(playing: Setting, path: str) -> None:
+    reply = await playing.client("player").get(f"http://house.test{path}")
+    assert (reply.status_code, code(reply)) == (404, "door/no-such")
+
+
+@pytest.mark.parametrize("path", ["/api/nothing", "/", "/api/session", "/api/tables/a/b/live"])
+async def test_a_socket_under_no_address_is_told_so(
+    served: Served, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with connect(f"ws://127.0.0.1:{served.port}{path}", proxy=None):
+            pass
+    assert refused.value.response.status_code == 404
+    assert b'"door/no-such"' in (refused.value.response.body or b"")
+    assert not [line for line in caplog.records if line.levelname in ("WARNING", "ERROR")]
+
+
+# --- sockets ------------------------------------------------------------------------------------
+
+_MASK = bytes(4)
+FLOODS = {
+    "pongs": b"\x8a\x80" + _MASK,
+    "parts of a message": b"\x00\x80" + _MASK,
+    "texts": b"\x81\x82" + _MASK + b"{}",
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+async def test_a_flood_of_small_frames_ends_the_socket(served: Served, name: str) -> None:
+    async with served.follow(served.program("ann", "player"), ping_interval=None) as socket:
+        await hear(socket)
+        socket.transport.write(b"\x01\x80" + _MASK if name.startswith("parts") else b"")
+        socket.transport.write(FLOODS[name] * 100_000)
+        assert await closing(socket) in (1006, 1008)
+
+
+async def test_a_few_pongs_and_a_message_in_parts_are_no_flood(served: Served) -> None:
+    async with served.follow(served.program("ann", "player"), ping_interval=None) as socket:
+        await hear(socket)
+        for _ in range(3):
+            await socket.pong()
+        await socket.send(['{"type":"ping",', '"echo":', '"7"}'])
+        assert (await hear(socket))["echo"] == "7"
+
+
+async def test_a_socket_for_no_possible_table_learns_nothing_of_the_database(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    async with serving(tmp_path, url=postgres.fresh()) as served:
+        with pytest.raises(InvalidStatus) as refused:
+            async with served.follow(served.sign_in("ann", "player"), table="a%00b"):
+                pass
+    assert refused.value.response.status_code == 404
+    assert b"atabase" not in (refused.value.response.body or b"")
+
+
+async def test_whoever_asks_for_many_long_histories_keeps_nobody_from_signing_in(
+    playing: Setting,
+) -> None:
+    context, client = playing.context, playing.client("player")
+    credentials = {"name": playing.accounts["dealer"].name, "password": PASSWORD}
+    async with AsyncExitStack() as held:
+        for turns in (
+            *[context.history_limiter] * MAX_CONCURRENT_SLOW,
+            *[context.hashing_limiter] * MAX_CONCURRENT_SLOW,
+        ):
+            await held.enter_async_context(turns)
+        asking = [
+            asyncio.create_task(client.get("/api/tables/1/rounds/1/explanation"))
+            for _ in range(MAX_WAITING + 1)
+        ]
+        done, _ = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+        assert [task.result().status_code for task in done] == [503]
+        signing_in = asyncio.create_task(client.post("/api/session", json=credentials))
+        while not (signing_in.done() or context.hashing_limiter.waiting):
+            await asyncio.sleep(0)
+    assert (await signing_in).status_code == 200
+    await asyncio.gather(*asking)
+
+
+# --- what is written for ever -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("player", ["", "a\0b", "a\x1bb", "house", "console"])
+async def test_nobody_plays_under_an_id_that_no_books_can_hold(
+    playing: Setting, player: str
+) -> None:
+    before = playing.context.house.command_handler.store.head("table/1")
+    for command in (
+        {"type": "BuyIn", "player": player, "amount": 100, "age_years": 30},
+        {"type": "OfferDice", "player": player},
+    ):
+        reply = await playing.send("dealer", command)
+        assert reply.status_code == 422, reply.text
+    assert playing.context.house.command_handler.store.head("table/1") == before
+
+
+async def test_an_irregularity_need_not_name_a_player(playing: Setting) -> None:
+    report: dict[str, Any] = {"type": "Report", "irregularity": "dice-not-flat", "player": ""}
+    reply = await playing.send("dealer", report)
+    assert code(reply) != "door/form"
+
+
+@pytest.mark.parametrize("part", ["", "/statement", "/person"])
+async def test_an_account_of_an_impossible_id_is_none(playing: Setting, part: str) -> None:
+    reply = await playing.client("auditor").get(f"/api/accounts/a%00b{part}")
+    assert (reply.status_code, code(reply)) == (404, "unknown/id")
+
+
+async def test_a_supervisor_who_is_not_at_work_learns_and_changes_nothing_of_players(
+    playing: Setting,
+) -> None:
+    client, player = playing.client("supervisor"), playing.id("player")
+    person = {"name": "Ann", "born": "1990-01-01"}
+    asked: list[tuple[str, str, Any]] = [
+        ("GET", f"/api/accounts/{player}/statement", None),
+        ("PUT", f"/api/accounts/{player}/person", person),
+        ("GET", f"/api/accounts/{player}/person", None),
+        ("GET", "/api/requests", None),
+    ]
+    off_duty = [await client.request(method, path, json=said) for method, path, said in asked]
+    playing.assign("supervisor")
+    at_work = [await client.request(method, path, json=said) for method, path, said in asked]
+    assert {code(reply) for reply in off_duty} == {"door/role"}
+    assert [reply.status_code for reply in at_work] == [200, 204, 200, 200]
+
+
+async def test_whoever_finds_a_session_open_sets_up_no_codes_of_his_own(playing: Setting) -> None:
+    client = playing.client("player")
+    without = await client.post("/api/session/codes", json={})
+    wrong = await client.post("/api/session/codes", json={"password": "another pass phrase"})
+    right = await client.post("/api/session/codes", json={"password": PASSWORD})
+    assert [code(without), code(wrong)] == ["sign-in/credentials"] * 2
+    assert right.status_code == 200

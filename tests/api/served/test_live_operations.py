@@ -1,0 +1,218 @@
+"""What machines ask: whether the server is well, its figures; and what its journal says."""
+
+from __future__ import annotations
+
+import io
+import logging
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.api.live_house import hear
+from threedice.api.http import journal
+from threedice.api.live.hub import MonitorState
+from threedice.api.routes.house import StoreProbe, check_health
+from threedice.errors import StoreUnavailable
+from threedice.house.house import House
+from threedice.log.stores.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.api.live_house import Served
+
+
+async def get(served: Served, path: str, token: str = "", **headers: str) -> httpx.Response:
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    async with httpx.AsyncClient() as client:
+        return await client.get(f"{served.origin}{path}", headers=headers)
+
+
+# --- health -------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_a_house_that_plays_is_well(served: Served) -> None:
+    answer = await get(served, "/health", Host="10.0.0.1")
+    assert answer.status_code == 200
+    assert answer.json()["status"] == "well"
+    assert answer.json()["store"] == "answers"
+
+
+@pytest.mark.anyio
+async def test_a_house_that_cannot_write_is_not_well_and_does_not_say_why(served: Served) -> None:
+    writer = served.context.house.command_handler.streams.writer
+    writer.suspend("postgresql://user:secret@db/house: no space left")
+    try:
+        answer = await get(served, "/health")
+    finally:
+        writer.halt_reason = ""
+    assert answer.status_code == 503
+    assert (answer.json()["status"], answer.json()["store"]) == ("suspended", "suspended")
+    assert "secret" not in answer.text
+    assert "space" not in answer.text
+
+
+@pytest.mark.anyio
+async def test_trouble_that_does_not_stop_play_is_told(served: Served) -> None:
+    house = served.context.house
+    house.background_error = "the checkpoint could not be signed"
+    house.damaged["table/9"] = "version 4 breaks the chain"
+    try:
+        answer = await get(served, "/health")
+    finally:
+        house.background_error = ""
+        house.damaged.clear()
+    assert answer.status_code == 200
+    told = answer.json()
+    assert (told["status"], told["books"], told["damaged"]) == ("trouble", "behind", 1)
+
+
+@pytest.mark.anyio
+async def test_a_store_that_does_not_answer_is_away(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = served.context.house
+    asked: list[str] = []
+
+    def away(stream: str) -> Any:
+        asked.append(stream)
+        raise StoreUnavailable("no answer in time")
+
+    vitals = StoreProbe(house)
+    monkeypatch.setattr(house.command_handler.store, "head", away)
+    health = await check_health(house, vitals)
+    assert (health.status, health.store) == ("away", "away")
+    await check_health(house, vitals)
+    assert len(asked) == 1  # whoever asks often does not ask the store as often
+    assert (await check_health(house, vitals, stopping=True)).status == "stopping"
+
+
+# --- metrics ------------------------------------------------------------------------------------
+
+
+def figures(text: str) -> dict[str, float]:
+    return {
+        f"{sample.name}{sorted(sample.labels.values()) or ''}": sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+@pytest.mark.anyio
+async def test_what_happens_is_counted(served: Served) -> None:
+    before = figures((await get(served, "/metrics")).text)
+    ids = await served.seat(ann=1000)
+    await served.play("open betting")
+    await served.bet(ids["ann"], 50, "big")
+    await served.play("dice 4 5 6")
+    async with served.follow(served.program("bob", "player")) as socket:
+        await hear(socket)
+        await get(served, "/api/tables", "td_nobody")
+        answer = await get(served, "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    after = figures(answer.text)
+    assert after["threedice_bets_total"] - before.get("threedice_bets_total", 0) == 1
+    assert after["threedice_settlements_total"] - before["threedice_settlements_total"] == 1
+    assert after["threedice_subscribers['player']"] == 1
+    refusals = "threedice_refusals_total['door/sign-in']"
+    assert after[refusals] - before.get(refusals, 0) == 1
+    assert after["threedice_batches_total"] > before["threedice_batches_total"]
+    assert after["threedice_queue_depth"] == 0
+    assert "threedice_command_seconds_count" in after
+
+
+@pytest.mark.anyio
+async def test_figures_are_for_this_machine_and_for_whoever_may(served: Served) -> None:
+    context = served.context
+    context.behind_proxy = True  # then every caller may look like this machine
+    try:
+        assert (await get(served, "/metrics")).status_code == 401
+        player = served.program("ann", "player", ["read", "metrics"])
+        assert (await get(served, "/metrics", player)).status_code == 403
+        reader = served.program("eve", "auditor", ["read"])
+        assert (await get(served, "/metrics", reader)).status_code == 403
+        scraper = served.program("eve", "auditor", ["metrics"])
+        assert (await get(served, "/metrics", scraper)).status_code == 200
+    finally:
+        context.behind_proxy = False
+
+
+# --- the journal --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    root = logging.getLogger()
+    level, handlers = root.level, {name: _state(name) for name in journal.QUIET_LOGGERS}
+    opened = journal.open_journal(stream)
+    yield stream
+    journal.close_journal(opened)
+    root.setLevel(level)
+    for name, (propagate, quiet_level) in handlers.items():
+        logging.getLogger(name).propagate = propagate
+        logging.getLogger(name).setLevel(quiet_level)
+
+
+def _state(name: str) -> tuple[bool, int]:
+    logger = logging.getLogger(name)
+    return logger.propagate, logger.level
+
+
+def test_every_notable_thing_is_one_line_of_json(lines: io.StringIO) -> None:
+    token = journal.REQUEST_ID.set("r-1")
+    journal.write("listening", tables=3)
+    journal.REQUEST_ID.reset(token)
+    (line,) = lines.getvalue().splitlines()
+    told = msgspec.json.decode(line)
+    assert (told["what"], told["tables"], told["level"]) == ("listening", 3, "info")
+    assert told["request"] == "r-1"
+
+
+@pytest.mark.anyio
+async def test_each_trouble_of_the_books_is_told_once_also_where_there_was_another(
+    lines: io.StringIO, tmp_path: Path
+) -> None:
+    damage, disk = "table/1: version 4 breaks the chain", "the checkpoint could not be signed"
+    seen = MonitorState(suspended=False)
+    async with House("memory:", store=MemoryStore(), state_dir=tmp_path) as house:
+        for house.background_error in (damage, damage, disk, damage, ""):
+            seen.note_house(house)
+    told = [msgspec.json.decode(line) for line in lines.getvalue().splitlines()]
+    assert [(each["what"], each["cause"]) for each in told] == [
+        ("books-behind", damage),
+        ("books-behind", disk),
+        ("books-behind", damage),
+        ("books-kept", ""),
+    ]
+
+
+def test_an_error_is_told_by_kind_and_place_and_not_in_its_words(lines: io.StringIO) -> None:
+    try:
+        raise ValueError("password=hunter2 of ann")
+    except ValueError as error:
+        journal.warn("socket-failed", error)
+        logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n")
+    first, second = map(msgspec.json.decode, lines.getvalue().splitlines())
+    assert (first["error"], second["error"]) == ("ValueError", "ValueError")
+    assert "test_live_operations.py" in first["where"]
+    assert "hunter2" not in lines.getvalue()
+    assert "Traceback" not in lines.getvalue()
+
+
+def test_requests_are_not_logged_one_by_one(lines: io.StringIO) -> None:
+    logging.getLogger("uvicorn.access").info("GET /api/session from 192.0.2.7")
+    logging.getLogger("uvicorn.error").info("192.0.2.7 - connection open")
+    assert lines.getvalue() == ""
+
+
+def test_at_a_terminal_lines_are_words() -> None:
+    record = logging.LogRecord("threedice", logging.WARNING, "", 0, "people-away", None, None)
+    record.facts = {"table": "pit-1"}
+    assert journal.TextFormatter().format(record)[8:] == " warning: people-away table=pit-1"

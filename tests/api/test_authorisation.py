@@ -1,0 +1,276 @@
+"""The matrix: every route and every command of the application itself, by every role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+from litestar.routes import HTTPRoute, WebSocketRoute
+
+from tests.api.setting import EVERYBODY, opened, seat
+from threedice.api.auth.authentication import Caller
+from threedice.api.auth.authorisation import (
+    ANYONE,
+    COMMAND_PERMISSIONS,
+    OPERATION_PERMISSIONS,
+    OWN_PLAYER_COMMANDS,
+    PLAYER_FIELD_VALUES,
+    SCOPES,
+    SECOND_PERSON_FIELDS,
+    audience_of,
+    can_use,
+    role_for,
+)
+from threedice.api.http.operations import path_parameter_names
+from threedice.house.commands import AnyAccountCommand, AnyStreamCommand, AnyTableCommand
+from threedice.identity import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx
+    from litestar import Litestar
+
+    from tests.api.setting import Setting
+
+pytestmark = pytest.mark.anyio
+
+PAGES = ("show-page", "show-asset")
+TURNED_AWAY = {"door/role", "door/sign-in", "door/scope"}
+
+
+def routes(app: Litestar) -> Iterator[tuple[str, str, str]]:
+    """Yield method, address and name of what the application serves; its pages are for anybody."""
+    for route in app.routes:
+        if not isinstance(route, HTTPRoute):
+            continue
+        for handler in route.route_handlers:
+            if handler.name in PAGES:
+                continue
+            for method in handler.http_methods:
+                if method != "OPTIONS":
+                    yield method, handler.opt["operation"].path, handler.opt["query"]
+
+
+def address(setting: Setting, path: str) -> str:
+    """Return an address with something in its holes that may well exist."""
+    holes: dict[str, Any] = {
+        "table": "1", "player": setting.id("player"), "round": "1", "key": "k1", "request": "r1",
+        "book": "sg-rws-tai-sai-v6", "layout": "a", "session": "s1", "token": "t1",
+        "person": setting.id("other player"), "assignment": "a1",
+    }  # fmt: skip
+    return path.format_map(holes)
+
+
+async def knock(setting: Setting, who: str, method: str, path: str) -> httpx.Response:
+    client = setting.client(who)
+    return await client.request(method, address(setting, path), json={})
+
+
+def code(response: httpx.Response) -> str:
+    kind = response.headers.get("content-type", "")
+    return str(response.json()["code"]) if kind == "application/problem+json" else ""
+
+
+async def test_every_route_is_in_the_table_and_everything_in_the_table_has_a_route() -> None:
+    async with opened() as setting:
+        served = {name for _, _, name in routes(setting.app)}
+        sockets = {
+            route.route_handler.opt["query"]
+            for route in setting.app.routes
+            if isinstance(route, WebSocketRoute)
+        }
+        others = [
+            route
+            for route in setting.app.routes
+            if not isinstance(route, HTTPRoute | WebSocketRoute)
+        ]
+    assert not others
+    assert served | sockets == set(OPERATION_PERMISSIONS)
+
+
+def test_every_command_is_in_the_table() -> None:
+    assert {each.__name__ for each in get_args(AnyStreamCommand)} == set(COMMAND_PERMISSIONS)
+
+
+async def test_every_route_is_open_to_the_roles_of_the_table_and_to_nobody_else() -> None:
+    async with opened() as setting:
+        setting.assign("dealer")
+        setting.assign("supervisor")
+        for method, path, name in routes(setting.app):
+            right = OPERATION_PERMISSIONS[name]
+            setting.tokens.clear()  # some of them end sessions
+            for who in ("", *ROLES):
+                response = await knock(setting, who, method, path)
+                allowed = ANYONE in right.roles or who in right.roles
+                if name == "read-metrics":
+                    allowed = True  # from this very machine
+                seen = (name, who, response.status_code, response.text)
+                if allowed:
+                    assert code(response) not in TURNED_AWAY, seen
+                    assert response.status_code < 500, seen
+                else:
+                    assert response.status_code == (403 if who else 401), seen
+                    assert code(response) == ("door/role" if who else "door/sign-in"), seen
+
+
+async def test_a_session_that_is_locked_opens_nothing_but_what_unlocks_it() -> None:
+    async with opened() as setting:
+        setting.client("dealer")
+        setting.people.sessions.lock(setting.tokens["dealer"])
+        opens = set()
+        for method, path, name in routes(setting.app):
+            if (
+                name == "sign-out"
+                or ANYONE in OPERATION_PERMISSIONS[name].roles
+                or name == "read-metrics"
+            ):
+                continue
+            response = await knock(setting, "dealer", method, path)
+            if code(response) != "door/locked":
+                opens.add(name)
+        assert opens == {"show-session", "unlock"}
+
+
+async def test_a_program_does_what_its_token_is_for_and_nothing_else() -> None:
+    async with opened() as setting:
+        account = setting.id("shift-manager")
+        for scope in SCOPES:
+            made = setting.people.tokens.create(account, scope, [scope])
+            client = setting.client(Authorization=f"Bearer {made.token}")
+            for method, path, name in routes(setting.app):
+                right = OPERATION_PERMISSIONS[name]
+                if ANYONE in right.roles or name == "read-metrics":
+                    continue
+                response = await client.request(method, address(setting, path), json={})
+                allowed = "shift-manager" in right.roles and right.scope in (scope, "any")
+                seen = (name, scope, response.status_code, response.text)
+                assert (code(response) in ("door/scope", "door/role")) is not allowed, seen
+
+
+@pytest.mark.parametrize("who", ROLES)
+async def test_every_command_is_open_to_the_roles_of_the_table_and_to_nobody_else(who: str) -> None:
+    async with opened() as setting:
+        await seat(setting)
+        setting.assign("dealer")
+        setting.assign("supervisor")
+        for kind in get_args(AnyTableCommand):
+            name = kind.__name__
+            response = await setting.send(who, {"type": name})
+            allowed = who in COMMAND_PERMISSIONS[name].roles
+            seen = (name, who, response.status_code, response.text)
+            assert response.status_code < 500, seen
+            assert (code(response) == "door/role") is not allowed, seen
+            if allowed and name in SECOND_PERSON_FIELDS and name != "Report":
+                assert code(response) == "door/second-person", seen
+
+
+@pytest.mark.parametrize("who", ROLES)
+async def test_every_command_for_accounts_is_open_to_the_roles_of_the_table(who: str) -> None:
+    async with opened() as setting:
+        setting.assign("supervisor")
+        path = f"/api/accounts/{setting.id('player')}/commands"
+        for kind in get_args(AnyAccountCommand):
+            client = setting.client(who, **{"Idempotency-Key": "k"})
+            response = await client.post(path, json={"type": kind.__name__})
+            allowed = who in COMMAND_PERMISSIONS[kind.__name__].roles
+            assert (code(response) == "door/role") is not allowed, response.text
+
+
+async def test_dealers_and_supervisors_act_at_the_tables_they_are_assigned_to() -> None:
+    async with opened() as setting:
+        await seat(setting, betting=False)
+        for who, role in (("dealer", "dealer"), ("supervisor", "supervisor")):
+            assert code(await setting.send(who, {"type": "OpenBetting"})) == "door/role"
+            setting.assign(who, "2", role)
+            assert code(await setting.send(who, {"type": "OpenBetting"})) == "door/role"
+            setting.assign(who, "1", role)
+            response = await setting.send(who, {"type": "Report", "irregularity": "bet-on-line"})
+            assert code(response) != "door/role", response.text
+
+
+async def test_an_assignment_that_ends_ends_the_right(house: Setting) -> None:
+    await seat(house, betting=False)
+    house.assign("dealer")
+    assert (await house.send("dealer", {"type": "OpenBetting"})).status_code == 200
+    (post,) = house.people.assignments.current(account=house.id("dealer"))
+    house.people.assignments.end(post.id)
+    assert code(await house.send("dealer", {"type": "CloseBetting"})) == "door/role"
+
+
+@pytest.mark.parametrize("name", sorted(OWN_PLAYER_COMMANDS))
+async def test_a_player_sends_commands_for_himself_only(playing: Setting, name: str) -> None:
+    command = {"type": name, "player": playing.id("other player"), "amount": 5}
+    command |= {field: allowed[0] for field, allowed in PLAYER_FIELD_VALUES.get(name, {}).items()}
+    command |= {"box": "big"} if "Bet" in name else {}
+    before = (await playing.context.house.command_handler.table("1")).table.seats
+    stacks = {player: seat.stack for player, seat in before.items()}
+    response = await playing.send("player", command)
+    assert (response.status_code, code(response)) == (403, "door/own")
+    after = (await playing.context.house.command_handler.table("1")).table.seats
+    assert {player: seat.stack for player, seat in after.items()} == stacks
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/accounts/{player}",
+        "/api/accounts/{player}/statement",
+        "/api/tables/1/rounds/1/explanation?player={player}",
+    ],
+)
+async def test_what_is_another_players_is_not_shown(playing: Setting, path: str) -> None:
+    for other in (playing.id("other player"), "nobody-of-this-id"):
+        response = await playing.client("player").get(path.format(player=other))
+        assert (response.status_code, code(response)) == (403, "door/own")
+
+
+async def test_other_peoples_sessions_tokens_and_requests_are_not_ended(playing: Setting) -> None:
+    other = playing.client("supervisor")
+    session = (await other.get("/api/session")).json()["session"]
+    token = playing.people.tokens.create(playing.id("supervisor"), "board", ["read"]).program.id
+    intruder = playing.client("dealer")
+    for path in (f"/api/sessions/{session}", f"/api/tokens/{token}"):
+        response = await intruder.delete(path)
+        assert (response.status_code, code(response)) == (404, "unknown/id")
+    assert (await other.get("/api/session")).status_code == 200
+    assert [
+        each.id for each in playing.people.tokens.list_for_account(playing.id("supervisor"))
+    ] == [token]
+
+
+def visitor(setting: Setting, who: str, scopes: tuple[str, ...] | None = None) -> Caller:
+    account = setting.accounts[who]
+    return Caller(account, "s", scopes, "open", setting.context.assignments.current(account.id))
+
+
+async def test_staff_see_all_of_their_tables_and_players_their_own(house: Setting) -> None:
+    house.assign("dealer")
+    seen = {who: audience_of(visitor(house, who), "1") for who in EVERYBODY}
+    everything, nothing = ("staff", ""), ("player", "")
+    assert seen == {
+        "player": ("player", house.id("player")),
+        "other player": ("player", house.id("other player")),
+        "dealer": everything,
+        "supervisor": nothing,
+        "pit-manager": everything,
+        "shift-manager": everything,
+        "auditor": everything,
+        "administrator": None,
+    }
+    assert audience_of(visitor(house, "dealer"), "2") == nothing
+    assert audience_of(visitor(house, "player", ("play",)), "1") is None
+
+
+async def test_whatever_is_not_in_the_table_is_refused(house: Setting) -> None:
+    for who in EVERYBODY:
+        assert not can_use(visitor(house, who), "no-such-thing")
+        assert role_for(visitor(house, who), "NoSuchCommand", "1") is None
+
+
+async def test_addresses_name_only_what_has_a_form() -> None:
+    async with opened() as setting:
+        for _, path, _ in routes(setting.app):
+            for part in path_parameter_names(path):
+                assert part in {"table", "player", "round", "key", "request", "book", "layout",
+                                "session", "token", "person", "assignment"}  # fmt: skip

@@ -1,0 +1,335 @@
+"""What is turned away before any rule is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from tests.api.setting import BET, ORIGIN, opened, seat
+from tests.api.test_authorisation import PAGES, code, routes
+from tests.identity.setting import HERE, PASSWORD, THERE
+from threedice.api.http import operations
+from threedice.api.http.operations import (
+    MAX_BODY_BYTES,
+    ClientDisconnected,
+    client_address,
+    dispatch,
+    read_body,
+)
+from threedice.api.http.problems import HttpProblem
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.api.setting import Setting
+
+pytestmark = pytest.mark.anyio
+
+
+# --- where a request comes from -----------------------------------------------------------------
+
+
+ELSEWHERE: list[dict[str, str]] = [
+    {"Origin": "https://elsewhere.test"},
+    {"Origin": "null"},
+    {"Origin": "http://house.test:8080"},
+    {"Origin": "http://house.test.elsewhere.test"},
+    {"Origin": ORIGIN, "Sec-Fetch-Site": "cross-site"},
+    {"Origin": ORIGIN, "Sec-Fetch-Site": "same-site"},
+    {"Origin": ORIGIN, "Sec-Fetch-Site": "none"},
+    {"Origin": "", "Sec-Fetch-Site": "same-origin"},
+]
+
+
+async def test_what_another_site_has_a_browser_do_is_not_done(playing: Setting) -> None:
+    before = playing.context.house.command_handler.store.head("table/1")
+    bet = {**BET, "player": playing.id("player")}
+    for headers in ELSEWHERE:
+        client = playing.client("player", **headers)
+        response = await client.post(
+            "/api/tables/1/commands", json=bet, headers={"Idempotency-Key": "k"}
+        )
+        assert (response.status_code, code(response)) == (403, "door/origin")
+        for method, path, _ in routes(playing.app):
+            if method != "GET":
+                response = await client.request(method, path.replace("{", "").replace("}", ""))
+                assert code(response) == "door/origin", path
+    assert playing.context.house.command_handler.store.head("table/1") == before
+
+
+async def test_a_cookie_without_a_word_on_where_it_comes_from_is_not_believed(
+    playing: Setting,
+) -> None:
+    client = playing.client("player")
+    del client.headers["Origin"]
+    assert code(await client.post("/api/session/lock")) == "door/origin"
+    assert (await client.get("/api/session")).status_code == 200
+    said = await client.post("/api/session/lock", headers={"Sec-Fetch-Site": "same-origin"})
+    assert said.status_code == 204
+
+
+async def test_a_program_says_nothing_of_origins(playing: Setting) -> None:
+    made = playing.people.tokens.create(playing.id("player"), "bot", ["play"])
+    client = playing.client(Authorization=f"Bearer {made.token}")
+    del client.headers["Origin"]
+    bet = {**BET, "player": playing.id("player")}
+    response = await client.post(
+        "/api/tables/1/commands", json=bet, headers={"Idempotency-Key": "k"}
+    )
+    assert response.status_code == 200, response.text
+
+
+async def test_no_other_site_may_read(house: Setting) -> None:
+    client = house.client("player", Origin="https://elsewhere.test")
+    for method in ("GET", "OPTIONS"):
+        response = await client.request(method, "/api/tables")
+        assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+async def test_what_is_meant_for_another_host_is_turned_away(house: Setting) -> None:
+    client = house.client("player", Host="rebound.test")
+    response = await client.get("/api/session")
+    assert (response.status_code, code(response)) == (421, "door/host")
+    assert (await client.get("/health")).status_code == 200
+
+
+async def test_a_request_names_one_host(playing: Setting) -> None:
+    hosts = [("Host", "house.test"), ("Host", "elsewhere.test")]
+    for each in (hosts, hosts[::-1], [hosts[0]] * 2):
+        request = httpx.Request("GET", f"{ORIGIN}/api/house", headers=each)
+        response = await playing.client().send(request)
+        assert (response.status_code, code(response)) == (400, "door/malformed")
+
+
+# --- what a request brings along ----------------------------------------------------------------
+
+
+NO_COMMANDS = [
+    (b"", 400),
+    (b"{", 400),
+    (b"{}", 422),
+    (b"[]", 422),
+    (b"null", 422),
+    (b"\xff\xfe", 400),
+    (b'{"type":"PlaceBet"}', 422),
+    (b'{"type":["PlaceBet"]}', 422),
+    (b'{"type":"Nothing"}', 422),
+    (b'{"type":"PlaceBet","player":"\xed\xa0\x80","box":"big","amount":5}', 400),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":5,"more":1}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":5.5}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":"5"}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":true}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":1e400}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":' + b"9" * 5000 + b"}", 422),
+    (b'{"type":"PlaceBet","player":"ID","box":null,"amount":5}', 422),
+    (b'{"type":"PlaceBet","player":"ID","box":"big","amount":5}{}', 400),
+    (b'{"type":' + b"[" * 50_000, 400),
+    (b"[" * 60_000, 422),
+]
+
+
+async def test_a_body_that_is_no_command_is_refused(playing: Setting) -> None:
+    for who, (body, status) in product(("player", "dealer"), NO_COMMANDS):
+        response = await playing.client(who).post(
+            "/api/tables/1/commands",
+            content=body.replace(b"ID", playing.id("player").encode()),
+            headers={"Idempotency-Key": "k", "Content-Type": "application/json"},
+        )
+        assert response.status_code == status, (body[:80], response.text)
+        assert response.headers["content-type"] == "application/problem+json"
+        assert response.json()["code"] in ("door/form", "door/malformed")
+
+
+async def test_a_body_may_have_64_kib_and_no_more(playing: Setting) -> None:
+    headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
+    client = playing.client("player")
+    bet = json.dumps({**BET, "player": playing.id("player")}).encode()
+    just = await client.post(
+        "/api/tables/1/commands", content=bet.ljust(MAX_BODY_BYTES), headers=headers
+    )
+    assert just.status_code == 200
+
+    async def dripping() -> AsyncIterator[bytes]:
+        for _ in range(MAX_BODY_BYTES // 1024 + 1):
+            yield b" " * 1024
+
+    for path in ("/api/tables/1/commands", "/api/session"):
+        for content in (b" " * (MAX_BODY_BYTES + 1), dripping()):
+            response = await client.post(path, content=content, headers=headers)
+            assert (response.status_code, code(response)) == (413, "door/too-large")
+
+
+async def test_a_declared_length_is_believed_before_anything_is_read() -> None:
+    async def receive() -> Any:
+        pytest.fail("it was read")
+
+    with pytest.raises(HttpProblem, match="at most"):
+        await read_body(receive, {b"content-length": b"65537"})
+
+
+async def test_whoever_goes_away_in_the_middle_is_not_answered() -> None:
+    messages: list[Any] = [
+        {"type": "http.request", "body": b"{", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    with pytest.raises(ClientDisconnected):
+        await read_body(receive, {})
+    messages = [{"type": "http.disconnect"}]
+    with pytest.raises(ClientDisconnected):
+        await read_body(receive, {})
+
+
+async def test_only_json_is_read(playing: Setting) -> None:
+    kinds = ("text/plain", "application/x-www-form-urlencoded", "", "multipart/form-data")
+    for kind, path in product(kinds, ("/api/tables/1/commands", "/api/session")):
+        response = await playing.client("player").post(
+            path, content=b"{}", headers={"Idempotency-Key": "k", "Content-Type": kind}
+        )
+        assert (response.status_code, code(response)) == (415, "door/media-type")
+
+
+async def test_a_command_needs_a_key_of_its_own(playing: Setting) -> None:
+    bet = {**BET, "player": playing.id("player")}
+    for key in ("", " ", "a b", "a/b", "é", "x" * 101, '"', "a\tb"):
+        headers = {b"Idempotency-Key": key.encode()} if key else {}
+        response = await playing.client("player").post(
+            "/api/tables/1/commands", json=bet, headers=headers
+        )
+        assert (response.status_code, code(response)) == (400, "door/key")
+
+
+QUERIES = [
+    ("most=5", 200),
+    ("", 200),
+    ("most=0", 422),
+    ("most=1001", 422),
+    ("most=x", 422),
+    ("most=1&most=2", 422),
+    ("more=1", 422),
+    ("most", 422),
+    ("most=" + "1" * 3000, 422),
+    ("most=%FF", 422),
+]
+
+
+async def test_a_query_has_its_form(playing: Setting) -> None:
+    for query, status in QUERIES:
+        response = await playing.client("player").get(f"/api/tables/1/results?{query}")
+        assert response.status_code == status, response.text
+
+
+NOWHERE = [
+    "/api/tables/nothing",
+    "/api/tables/..%2F..%2Fetc",
+    "/api/tables/" + "x" * 101,
+    "/api/tables/%00",
+    "/api/tables/1/rounds/0",
+    "/api/tables/1/rounds/x",
+    "/api/tables/1/rounds/99999999999999999999",
+    "/api/rulebooks/house.toml/a",
+    "/api/rulebooks/no-such-book/a",
+    "/api/rulebooks/sg-rws-tai-sai-v6/z",
+    "/api/nothing",
+    "/api",
+    "/api/tables/1/commands/more",
+]
+
+
+async def test_there_is_nothing_under_an_address_that_names_nothing(playing: Setting) -> None:
+    for path in NOWHERE:
+        response = await playing.client("pit-manager").get(path)
+        assert response.status_code == 404, (path, response.text)
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+async def test_guessing_tables_takes_none_into_memory(playing: Setting) -> None:
+    client = playing.client("pit-manager")
+    for path in ("", "/results", "/exposure", "/room", "/sheet", "/game", "/shift", "/rounds/1"):
+        assert (await client.get(f"/api/tables/guess{path}")).status_code == 404
+    response = await playing.send("pit-manager", {"type": "OpenBetting"}, table="guess")
+    assert response.status_code == 404
+    assert playing.context.house.command_handler.streams.get_if_ready(["table/guess"]) is None
+
+
+async def test_an_address_takes_the_methods_it_takes(house: Setting) -> None:
+    response = await house.client("player").delete("/api/tables")
+    assert (response.status_code, code(response)) == (405, "door/method")
+    assert "GET" in response.headers["allow"]
+
+
+# --- how often ----------------------------------------------------------------------------------
+
+
+async def test_an_account_sends_so_many_commands_and_no_more() -> None:
+    async with opened(commands_per_second=3) as setting:
+        await seat(setting)
+        codes = [code(await setting.bet("player")) for _ in range(8)]
+        assert codes[:6] == [""] * 6
+        assert "door/rate" in codes[6:]
+        refused = [await setting.bet("player") for _ in range(6)][-1]
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) >= 1
+        assert (await setting.bet("other player")).status_code == 200
+
+
+async def test_failing_to_sign_in_makes_wait_by_name_and_by_address() -> None:
+    async with opened() as setting:
+        client = setting.client()
+        said = {"name": "player-name", "password": "not this one at all"}
+        tried = [await client.post("/api/session", json=said) for _ in range(7)]
+        assert {each.status_code for each in tried[:5]} == {401}
+        assert (tried[-1].status_code, code(tried[-1])) == (429, "sign-in/wait")
+        assert int(tried[-1].headers["retry-after"]) >= 1
+        right = {"name": "player-name", "password": PASSWORD}
+        assert code(await client.post("/api/session", json=right)) == "sign-in/wait"
+
+
+async def test_a_body_that_does_not_arrive_in_time_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(operations, "BODY_TIMEOUT_SECONDS", 0.0)
+    first: list[Any] = [{"type": "http.request", "body": b"{", "more_body": True}]
+
+    async def receive() -> Any:
+        return first.pop() if first else await asyncio.Event().wait()
+
+    with pytest.raises(HttpProblem, match="did not arrive in time"):
+        await read_body(receive, {})
+
+
+@pytest.mark.parametrize(
+    ("behind_proxy", "forwarded", "address"),
+    [
+        (False, f"{THERE}", HERE),
+        (True, f"{THERE}", THERE),
+        (True, f"127.0.0.1, {THERE}", THERE),
+        (True, "", HERE),
+    ],
+)
+async def test_the_callers_address_is_what_the_proxy_saw(
+    house: Setting, behind_proxy: bool, forwarded: str, address: str
+) -> None:
+    house.context.behind_proxy = behind_proxy
+    scope: Any = {"client": (HERE, 1)}
+    headers = {b"x-forwarded-for": forwarded.encode()} if forwarded else {}
+    assert client_address(house.context, scope, headers) == address
+
+
+# --- no way past it -----------------------------------------------------------------------------
+
+
+async def test_respond_is_the_only_way(house: Setting) -> None:
+    """Every route that is served goes the way that looks at who asks; pages are for anybody."""
+    for route in house.app.routes:
+        for handler in getattr(route, "route_handlers", []):
+            if "OPTIONS" not in handler.http_methods and handler.name not in PAGES:
+                assert dispatch.__name__ in handler.fn.__code__.co_names

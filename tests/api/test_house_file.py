@@ -1,0 +1,103 @@
+"""`house.toml`: read strictly, and told what is wrong."""
+
+from __future__ import annotations
+
+import re
+from datetime import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from threedice.api.config import (
+    HouseConfig,
+    HousePolicies,
+    TableConfig,
+    TableLimitsConfig,
+    configured_limits,
+    load_config,
+)
+from threedice.errors import InvalidInput, RulebookError
+from threedice.house.events import Timing
+from threedice.rulebook import load
+from threedice.table.limits import StakeRange
+
+DOCUMENT = Path(__file__).parents[2] / "docs/how-to/house-file.md"
+GOOD = re.search(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.S)
+assert GOOD is not None
+TEXT = GOOD[1]
+
+
+def read(folder: Path, text: str) -> HouseConfig:
+    file = folder / "house.toml"
+    file.write_text(text, encoding="utf-8")
+    return load_config(file)
+
+
+def test_the_house_of_the_documentation_is_read(tmp_path: Path) -> None:
+    house = read(tmp_path, TEXT)
+
+    assert (house.name, house.currency, house.gaming_day_starts) == (
+        "Threedice Palace", "SGD", time(6),
+    )  # fmt: skip
+    assert house.tables["machine-1"].dealt_by_house == Timing(
+        betting_seconds=25, closing_seconds=3, showing_seconds=8
+    )
+    table = house.tables["pit-1"]
+    game = load(table.game, table.readings)
+    limits = configured_limits(table, game)
+    assert limits.families["triple"] == StakeRange(500, 20000)
+    assert limits.families["big"] == StakeRange(1000, 500000)
+    assert limits.differential == {"big": 2000000}
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ('currency = "SGD"', 'currency = "dollars"', "currency"),
+        ('time_zone = "Asia/Singapore"', 'time_zone = "Asia/Nowhere"', "time_zone"),
+        ('time_zone = "Asia/Singapore"', 'time_zone = "../etc"', "time_zone"),
+        ('name = "Threedice Palace"', 'nome = "x"', "nome"),
+        ('game = "sg-rws-tai-sai-v6/a"', 'game = "sg-rws-tai-sai-v6/z"', "tables.pit-1"),
+        ('readings = { pro-rata = "absorb" }', 'readings = { x = "y" }', "tables.pit-1"),
+        ("chips = [500, 2500, 10000, 50000]", "chips = [500, 700]", "tables.pit-1"),
+        ("float = 50_000_000", "float = 50_000_001", "tables.pit-1"),
+        ("float = 50_000_000", "float = -500", "tables.pit-1"),
+        ("minimum = 1000, maximum = 500000", "minimum = 1000, maximum = 500", "tables.pit-1"),
+        ("only = { triple", "only = { trouble", "tables.pit-1"),
+        ("[tables.pit-1]", '[tables."Pit 1"]', "tables"),
+        ('mode = "record"', 'mode = "anything"', "tables.pit-1.mode"),
+        ("_minutes = 5", "_minutes = 0", "policies.dealer_locks_after_minutes"),
+        ("[policies]", "[policies]\ncommands_per_second = 0", "policies.commands_per_second"),
+        ("[policies]", "[policies]\nlongest_hours = -1", "policies.longest_hours"),
+        ("betting_seconds = 25", "betting = 25", "dealt_by_house"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_key(was: str, now: str, told: str, tmp_path: Path) -> None:
+    assert was in TEXT
+
+    with pytest.raises(RulebookError) as refused:
+        read(tmp_path, TEXT.replace(was, now))
+
+    assert told in str(refused.value)
+    assert str(refused.value).startswith("house.toml: ")
+
+
+def test_a_house_without_tables_is_refused(tmp_path: Path) -> None:
+    text = 'name = "x"\ncurrency = "SGD"\ntime_zone = "UTC"\n[tables]\n'
+    with pytest.raises(RulebookError, match=r"add \[tables.NAME\]"):
+        read(tmp_path, text)
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        load_config(tmp_path / "nothing.toml")
+    with pytest.raises(InvalidInput, match="is no TOML"):
+        read(tmp_path, "name = ")
+
+
+def test_every_key_is_documented() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for struct in (HouseConfig, TableConfig, TableLimitsConfig, HousePolicies):
+        for field in msgspec.structs.fields(struct):
+            assert f"`{field.encode_name}`" in text or f"`{field.encode_name}." in text

@@ -1,0 +1,216 @@
+"""A table's channel: from which version whom it tells, and how much it makes for how many."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from tests.house.setting import People as Asking
+from threedice.api.auth.authentication import Caller
+from threedice.api.live.channel import Channel, Subscriber
+from threedice.house import CommandHandler
+from threedice.identity import Account
+from threedice.log.feed import Feed
+from threedice.log.stores.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from threedice.api.views import AudienceKind
+
+pytestmark = pytest.mark.anyio
+
+
+class Setting:
+    """A table whose channel is opened and fed by hand."""
+
+    def __init__(self, floor: CommandHandler, feed: Feed) -> None:
+        self.floor, self.feed = floor, feed
+        self.asking = Asking(floor)
+        self.failures: list[Exception] = []
+
+    def channel(self, version: int) -> Channel:
+        return Channel(self.feed, "1", version, lambda _, defect: self.failures.append(defect))
+
+    @property
+    def version(self) -> int:
+        return self.floor.store.head("table/1").version
+
+    async def bet(self, count: int) -> None:
+        for _ in range(count):
+            await self.asking.bet("ann", 5, "big")
+
+
+@pytest.fixture
+async def setting() -> AsyncIterator[Setting]:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor, Feed(store) as feed:
+        setting = Setting(floor, feed)
+        await setting.asking.open(stacks={"ann": 100_000, "bob": 100_000})
+        await setting.asking.play("open betting")
+        floor.streams.publish = feed.publish
+        yield setting
+
+
+def subscriber(
+    version: int,
+    audience: AudienceKind = "player",
+    player: str = "ann",
+    write: Callable[[bytes], bool] | None = None,
+) -> Subscriber:
+    account = Account(player or "staff", player, ("player",), True, 0)
+    made = Subscriber(Caller(account, "session"), "", "1", audience, player, write)
+    made.version = version
+    return made
+
+
+async def told(listener: Subscriber) -> list[dict[str, Any]]:
+    async with asyncio.timeout(20):
+        text = await listener.next_message()
+    assert text is not None
+    events: list[dict[str, Any]] = msgspec.json.decode(text)["events"]
+    return events
+
+
+async def test_whoever_is_behind_is_not_taken_and_whoever_is_level_is(setting: Setting) -> None:
+    channel = setting.channel(setting.version)
+    assert not channel.attach(subscriber(setting.version - 1))
+    level = subscriber(setting.version)
+    assert channel.attach(level)
+    await setting.bet(1)
+    assert [each["version"] for each in await told(level)] == [setting.version]
+    channel.close()
+
+
+async def test_whoever_is_further_is_told_what_he_does_not_know_only(setting: Setting) -> None:
+    """A client of another server may come with a version that this one has yet to read."""
+    start = setting.version
+    setting.floor.streams.publish = None  # as if another server wrote
+    await setting.bet(5)
+    channel = setting.channel(start)
+    further, level = subscriber(start + 3), subscriber(start)
+    assert channel.attach(further)
+    assert channel.attach(level)
+    setting.feed.notify_versions({"table/1": start + 5})
+    assert [each["version"] for each in await told(further)] == [start + 4, start + 5]
+    assert [each["version"] for each in await told(level)] == list(range(start + 1, start + 6))
+    setting.floor.streams.publish = setting.feed.publish
+    await setting.bet(1)
+    assert [each["version"] for each in await told(further)] == [start + 6]
+    channel.close()
+
+
+async def test_frames_are_the_same_object_for_all_who_see_the_same(setting: Setting) -> None:
+    written: dict[str, bytes] = {}
+    channel = setting.channel(setting.version)
+    listeners = []
+    for name in ("bob", "cat", "ann", ""):
+        audience: AudienceKind = "player" if name else "staff"
+
+        def write(frame: bytes, name: str = name) -> bool:
+            written[name] = frame
+            return True
+
+        listeners.append(subscriber(setting.version, audience, name, write))
+        assert channel.attach(listeners[-1])
+    waiting = [asyncio.create_task(each.next_message()) for each in listeners]
+    await asyncio.sleep(0)
+    await setting.bet(1)
+    while len(written) < 4:
+        await asyncio.sleep(0)
+    assert written["bob"] is written["cat"]
+    assert b"ann" in written["ann"]
+    assert b"ann" not in written["bob"]
+    assert not any(task.done() for task in waiting)
+    for task in waiting:
+        task.cancel()
+    channel.close()
+
+
+async def test_a_frame_that_the_socket_does_not_take_waits_in_order(setting: Setting) -> None:
+    channel = setting.channel(setting.version)
+    listener = subscriber(setting.version, write=lambda _frame: False)
+    channel.attach(listener)
+    start = setting.version
+    waiting = asyncio.create_task(listener.next_message())
+    await asyncio.sleep(0)
+    await setting.bet(3)
+    async with asyncio.timeout(20):
+        first = await waiting
+    assert first is not None
+    seen = [each["version"] for each in msgspec.json.decode(first)["events"]]
+    while seen[-1] < start + 3:
+        seen += [each["version"] for each in await told(listener)]
+    assert seen == [start + 1, start + 2, start + 3]
+    channel.close()
+
+
+async def test_nothing_is_written_past_what_waits(setting: Setting) -> None:
+    channel, tried = setting.channel(setting.version), list[bytes]()
+
+    def write(frame: bytes) -> bool:
+        tried.append(frame)
+        return len(tried) > 1
+
+    listener, start = subscriber(setting.version, write=write), setting.version
+    channel.attach(listener)
+    waiting = asyncio.create_task(listener.next_message())
+    await asyncio.sleep(0)
+    await setting.bet(1)
+    async with asyncio.timeout(20):
+        assert await waiting is not None  # refused by the socket, so the writer has it
+    other = subscriber(setting.version)
+    channel.attach(other)
+    await setting.bet(1)
+    await told(other)
+    assert len(tried) == 1
+    assert [each["version"] for each in await told(listener)] == [start + 2]
+    channel.close()
+
+
+async def test_what_is_committed_together_is_told_together(setting: Setting) -> None:
+    channel, listener = setting.channel(setting.version), subscriber(setting.version)
+    channel.attach(listener)
+    start = setting.version
+    await asyncio.gather(*(setting.asking.bet("ann", 5, "big") for _ in range(200)))
+    messages = [await told(listener)]
+    while messages[-1][-1]["version"] < start + 200:
+        messages.append(await told(listener))
+    assert len(messages) < 100
+    assert [each["version"] for events in messages for each in events] == list(
+        range(start + 1, start + 201)
+    )
+    channel.close()
+
+
+async def test_whoever_is_detached_is_told_nothing_more(setting: Setting) -> None:
+    channel, one, other = (
+        setting.channel(setting.version),
+        subscriber(setting.version),
+        subscriber(setting.version),
+    )
+    channel.attach(one)
+    channel.attach(other)
+    channel.detach(one)
+    await setting.bet(1)
+    await told(other)
+    waiting = asyncio.create_task(one.next_message())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    waiting.cancel()
+    channel.close()
+
+
+async def test_nobody_reads_for_a_channel_that_is_closed(setting: Setting) -> None:
+    channel, listener = setting.channel(setting.version), subscriber(setting.version)
+    channel.attach(listener)
+    await setting.bet(1)
+    await told(listener)
+    assert setting.feed.subscriber_count() == 1
+    channel.close()
+    while setting.feed.subscriber_count():
+        await asyncio.sleep(0)
+    assert not setting.failures

@@ -1,0 +1,42 @@
+"""Frames made once for many sockets are frames as everybody reads them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from websockets.frames import Frame, Opcode
+from websockets.streams import StreamReader
+
+from threedice.api.live.frames import EncodedMessage, encode_frame
+
+
+def read(data: bytes) -> Frame:
+    """Read a frame as a client does."""
+    reader = StreamReader()
+    reader.feed_data(data)
+    reader.feed_eof()
+    parsing = Frame.parse(reader.read_exact, mask=False)
+    try:
+        while True:
+            next(parsing)
+    except StopIteration as end:
+        frame: Frame = end.value
+        return frame
+
+
+@given(st.text())
+def test_a_text_is_one_whole_text_frame(text: str) -> None:
+    frame = read(encode_frame(text))
+    assert (frame.opcode, frame.fin) == (Opcode.TEXT, True)
+    assert bytes(frame.data).decode() == text
+
+
+@pytest.mark.parametrize("size", [0, 125, 126, 65535, 65536, 200_000])
+def test_lengths_are_written_as_the_protocol_has_them(size: int) -> None:
+    assert encode_frame("a" * size) == Frame(Opcode.TEXT, b"a" * size).serialize(mask=False)
+
+
+def test_a_frame_is_made_once() -> None:
+    message = EncodedMessage("hello")
+    assert message.frame is message.frame

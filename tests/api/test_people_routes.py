@@ -1,0 +1,106 @@
+"""Accounts, assignments and the trail over HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.api.setting import HOUR
+from tests.api.test_authorisation import code
+
+if TYPE_CHECKING:
+    from tests.api.setting import Setting
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_administrator_gives_roles_and_takes_them(house: Setting) -> None:
+    admin = house.client("administrator")
+    path = f"/api/people/{house.id('dealer')}/roles"
+    dealer = house.client("dealer")
+    assert (await dealer.get("/api/tables")).is_success
+    changed = await admin.put(path, json={"roles": ["dealer", "supervisor"]})
+    assert changed.json()["roles"] == ["dealer", "supervisor"]
+    assert code(await dealer.get("/api/tables")) == "door/sign-in"
+    for roles, status in ((["auditor", "dealer"], 422), (["king"], 422), ([], 422)):
+        assert (await admin.put(path, json={"roles": roles})).status_code == status
+    mixed = await admin.put(path, json={"roles": ["player"]})
+    assert (mixed.status_code, code(mixed)) == (409, "account/roles")
+
+
+async def test_nobody_gives_himself_rights(house: Setting) -> None:
+    admin = house.client("administrator")
+    own = house.id("administrator")
+    for method, path, body in (
+        ("PUT", "roles", {"roles": ["administrator", "shift-manager"]}),
+        ("POST", "disable", None),
+        ("POST", "password", None),
+        ("POST", "forget", None),
+        ("DELETE", "codes", None),
+    ):
+        response = await admin.request(method, f"/api/people/{own}/{path}", json=body)
+        assert (response.status_code, code(response)) == (403, "door/self")
+
+
+async def test_people_are_disabled_enabled_reset_and_forgotten(house: Setting) -> None:
+    admin, person = house.client("administrator"), house.id("dealer")
+    for method, path, status in (
+        ("POST", "disable", 204),
+        ("POST", "enable", 204),
+        ("POST", "password", 200),
+        ("DELETE", "codes", 204),
+        ("DELETE", "sessions", 204),
+        ("POST", "forget", 204),
+    ):
+        response = await admin.request(method, f"/api/people/{person}/{path}")
+        assert response.status_code == status, response.text
+        missing = await admin.request(method, f"/api/people/nobody/{path}")
+        assert (missing.status_code, code(missing)) == (404, "unknown/id")
+    names = [each["name"] for each in (await admin.get("/api/people")).json()]
+    assert "dealer-name" not in names
+
+
+async def test_a_name_is_taken_once(house: Setting) -> None:
+    admin = house.client("administrator")
+    body = {"name": "Player-Name", "roles": ["player"]}
+    taken = await admin.post("/api/people", json=body)
+    assert (taken.status_code, code(taken)) == (409, "account/taken")
+
+
+async def test_a_pit_manager_says_who_works_where(house: Setting) -> None:
+    manager, now = house.client("pit-manager"), house.people.context.clock()
+    body: dict[str, Any] = {
+        "account": house.id("dealer"),
+        "role": "dealer",
+        "table": "1",
+        "starts": now - HOUR,
+        "until": now + HOUR,
+    }
+    made = await manager.post("/api/assignments", json=body)
+    assert made.status_code == 201, made.text
+    assert [each["id"] for each in (await manager.get("/api/assignments")).json()] == [
+        made.json()["id"]
+    ]
+    wrong = await manager.post("/api/assignments", json={**body, "role": "supervisor"})
+    assert (wrong.status_code, code(wrong)) == (409, "account/roles")
+    himself = await manager.post(
+        "/api/assignments", json={**body, "account": house.id("pit-manager")}
+    )
+    assert code(himself) == "door/self"
+    ended = await manager.delete(f"/api/assignments/{made.json()['id']}")
+    assert ended.status_code == 204
+    assert (await manager.get("/api/assignments")).json() == []
+
+
+async def test_the_trail_tells_who_did_what_without_names(house: Setting) -> None:
+    await house.client("administrator").post(f"/api/people/{house.id('dealer')}/disable")
+    trail = (await house.client("auditor").get("/api/trail?most=1000")).json()
+    last = trail[-1]
+    disabled = [each for each in trail if each["kind"] == "account-disabled"]
+    assert [(each["account"], each["by"]) for each in disabled] == [
+        (house.id("dealer"), house.id("administrator"))
+    ]
+    rest = (await house.client("auditor").get(f"/api/trail?after={last['number']}")).json()
+    assert rest == []
+    assert "dealer-name" not in str(trail)

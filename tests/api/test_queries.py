@@ -1,0 +1,265 @@
+"""What can be asked: the lobby, a table, results, money, explanations, games and odds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.api.setting import GAME, opened, seat
+from tests.api.test_authorisation import code
+from tests.house.setting import People
+from threedice import load
+from threedice.api.routes.history import gaming_day_start
+from threedice.house.reports.statements import update_statements
+from threedice.log.stores.urls import open_store
+from threedice.odds import odds_sheet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.api.setting import Setting
+
+pytestmark = pytest.mark.anyio
+
+
+async def finish_round(setting: Setting) -> None:
+    """Play the round that is open to its end, and have it in the books."""
+    floor = setting.context.house.command_handler
+    await People(floor).play("dice 1 2 3")
+    update_statements(floor.store, "table/1", floor.streams.games.load_pinned)
+
+
+async def get(setting: Setting, who: str, path: str) -> Any:
+    response = await setting.client(who).get(path)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def test_the_lobby_tells_what_is_going_on(playing: Setting) -> None:
+    (line,) = await get(playing, "administrator", "/api/tables")
+    assert (line["table"], line["game"], line["phase"]) == ("1", GAME, "betting")
+    assert (line["currency"], line["minimum"], line["maximum"]) == ("SGD", 5, 10_000_000)
+    assert (line["round"], line["dealt_by_house"], line["last"]) == (1, False, [])
+    await finish_round(playing)
+    (line,) = await get(playing, "player", "/api/tables")
+    assert line["phase"] == "waiting"
+    assert [each["dice"] for each in line["last"]] == [[1, 2, 3]]
+
+
+async def test_a_table_that_was_tampered_with_is_listed_as_damaged(playing: Setting) -> None:
+    store: Any = playing.context.house.command_handler.store
+    await playing.bet("player")
+    floor = playing.context.house.command_handler
+    floor.streams.restart(store)
+    entry = store.read("table/1", 2, 1)[0]
+    store._entries["table/1"][2] = type(entry)(
+        *(getattr(entry, name) if name != "data" else b"{}" for name in entry.__struct_fields__)
+    )
+    (line,) = await get(playing, "player", "/api/tables")
+    assert line["damaged"] is True
+    response = await playing.client("player").get("/api/tables/1")
+    assert (response.status_code, code(response)) == (503, "house/damaged")
+
+
+async def test_a_table_is_shown_as_its_viewer_sees_it(playing: Setting) -> None:
+    await playing.bet("other player", 25)
+    mine = await get(playing, "player", "/api/tables/1")
+    assert list(mine["seats"]) == [playing.id("player")]
+    assert (mine["float_amount"], mine["drop"]) == (None, None)
+    assert mine["round"]["totals"] == {"big": 25}
+    staff = await get(playing, "dealer", "/api/tables/1")
+    assert set(staff["seats"]) == {playing.id("player"), playing.id("other player")}
+    house = playing.context.house
+    assert mine["version"] == house.command_handler.store.head("table/1").version
+
+
+async def test_results_hold_no_money(playing: Setting) -> None:
+    await playing.bet("player")
+    await finish_round(playing)
+    (line,) = await get(playing, "player", "/api/tables/1/results")
+    assert {"round", "what", "at", "dice", "note"} == line.keys()
+    assert (line["round"], line["what"], line["dice"]) == (1, "result", [1, 2, 3])
+
+
+async def test_the_last_results_are_found_behind_any_number_of_other_lines(
+    playing: Setting,
+) -> None:
+    await finish_round(playing)
+    floor = playing.context.house.command_handler
+    for _ in range(30):
+        assert (await playing.send("supervisor", {"type": "FillFloat", "amount": 5})).is_success
+    update_statements(floor.store, "table/1", floor.streams.games.load_pinned)
+    (line,) = await get(playing, "player", "/api/tables/1/results?most=1")
+    assert line["dice"] == [1, 2, 3]
+
+
+async def test_exposure_is_what_the_house_would_win(playing: Setting) -> None:
+    await playing.bet("player", 100, "big")
+    told = await get(playing, "supervisor", "/api/tables/1/exposure")
+    assert len(told["nets"]) == 216
+    assert (told["worst"], told["best"]) == (-100, 100)
+    assert told["nets"][0] == 100
+    assert told["nets"][-2] == -100
+    unassigned = playing.add("elsewhere", "supervisor")
+    assert unassigned
+    response = await playing.client("elsewhere").get("/api/tables/1/exposure")
+    assert code(response) == "door/role"
+
+
+async def test_a_round_is_told_from_its_start_to_its_end(playing: Setting) -> None:
+    await playing.bet("player")
+    await finish_round(playing)
+    await People(playing.context.house.command_handler).play("open betting")
+    told = await get(playing, "auditor", "/api/tables/1/rounds/1")
+    kinds = [each["event"]["type"] for each in told["events"]]
+    assert (kinds[0], kinds[-1]) == ("RoundStarted", "WinnersPaid")
+    assert "BetPlaced" in kinds
+    assert any(" bets 0.05 on " in line for line in told["prose"])
+    second = await get(playing, "auditor", "/api/tables/1/rounds/2")
+    assert [each["event"]["type"] for each in second["events"]] == [
+        "RoundStarted",
+        "BettingOpened",
+    ]
+    missing = await playing.client("auditor").get("/api/tables/1/rounds/3")
+    assert (missing.status_code, code(missing)) == (404, "unknown/name")
+
+
+async def test_a_bet_is_explained_to_its_player_and_to_staff(playing: Setting) -> None:
+    await playing.bet("player", 25, "small")
+    await playing.bet("other player", 5, "big")
+    await finish_round(playing)
+    mine = await get(playing, "player", "/api/tables/1/rounds/1/explanation")
+    assert [each["spot"] for each in mine] == ["small"]
+    assert mine[0]["lines"][0] == "0.25 placed on small."
+    path = f"/api/tables/1/rounds/1/explanation?player={playing.id('player')}"
+    assert await get(playing, "supervisor", path) == mine
+    assert code(await playing.client("other player").get(path)) == "door/own"
+    missing = await playing.client("player").get("/api/tables/1/rounds/7/explanation")
+    assert missing.status_code == 404
+
+
+async def test_a_statement_is_a_players_own(playing: Setting) -> None:
+    await playing.bet("player", 25, "big")
+    await playing.bet("other player", 5, "big")
+    await finish_round(playing)
+    path = f"/api/accounts/{playing.id('player')}/statement"
+    lines = await get(playing, "player", path)
+    assert [(each["what"], each["amount"]) for each in lines] == [
+        ("bought in", 1000),
+        ("lost", -25),
+    ]
+    assert await get(playing, "supervisor", path) == lines
+    assert await get(playing, "player", f"{path}?most=1") == lines[-1:]
+    assert await get(playing, "player", f"{path}?until={lines[-1]['at']}") == lines[:1]
+
+
+async def test_a_shift_is_reported_over_a_time_or_the_gaming_day(playing: Setting) -> None:
+    await playing.bet("player", 25, "big")
+    await finish_round(playing)
+    report = await get(playing, "supervisor", "/api/tables/1/shift?since=0")
+    assert (report["rounds"], report["turnover"], report["win"]) == (1, 25, 25)
+    assert report["drop"] == 2000
+    assert report["theoretical_win"]
+    empty = await get(playing, "supervisor", "/api/tables/1/shift?since=0&until=1")
+    assert (empty["rounds"], empty["hold_percent"]) == (0, None)
+    wrong = await playing.client("supervisor").get("/api/tables/1/shift?since=5&until=4")
+    assert (wrong.status_code, code(wrong)) == (422, "input/wrong")
+
+
+async def test_the_gaming_day_starts_by_the_clock_of_the_house(house: Setting) -> None:
+    """At six in the morning in Singapore, which is ten in the evening of UTC."""
+    for hour, day in ((23, 5), (21, 4)):
+        now = int(datetime(2026, 3, 5, hour, tzinfo=UTC).timestamp()) * 1_000_000
+        began = datetime.fromtimestamp(gaming_day_start(house.context, now) / 1_000_000, UTC)
+        assert (began.day, began.hour) == (day, 22)
+
+
+async def test_rulebooks_are_listed_and_a_game_is_shown_with_its_felt(house: Setting) -> None:
+    books = await get(house, "player", "/api/rulebooks")
+    assert GAME in [game for book in books for game in book["games"]]
+    game = await get(house, "player", f"/api/rulebooks/{GAME}")
+    loaded = load(GAME)
+    assert [box["id"] for box in game["boxes"]] == list(loaded.boxes)
+    assert game["felt"]["areas"]
+    assert game["hash"] == loaded.hash
+    assert all(set(box["rule"]) <= game["clauses"].keys() for box in game["boxes"])
+
+
+async def test_a_tables_game_is_shown_as_it_is_played_there(playing: Setting) -> None:
+    game = await get(playing, "player", "/api/tables/1/game")
+    assert (game["id"], game["hash"]) == (GAME, load(GAME).hash)
+    assert game["felt"]
+    missing = await playing.client("player").get("/api/tables/2/game")
+    assert missing.status_code == 404
+
+
+async def test_odds_are_exact(house: Setting) -> None:
+    sheet = await get(house, "player", f"/api/rulebooks/{GAME}/odds")
+    expected = odds_sheet(load(GAME))
+    assert sheet["layout_edge"] == str(expected.layout_edge)
+    edges = {each["box"]: each["figures"]["edge"] for each in sheet["boxes"]}
+    assert edges == {each.box.id: str(each.figures.edge) for each in expected.boxes}
+
+
+async def test_readings_say_what_every_other_would_change(house: Setting) -> None:
+    readings = await get(house, "player", "/api/rulebooks/triple-dice/mat/readings")
+    by_name = {each["name"]: each for each in readings}
+    assert {name: each["choice"] for name, each in by_name.items()} == load(
+        "triple-dice/mat"
+    ).readings
+    outside = by_name["outside"]
+    assert (outside["choice"], outside["clause"]) == ("flat", ["odds:outside"])
+    (per_die,) = outside["alternatives"]
+    assert per_die["name"] == "per-die"
+    assert per_die["edges"]["single:crown"] == ["17/108", "17/216"]
+
+
+async def test_a_mix_is_judged(house: Setting) -> None:
+    client, path = house.client("player"), f"/api/rulebooks/{GAME}/mix"
+    mix = (await client.post(path, json={"stakes": {"big": 50, "total:10": 20}})).json()
+    assert (mix["total"], mix["figures"]["edge"]) == (70, "1/18")
+    assert len(mix["nets"]) == 216
+    for stakes, status in (
+        ({}, 422),
+        ({"big": 0}, 422),
+        ({"nothing": 5}, 404),
+        ({"big": 10**13}, 422),
+        ({f"b{i}": 5 for i in range(501)}, 422),
+    ):
+        assert (await client.post(path, json={"stakes": stakes})).status_code == status
+
+
+async def test_anybody_may_know_what_the_house_is_called(house: Setting) -> None:
+    told = (await house.client().get("/api/house")).json()
+    assert (told["name"], told["currency"]) == ("Test house", "SGD")
+    assert told["gaming_day_starts"] == "06:00"
+    assert (told["demo"], told["suspended"]) == ([], False)
+
+
+async def test_an_auditor_has_the_log_proved(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'house.sqlite'}", serving=True)
+    try:
+        async with opened(store=store) as setting:
+            await seat(setting)
+            proved = (await setting.client("auditor").post("/api/log/verification")).json()
+            assert (proved["sound"], proved["findings"]) == (True, [])
+            assert proved["entries"] == store.head("table/1").version
+            await setting.context.verification_limiter.acquire()
+            busy = await setting.client("auditor").post("/api/log/verification")
+            assert (busy.status_code, code(busy)) == (503, "house/busy")
+            setting.context.verification_limiter.release()
+    finally:
+        store.close()
+
+
+async def test_a_shift_manager_lets_a_suspended_house_write_again(playing: Setting) -> None:
+    client, body = playing.client("shift-manager"), {"reason": "the disk was full"}
+    idle = await client.post("/api/house/release", json=body)
+    assert (idle.status_code, code(idle)) == (409, "house/not-suspended")
+    playing.context.house.command_handler.streams.writer.suspend("the disk is full")
+    stopped = await playing.bet("player")
+    assert (stopped.status_code, code(stopped)) == (503, "house/suspended")
+    assert (await client.post("/api/house/release", json=body)).status_code == 204
+    assert (await playing.bet("player")).status_code == 200

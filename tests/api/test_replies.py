@@ -1,0 +1,145 @@
+"""What every reply carries, in which language it is, and what it tells nobody."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.api.setting import BET, opened, seat
+from tests.identity.setting import PASSWORD
+from threedice.api.context import PLAIN_COOKIE, SECURE_COOKIE
+from threedice.api.http import journal
+from threedice.api.http.problems import problem_from_error
+from threedice.errors import ThreediceError
+
+if TYPE_CHECKING:
+    from tests.api.setting import Setting
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_every_reply_carries_the_houses_headers(playing: Setting) -> None:
+    client = playing.client("player")
+    replies = [
+        await client.get("/api/tables"),
+        await client.get("/api/nothing"),
+        await client.get("/nothing"),
+        await client.delete("/api/tables"),
+        await client.request("OPTIONS", "/api/tables"),
+        await client.post("/api/tables/1/commands", content=b"{"),
+        await client.get("/api/session", headers={"Host": "rebound.test"}),
+        await playing.client().get("/api/tables"),
+        await client.get("/health"),
+        await playing.bet("player"),
+    ]
+    for reply in replies:
+        headers = reply.headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        if reply.url.path.startswith("/api"):
+            assert headers["cache-control"] == "no-store"
+        assert "strict-transport-security" not in headers
+        assert "server" not in headers
+
+
+async def test_over_tls_browsers_are_told_to_stay_there_and_the_cookie_is_for_this_host() -> None:
+    async with opened(secure=True, origins=("https://house.test",)) as setting:
+        client = setting.client(Origin="https://house.test")
+        said = {"name": "player-name", "password": PASSWORD}
+        reply = await client.post("https://house.test/api/session", json=said)
+        assert "max-age" in reply.headers["strict-transport-security"]
+        parts = {part.strip() for part in reply.headers["set-cookie"].split(";")}
+        assert {"Path=/", "HttpOnly", "SameSite=Strict", "Secure"} <= parts
+        assert reply.headers["set-cookie"].startswith(f"{SECURE_COOKIE}=")
+        assert "Domain" not in reply.headers["set-cookie"]
+        token = reply.headers["set-cookie"].partition("=")[2].partition(";")[0]
+        for name, status in ((SECURE_COOKIE, 200), (PLAIN_COOKIE, 401)):
+            other = setting.client(Cookie=f"{name}={token}")
+            answer = await other.get("https://house.test/api/session")
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "words"),
+    [
+        ("en", "en", "Betting is not open yet"),
+        ("zh-TW,zh;q=0.5", "zh-Hant", "尚未開始投注"),
+        ("zh-CN", "zh-Hans", "尚未开始投注"),
+        ("fr, *", "en", "Betting is not open yet"),
+        ("", "en", "Betting is not open yet"),
+    ],
+)
+async def test_a_refusal_is_told_in_the_language_asked_for(
+    house: Setting, asked: str, language: str, words: str
+) -> None:
+    await seat(house, betting=False)
+    bet = {**BET, "player": house.id("player")}
+    response = await house.client("player").post(
+        "/api/tables/1/commands",
+        json=bet,
+        headers={"Idempotency-Key": "k", "Accept-Language": asked},
+    )
+    problem = response.json()
+    assert response.status_code == 409
+    assert response.headers["content-language"] == language
+    assert response.headers["vary"] == "accept-language"
+    assert problem["detail"].startswith(words)
+    assert (problem["code"], problem["status"]) == ("betting/not-open", 409)
+    assert problem["clause"]
+    assert problem["type"] == "/problems/betting/not-open"
+
+
+async def test_a_defect_tells_nobody_anything(
+    playing: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def burst(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("secret-in-a-message")
+
+    lines = io.StringIO()
+    handler = journal.open_journal(lines, plain=False)
+    try:
+        monkeypatch.setattr(playing.context.house.command_handler, "handle", burst)
+        monkeypatch.setattr(playing.people.accounts, "all", burst)
+        bet = await playing.bet("player")
+        listed = await playing.client("administrator").get("/api/people")
+    finally:
+        journal.close_journal(handler)
+    for response in (bet, listed):
+        assert response.status_code == 500
+        assert response.json()["code"] == "house/defect"
+        assert "secret" not in response.text
+        assert "Traceback" not in response.text
+        assert "RuntimeError" not in response.text
+    assert "defect" in lines.getvalue()
+    assert "secret-in-a-message" not in lines.getvalue()
+    assert "Traceback" not in lines.getvalue()
+
+
+def test_an_error_of_ours_that_nobody_thought_of_stands_still() -> None:
+    problem = problem_from_error(ThreediceError("inside"))
+    assert (problem.status, problem.code) == (503, "house/damaged")
+    assert "inside" not in problem.detail
+
+
+@pytest.mark.parametrize("path", ["/", "/table/1", "/api/tables", "/health"])
+async def test_a_head_is_what_get_would_say_without_its_body(playing: Setting, path: str) -> None:
+    client = playing.client("player")
+    whole, head = await client.get(path), await client.head(path)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    for name in ("content-type", "content-length", "cache-control"):
+        assert head.headers.get(name) == whole.headers.get(name)
+
+
+async def test_what_is_only_posted_has_no_head(playing: Setting) -> None:
+    response = await playing.client("player").head("/api/tables/1/commands")
+    assert (response.status_code, response.content) == (405, b"")
+    assert "HEAD" not in response.headers["allow"]
+    response = await playing.client("player").put("/api/tables")
+    assert response.headers["allow"] == "GET, HEAD"

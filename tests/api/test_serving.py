@@ -1,0 +1,208 @@
+"""`threedice serve` from its first start to its end, in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from tests.api.serve_process import HOUSE, started
+from threedice.api.listener import ListenAddress, allowed_origins, bind_socket
+from threedice.cli import serve as command
+from threedice.errors import InvalidInput, OperatingFailure, RulebookError
+from threedice.identity import open_identity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.api.serve_process import Process
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    file = tmp_path / "house.toml"
+    file.write_text(HOUSE, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def words(tmp_path: Path, house: Path) -> list[str]:
+    return ["--database", f"sqlite:///{tmp_path}/h.sqlite", "--house", str(house), "--port", "0"]
+
+
+def password_in(process: Process) -> str:
+    (at,) = (number for number, line in enumerate(process.said) if "sign in as" in line)
+    return process.said[at + 1].strip()
+
+
+def test_a_house_is_made_served_stopped_and_served_again(tmp_path: Path, words: list[str]) -> None:
+    with started(tmp_path, *words) as first:
+        port = first.until_listening()
+        health = httpx.get(f"http://127.0.0.1:{port}/health")
+        assert health.json()["status"] == "well"
+        assert "server" not in health.headers
+        password = password_in(first)
+        token = watcher(tmp_path)
+        url = f"ws://127.0.0.1:{port}/api/tables/pit-1/live"
+        with connect(url, additional_headers={"Authorization": f"Bearer {token}"}) as live:
+            assert '"type":"hello"' in str(live.recv())
+            refused = started(tmp_path, *words)
+            with refused as second:
+                assert second.end() == 2
+            assert f"{tmp_path}/h.sqlite is served by process" in second.errors
+            assert second.errors.count("\n") == 1
+            first.stop(signal.SIGTERM)
+            with pytest.raises(ConnectionClosed) as closed:
+                live.recv()
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1001
+        assert first.end() == 0
+    assert password not in first.errors
+    with started(tmp_path, *words) as again:
+        port = again.until_listening()
+        assert not [line for line in again.said if "sign in as" in line]
+        signed_in = httpx.post(
+            f"http://127.0.0.1:{port}/api/session",
+            json={"name": "administrator", "password": password},
+            headers={"Origin": f"http://127.0.0.1:{port}"},
+        )
+        assert signed_in.status_code < 300, signed_in.text
+        again.stop(signal.SIGINT)
+        assert again.end() == 0
+
+
+def watcher(folder: Path) -> str:
+    """Return a token for somebody who may look at tables."""
+    people = open_identity(f"sqlite:///{folder}/h.sqlite", state=folder / "h.sqlite.state")
+    account = people.accounts.add("watcher", ["auditor"], password="a long pass phrase").account
+    token = people.tokens.create(account.id, "watcher", ["read"]).token
+    people.close()
+    return token
+
+
+def test_over_tls_the_house_is_served_under_the_names_of_its_certificate(
+    tmp_path: Path, words: list[str]
+) -> None:
+    certificate, key = certified(tmp_path, "house.example")
+    tls = ["--tls-cert", str(certificate), "--tls-key", str(key)]
+    with started(tmp_path, *words, *tls, "--host", "0.0.0.0") as process:
+        port = process.until_listening()
+        assert f"browsers reach it at https://house.example:{port}" in process.said
+        context = ssl.create_default_context(cafile=str(certificate))
+        with httpx.Client(verify=context) as client:
+            answer = client.get(
+                f"https://127.0.0.1:{port}/api/house",
+                headers={"Host": f"house.example:{port}"},
+                extensions={"sni_hostname": "house.example"},
+            )
+        assert answer.status_code == 200
+        assert "strict-transport-security" in answer.headers
+
+
+def certified(folder: Path, name: str) -> tuple[Path, Path]:
+    """Make a certificate that vouches for itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / "cert.pem", folder / "key.pem"
+    files[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+    files[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return files
+
+
+# --- what is refused before anything is opened --------------------------------------------------
+
+
+def test_an_address_that_others_reach_needs_tls_or_a_proxy(house: Path) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1", "house.example"):
+        with pytest.raises(InvalidInput, match="--tls-cert"):
+            command.serve("memory:", house, ListenAddress(host), [])
+        ListenAddress(host, behind_proxy=True).check()
+    for host in ("127.0.0.1", "::1", "localhost", "127.8.8.8"):
+        ListenAddress(host).check()
+
+
+def test_the_demo_listens_on_this_machine_only(house: Path) -> None:
+    for address in (ListenAddress("0.0.0.0"), ListenAddress(behind_proxy=True)):
+        with pytest.raises(InvalidInput, match="this machine only"):
+            command.serve_demo("memory:", house, address)
+
+
+def test_files_that_are_no_certificate_are_named(tmp_path: Path, house: Path) -> None:
+    certificate, key = certified(tmp_path, "house.example")
+    (tmp_path / "other").mkdir()
+    _, other = certified(tmp_path / "other", "other.example")
+    for wrong in (
+        ListenAddress(certificate=certificate),
+        ListenAddress(certificate=tmp_path / "missing.pem", key=key),
+        ListenAddress(certificate=house, key=key),
+        ListenAddress(certificate=certificate, key=other),
+    ):
+        with pytest.raises(InvalidInput, match=r"tls-cert|missing\.pem|no certificate"):
+            command.serve("memory:", house, wrong, [])
+
+
+def test_a_port_that_is_taken_is_named(house: Path) -> None:
+    with bind_socket(ListenAddress(port=0)) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OperatingFailure, match=f"port {port}.*--port"):
+            command.serve("memory:", house, ListenAddress(port=port), [])
+    with pytest.raises(InvalidInput, match="no address"):
+        bind_socket(ListenAddress("no such host.invalid"))
+
+
+def test_without_a_house_file_it_is_said_where_to_write_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with pytest.raises(InvalidInput, match=r"house\.toml as docs/how-to/house-file\.md"):
+        command.serve("memory:", None, ListenAddress(), [])
+    usual = tmp_path / "threedice" / "house.toml"
+    usual.parent.mkdir()
+    usual.write_text(HOUSE.replace("chips = [5", "chips = [7"), encoding="utf-8")
+    with pytest.raises(RulebookError, match=r"house\.toml: tables\.pit-1"):
+        command.serve("memory:", None, ListenAddress(), [])
+
+
+# --- origins ------------------------------------------------------------------------------------
+
+
+def test_a_house_is_reached_under_its_own_names_only(tmp_path: Path) -> None:
+    certificate, key = certified(tmp_path, "house.example")
+    here = ("http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000")
+    assert allowed_origins(ListenAddress(), 8000) == here
+    named = ListenAddress("0.0.0.0", 443, certificate, key)
+    assert allowed_origins(named, 443)[0] == "https://house.example"
+    proxied = ListenAddress("10.0.0.1", behind_proxy=True)
+    assert allowed_origins(proxied, 8000, ["https://Pit.Example/"]) == ("https://pit.example",)
+    for wrong in ("pit.example", "ftp://pit.example", "https://pit.example/path", "*"):
+        with pytest.raises(InvalidInput, match="no origin"):
+            allowed_origins(proxied, 8000, [wrong])
+
+
+def test_a_port_can_be_taken_on_either_kind_of_address() -> None:
+    with bind_socket(ListenAddress("::1", 0)) as taken:
+        assert taken.family == socket.AF_INET6

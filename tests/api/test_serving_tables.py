@@ -1,0 +1,112 @@
+"""The tables of a house file: set up once, and afterwards left as people have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from tests.api.live_house import DESCRIBED, TABLE
+from tests.house.setting import SUPERVISOR
+from tests.house.setting import People as Asking
+from threedice.api.config import HouseConfig, HousePolicies, TableLimitsConfig
+from threedice.api.server import CONSOLE_ACTOR, identity_policy, set_up_tables
+from threedice.errors import OperatingFailure
+from threedice.house import CommandHandler
+from threedice.house.commands import EstablishTable
+from threedice.house.events import Timing
+from threedice.identity.accounts import CONSOLE
+from threedice.log.stores.memory import MemoryStore
+from threedice.table import commands
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def floor() -> AsyncIterator[CommandHandler]:
+    async with CommandHandler(MemoryStore()) as floor:
+        yield floor
+
+
+def changed(**changes: object) -> HouseConfig:
+    table = msgspec.structs.replace(DESCRIBED.tables[TABLE], **changes)
+    return msgspec.structs.replace(DESCRIBED, tables={TABLE: table})
+
+
+async def test_a_table_is_set_up_and_opened_as_the_file_says(floor: CommandHandler) -> None:
+    assert await set_up_tables(floor, DESCRIBED) == []
+    house_table = await floor.table(TABLE)
+    assert (house_table.game, house_table.table.open) == ("sg-rws-tai-sai-v6/a", True)
+    assert (house_table.table.currency, house_table.table.float_amount) == ("SGD", 100_000_000)
+    assert house_table.table.mode == "record"
+
+
+async def test_a_second_start_changes_nothing(floor: CommandHandler) -> None:
+    await set_up_tables(floor, DESCRIBED)
+    before = floor.store.head(f"table/{TABLE}")
+    assert await set_up_tables(floor, DESCRIBED) == []
+    assert floor.store.head(f"table/{TABLE}") == before
+
+
+async def test_a_table_that_people_closed_stays_closed(floor: CommandHandler) -> None:
+    await set_up_tables(floor, DESCRIBED)
+    await Asking(floor, TABLE).ask(commands.CloseTable(by=SUPERVISOR))
+    (notice,) = await set_up_tables(floor, DESCRIBED)
+    assert notice == f"table {TABLE} is closed; its people open it"
+    assert not (await floor.table(TABLE)).table.open
+
+
+async def test_what_the_file_says_otherwise_is_told_and_not_done(floor: CommandHandler) -> None:
+    await set_up_tables(floor, DESCRIBED)
+    before = floor.store.head(f"table/{TABLE}")
+    other = changed(
+        game="sg-rws-tai-sai-v6/c",
+        chips=[5, 25],
+        limits=TableLimitsConfig(minimum=10, maximum=100),
+        dealt_by_house=Timing(),
+    )
+    told = "\n".join(await set_up_tables(floor, msgspec.structs.replace(other, currency="NZD")))
+    for word in ("sg-rws-tai-sai-v6/a", "dealt by people", "chips", "limits", "plays in SGD"):
+        assert word in told
+    assert floor.store.head(f"table/{TABLE}") == before
+
+
+async def test_a_start_that_was_cut_short_is_finished(floor: CommandHandler) -> None:
+    command = EstablishTable(by=CONSOLE_ACTOR, game="sg-rws-tai-sai-v6/a")
+    key = f"house file: establish {TABLE}"
+    await floor.handle(command, table=TABLE, account=CONSOLE, key=key)
+    assert await set_up_tables(floor, DESCRIBED) == []
+    assert (await floor.table(TABLE)).table.open
+
+
+async def test_a_table_with_opening_checks_waits_for_its_people(floor: CommandHandler) -> None:
+    (notice,) = await set_up_tables(floor, changed(game="nz-tai-sai-2008/2"))
+    assert "waits for its opening checks: power" in notice
+
+
+async def test_servers_with_different_files_are_told_so(floor: CommandHandler) -> None:
+    other = EstablishTable(by=CONSOLE_ACTOR, game="macau-sic-bo/main")
+    key = f"house file: establish {TABLE}"
+    await floor.handle(other, table="elsewhere", account=CONSOLE, key=key)
+    with pytest.raises(OperatingFailure, match="same house file"):
+        await set_up_tables(floor, DESCRIBED)
+
+
+async def test_policies_of_the_file_are_those_of_the_people() -> None:
+    policies = HousePolicies(
+        totp_for_staff=False,
+        idle_minutes=1,
+        player_idle_minutes=2,
+        longest_hours=3,
+        dealer_locks_after_minutes=4,
+        requests_expire_after_minutes=5,
+    )
+    policy = identity_policy(policies, "Palace")
+    assert (policy.second_factor, policy.issuer) == (False, "Palace")
+    assert (policy.staff_idle_seconds, policy.player_idle_seconds) == (60, 120)
+    assert (policy.session_seconds, policy.lock_seconds) == (3 * 3600, 240)
+    assert policy.request_seconds == 300

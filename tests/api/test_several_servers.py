@@ -1,0 +1,265 @@
+"""Two servers on one PostgreSQL: the same tables, one killed after the other, nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import ssl
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import msgspec
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from tests.api.proxy import proxying
+from tests.api.serve_process import HOUSE, ROOT, started
+from tests.api.test_serving import certified
+from threedice.api.listener import ListenAddress, bind_socket
+from threedice.identity import open_identity
+from threedice.identity.passwords import TEST_COST
+from threedice.log.stores.urls import open_store, state_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from tests.api.serve_process import Process
+    from tests.log.postgres_server import PostgresServer
+    from threedice.identity import Role
+
+pytestmark = pytest.mark.anyio
+
+PASSWORD = "a long pass phrase"
+FOR_EVER = 4_000_000_000_000_000
+BETS = 60
+
+
+class Pair:
+    """Two servers that can be killed and started, and what their people need to reach them."""
+
+    def __init__(self, url: str, folder: Path, *more: str) -> None:
+        self.url, self.folder, self.more = url, folder, more
+        self.ports: dict[str, int] = {}
+        self._processes: dict[str, Process] = {}
+        self._ends = ExitStack()
+        (folder / "house.toml").write_text(HOUSE, encoding="utf-8")
+
+    def start(self, *names: str) -> None:
+        words = ["--database", self.url, "--house", str(self.folder / "house.toml"), "--port", "0"]
+        for name in names:
+            process = started(self.folder, *words, *self.more)
+            self._processes[name] = self._ends.enter_context(process)
+        for name in names:
+            self.ports[name] = self._processes[name].until_listening()
+
+    def kill(self, name: str) -> None:
+        self._processes[name].stop(signal.SIGKILL)
+        self._processes[name].end()
+
+    def close(self) -> None:
+        self._ends.close()
+
+    def token(self, name: str, role: Role, *scopes: str) -> tuple[str, str]:
+        """Make an account with a program; return the account's id and the token."""
+        state = state_directory(self.url)
+        people = open_identity(self.url, state=state, cost=TEST_COST)
+        account = people.accounts.add(name, [role], password=PASSWORD).account
+        if role == "dealer":
+            people.assignments.add(account.id, "pit-1", role, starts=0, until=FOR_EVER)
+        made = people.tokens.create(account.id, name, scopes)
+        people.close()
+        return account.id, made.token
+
+    def http(self, server: str, token: str) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{self.ports[server]}",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=30,
+        )
+
+    def socket(self, server: str, token: str, query: str = "") -> connect:
+        url = f"ws://127.0.0.1:{self.ports[server]}/api/tables/pit-1/live{query}"
+        return connect(url, additional_headers={"Authorization": f"Bearer {token}"}, proxy=None)
+
+
+@pytest.fixture
+def pair(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Pair]:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    pair = Pair(postgres.fresh(), tmp_path)
+    try:
+        pair.start("one", "other")
+        yield pair
+    finally:
+        pair.close()
+
+
+async def test_the_proxy_of_the_manual_carries_requests_sockets_and_the_loss_of_a_server(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    certificate, key = certified(tmp_path, "house.example")
+    with bind_socket(ListenAddress(port=0)) as free:
+        port = free.getsockname()[1]
+    origin = f"https://house.example:{port}"
+    pair = Pair(postgres.fresh(), tmp_path, "--behind-proxy", "--origin", origin)
+    with ExitStack() as ends:
+        ends.callback(pair.close)
+        pair.start("one", "other")
+        ends.enter_context(
+            proxying(tmp_path, manual(pair.ports.values(), port, certificate, key), port)
+        )
+        await through_the_proxy(pair, origin, port, certificate)
+
+
+async def through_the_proxy(pair: Pair, origin: str, port: int, certificate: Path) -> None:
+    pair.token("ann", "player", "read")
+    trust = ssl.create_default_context(cafile=str(certificate))
+    host = {"Host": origin.removeprefix("https://"), "Origin": origin}
+    name = {"sni_hostname": "house.example"}
+    async with httpx.AsyncClient(verify=trust, base_url=f"https://127.0.0.1:{port}") as client:
+        for path, status in (("/health", 200), ("/metrics", 404), ("/api/session", 401)):
+            answer = await client.get(path, headers=host, extensions=name)
+            assert answer.status_code == status, answer.text
+        sign_in = {"name": "ann", "password": PASSWORD}
+        answer = await client.post("/api/session", json=sign_in, headers=host, extensions=name)
+        assert answer.status_code < 300, answer.text
+        assert "secure" in answer.headers["set-cookie"].lower()
+        cookie = answer.headers["set-cookie"].partition(";")[0]
+        carried = {"Cookie": cookie, "Host": host["Host"]}
+        for _ in range(4):  # whichever server it is, the session is known
+            shown = await client.get("/api/session", headers=host | carried, extensions=name)
+            assert shown.status_code == 200
+        url = f"wss://house.example:{port}/api/tables/pit-1/live"
+        following: dict[str, Any] = {
+            "additional_headers": {"Cookie": cookie},
+            "origin": origin,
+            "ssl": trust,
+            "host": "127.0.0.1",
+            "port": port,
+            "proxy": None,
+        }
+        async with connect(url, **following) as first:
+            version = msgspec.json.decode(await first.recv())["version"]
+            pair.kill("one")
+        async with connect(f"{url}?after={version}", **following) as again:
+            assert msgspec.json.decode(await again.recv())["version"] == version
+        answer = await client.get("/health", headers=host, extensions=name)
+        assert answer.status_code == 200
+
+
+def manual(ports: Iterable[int], port: int, certificate: Path, key: Path) -> str:
+    """Return the proxy's configuration as the manual has it, with our ports and files."""
+    text = (ROOT / "docs" / "how-to" / "several-servers.md").read_text(encoding="utf-8")
+    written: str
+    (written,) = re.findall(r"```nginx\n(.*?)```", text, re.DOTALL)
+    one, other = ports
+    for there, here in (
+        ("127.0.0.1:8001", f"127.0.0.1:{one}"),
+        ("127.0.0.1:8002", f"127.0.0.1:{other}"),
+        ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
+        ("/etc/ssl/house.example.pem", str(certificate)),
+        ("/etc/ssl/house.example.key", str(key)),
+    ):
+        assert there in written
+        written = written.replace(there, here)
+    return written
+
+
+async def send(client: httpx.AsyncClient, key: str, **command: Any) -> dict[str, Any]:
+    answer = await client.post(
+        "/api/tables/pit-1/commands", json=command, headers={"Idempotency-Key": key}
+    )
+    assert answer.status_code == 200, answer.text
+    done: dict[str, Any] = answer.json()
+    return done
+
+
+async def test_servers_share_tables_and_outlive_each_other(pair: Pair) -> None:
+    _, dealer = pair.token("dora", "dealer", "deal", "play", "read")
+    ann, hers = pair.token("ann", "player", "play", "read")
+    _, bobs = pair.token("bob", "player", "read")
+    async with pair.http("one", dealer) as client:
+        await send(client, "chips", type="BuyIn", player=ann, amount=100_000, age_years=30)
+    async with pair.socket("one", bobs) as near, pair.socket("other", bobs) as far:
+        near_hello, far_hello = msgspec.json.decode(await near.recv()), await far.recv()
+        start = msgspec.json.decode(far_hello)["version"]
+        assert near_hello["version"] == start
+        async with pair.http("other", dealer) as client:
+            done = await send(client, "open", type="OpenBetting")
+        async with pair.http("one", hers) as client:
+            done = await send(client, "first", type="PlaceBet", player=ann, box="big", amount=50)
+        for socket in (near, far):
+            events = await events_until(socket, done["version"])
+            assert [each["version"] for each in events] == list(
+                range(start + 1, done["version"] + 1)
+            )
+            assert events[-1]["totals"] == {"big": 50}
+    async with asyncio.TaskGroup() as both:
+        both.create_task(bet_through(pair, ann, hers))
+        following = both.create_task(follow_through(pair, bobs, done["version"], BETS))
+    seen = following.result()
+    assert seen == list(range(done["version"] + 1, done["version"] + 1 + BETS))
+    assert stored(pair) == [f"bet-{number}" for number in range(BETS)]
+
+
+async def events_until(socket: Any, version: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while not found or found[-1]["version"] < version:
+        message = msgspec.json.decode(await asyncio.wait_for(socket.recv(), 30))
+        found += message["events"]
+    return found
+
+
+async def bet_through(pair: Pair, player: str, token: str) -> None:
+    """Place bet upon bet; kill the server in use in between, start it again, and kill the other."""
+    server, others = "one", {"one": "other", "other": "one"}
+    for number in range(BETS):
+        if number == BETS // 3:
+            asyncio.get_running_loop().call_later(0.001, pair.kill, "one")
+        if number == 2 * BETS // 3:
+            await asyncio.to_thread(pair.start, "one")
+            asyncio.get_running_loop().call_later(0.001, pair.kill, "other")
+        bet = {"type": "PlaceBet", "player": player, "box": "small", "amount": 5 + 5 * number}
+        try:
+            async with pair.http(server, token) as client:
+                await send(client, f"bet-{number}", **bet)
+        except httpx.TransportError:
+            server = others[server]
+            async with pair.http(server, token) as client:  # was it accepted? either way, once
+                outcome = (await client.get(f"/api/commands/bet-{number}")).json()
+                again = await send(client, f"bet-{number}", **bet)
+                assert outcome["answer"] in (None, again)
+
+
+async def follow_through(pair: Pair, token: str, after: int, count: int) -> list[int]:
+    """Follow the table wherever a server answers, from the version that one has."""
+    seen, server, others = [after], "one", {"one": "other", "other": "one"}
+    while seen[-1] < after + count:
+        try:
+            async with pair.socket(server, token, f"?after={seen[-1]}") as socket:
+                hello = msgspec.json.decode(await socket.recv())
+                assert (hello["version"], hello["view"]) == (seen[-1], None)
+                while seen[-1] < after + count:
+                    message = msgspec.json.decode(await socket.recv())
+                    seen += [each["version"] for each in message["events"]]
+        except (ConnectionClosed, OSError):
+            server = others[server]
+    return seen[1:]
+
+
+def stored(pair: Pair) -> list[str]:
+    """Return which bets are in the log, in order, by their amounts."""
+    store = open_store(pair.url)
+    amounts = [
+        msgspec.json.decode(entry.data)["amount"]
+        for entry in store.scan("table/pit-1")
+        if entry.kind == "BetPlaced" and b'"small"' in entry.data
+    ]
+    store.close()
+    return [f"bet-{(amount - 5) // 5}" for amount in amounts]

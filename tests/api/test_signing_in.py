@@ -1,0 +1,244 @@
+"""Coming in and going out over HTTP: what a cookie is worth, from when, and until when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.api.setting import opened
+from tests.api.test_authorisation import code
+from tests.identity.setting import PASSWORD, HandClock, Telephone
+from threedice.identity import IdentityPolicy
+
+if TYPE_CHECKING:
+    import httpx
+
+    from tests.api.setting import Setting
+
+pytestmark = pytest.mark.anyio
+
+OTHER = "another long and quiet river"
+
+
+async def sign_in(client: httpx.AsyncClient, name: str = "player-name", **more: str) -> str:
+    """Sign in and return the token of the cookie."""
+    response = await client.post("/api/session", json={"name": name, "password": PASSWORD, **more})
+    assert response.status_code == 200, response.text
+    return token_of(response)
+
+
+def token_of(response: httpx.Response) -> str:
+    return response.headers["set-cookie"].partition("=")[2].partition(";")[0]
+
+
+async def is_signed_in(setting: Setting, token: str) -> bool:
+    client = setting.client(Cookie=f"{setting.context.cookie_name}={token}")
+    return (await client.get("/api/session")).status_code == 200
+
+
+async def test_somebody_signs_in_and_is_told_who_he_is(house: Setting) -> None:
+    client = house.client()
+    assert (await client.get("/api/session")).status_code == 401
+    token = await sign_in(client, "DEALER-name")
+    house.assign("dealer")
+    answer = await client.get("/api/session")
+    assert answer.json()["roles"] == ["dealer"]
+    assert answer.json()["tables"] == ["1"]
+    assert token not in answer.text
+
+
+async def test_wrong_and_unknown_are_told_alike(house: Setting) -> None:
+    client = house.client()
+    answers = [
+        await client.post("/api/session", json={"name": name, "password": "wrong wrong wrong"})
+        for name in ("player-name", "nobody-of-this-name")
+    ]
+    assert [each.status_code for each in answers] == [401, 401]
+    assert answers[0].content == answers[1].content
+    assert "set-cookie" not in answers[0].headers
+
+
+async def test_a_session_begun_by_another_is_not_taken_over(house: Setting) -> None:
+    """Session fixation: whatever cookie a browser brings along is worth nothing afterwards."""
+    planted = await sign_in(house.client(), "other-player-name")
+    for cookie in (planted, "A" * 43, "td_made_up"):
+        victim = house.client(Cookie=f"{house.context.cookie_name}={cookie}")
+        token = await sign_in(victim)
+        assert token not in (planted, cookie)
+        assert await is_signed_in(house, token)
+        assert not await is_signed_in(house, cookie)
+
+
+async def test_a_cookie_replayed_after_signing_out_is_worth_nothing(house: Setting) -> None:
+    client = house.client()
+    token = await sign_in(client)
+    assert await is_signed_in(house, token)
+    out = await client.delete("/api/session")
+    assert out.status_code == 204
+    assert "Max-Age=0" in out.headers["set-cookie"]
+    assert not await is_signed_in(house, token)
+    client = house.client(Cookie=f"{house.context.cookie_name}={token}")
+    assert code(await client.get("/api/tables")) == "door/sign-in"
+
+
+async def test_every_proof_gives_a_new_token_and_ends_the_old(house: Setting) -> None:
+    client = house.client()
+    first = await sign_in(client)
+    unlocked = await client.post("/api/session/unlock", json={"password": PASSWORD})
+    second = token_of(unlocked)
+    assert not await is_signed_in(house, first)
+    changed = await client.put("/api/session/password", json={"old": PASSWORD, "new": OTHER})
+    assert changed.status_code == 200, changed.text
+    third = token_of(changed)
+    assert not await is_signed_in(house, second)
+    assert await is_signed_in(house, third)
+    assert len({first, second, third}) == 3
+
+
+async def test_another_password_ends_all_other_sessions(house: Setting) -> None:
+    elsewhere = await sign_in(house.client())
+    client = house.client()
+    await sign_in(client)
+    refused = await client.put("/api/session/password", json={"old": PASSWORD, "new": "short"})
+    assert (refused.status_code, code(refused)) == (422, "password/short")
+    wrong = await client.put("/api/session/password", json={"old": "no", "new": OTHER})
+    assert (wrong.status_code, code(wrong)) == (401, "sign-in/credentials")
+    assert await is_signed_in(house, elsewhere)
+    await client.put("/api/session/password", json={"old": PASSWORD, "new": OTHER})
+    assert not await is_signed_in(house, elsewhere)
+
+
+async def test_a_locked_session_is_unlocked_by_its_password(house: Setting) -> None:
+    client = house.client()
+    await sign_in(client, "dealer-name")
+    assert (await client.post("/api/session/lock")).status_code == 204
+    assert (await client.get("/api/session")).json()["standing"] == "locked"
+    assert code(await client.get("/api/tables")) == "door/locked"
+    wrong = await client.post("/api/session/unlock", json={"password": "not this"})
+    assert code(wrong) == "sign-in/credentials"
+    assert code(await client.get("/api/tables")) == "door/locked"
+    assert (await client.post("/api/session/unlock", json={"password": PASSWORD})).is_success
+    assert (await client.get("/api/tables")).status_code == 200
+
+
+async def test_a_dealers_session_locks_when_idle_unless_only_the_screen_asks() -> None:
+    clock = HandClock()
+    async with opened(clock=clock) as setting:
+        client = setting.client("dealer")
+        clock.move(200)
+        assert (await client.get("/api/tables")).status_code == 200
+        clock.move(200)
+        quiet = {"Threedice-Background": "1"}
+        assert (await client.get("/api/tables", headers=quiet)).status_code == 200
+        clock.move(150)
+        assert code(await client.get("/api/tables", headers=quiet)) == "door/locked"
+
+
+async def test_staff_set_codes_up_before_anything_else() -> None:
+    clock = HandClock()
+    async with opened(policy=IdentityPolicy(), clock=clock) as setting:
+        client = setting.client()
+        await sign_in(client, "dealer-name")
+        assert (await client.get("/api/session")).json()["standing"] == "enrolment"
+        assert code(await client.get("/api/tables")) == "door/enrolment"
+        begun = await client.post("/api/session/codes", json={})
+        telephone = Telephone(begun.json()["secret"], clock)
+        wrong = await client.put("/api/session/codes", json={"code": "000000"})
+        assert (wrong.status_code, code(wrong)) == (401, "sign-in/code")
+        done = await client.put("/api/session/codes", json={"code": telephone.code()})
+        assert len(done.json()["recovery_codes"]) == 10
+        assert (await client.get("/api/tables")).status_code == 200
+
+        fresh = setting.client()
+        said = {"name": "dealer-name", "password": PASSWORD}
+        assert code(await fresh.post("/api/session", json=said)) == "sign-in/code-needed"
+        first = telephone.code()
+        await sign_in(fresh, "dealer-name", code=first)
+        again = await setting.client().post("/api/session", json={**said, "code": first})
+        assert (again.status_code, code(again)) == (401, "sign-in/code")
+        renewed = await fresh.post(
+            "/api/session/recovery-codes", json={"password": PASSWORD, "code": telephone.code()}
+        )
+        assert len(renewed.json()["recovery_codes"]) == 10
+        assert code(await fresh.post("/api/session/codes", json={})) == "session/enrolled"
+
+
+async def test_a_first_password_lets_in_to_change_it_and_no_further(house: Setting) -> None:
+    made = await house.client("administrator").post(
+        "/api/people", json={"name": "newcomer", "roles": ["player"]}
+    )
+    assert made.status_code == 201
+    client = house.client()
+    said = {"name": "newcomer", "password": made.json()["password"]}
+    assert (await client.post("/api/session", json=said)).is_success
+    assert code(await client.get("/api/tables")) == "door/new-password"
+    change = {"old": said["password"], "new": OTHER}
+    assert (await client.put("/api/session/password", json=change)).is_success
+    assert (await client.get("/api/tables")).status_code == 200
+
+
+async def test_ones_sessions_are_listed_and_ended(house: Setting) -> None:
+    elsewhere = await sign_in(house.client())
+    client = house.client()
+    await sign_in(client)
+    listed = (await client.get("/api/sessions")).json()
+    assert [each["current"] for each in listed] == [True, False]
+    other = next(each["id"] for each in listed if not each["current"])
+    assert (await client.delete(f"/api/sessions/{other}")).status_code == 204
+    assert not await is_signed_in(house, elsewhere)
+    assert (await client.get("/api/session")).status_code == 200
+
+
+async def test_a_programs_token_is_made_for_a_password_shown_once_and_revoked(
+    house: Setting,
+) -> None:
+    client = house.client()
+    await sign_in(client)
+    asked = {"name": "board", "scopes": ["read"]}
+    assert code(await client.post("/api/tokens", json=asked)) == "sign-in/credentials"
+    asked["password"] = PASSWORD
+    wrong = await client.post("/api/tokens", json={**asked, "scopes": ["everything"]})
+    assert wrong.status_code == 422
+    made = await client.post("/api/tokens", json=asked)
+    assert made.status_code == 201, made.text
+    program = house.client(Authorization=f"Bearer {made.json()['token']}")
+    assert (await program.get("/api/tables")).status_code == 200
+    assert code(await program.get("/api/tokens")) == "door/scope"
+    listed = await client.get("/api/tokens")
+    assert made.json()["token"] not in listed.text
+    (line,) = listed.json()
+    assert (await client.delete(f"/api/tokens/{line['id']}")).status_code == 204
+    assert code(await program.get("/api/tables")) == "door/sign-in"
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    ["Basic cGxheWVyOnBhc3N3b3Jk", "Bearer", "Bearer x", "Bearer td_", "Bearer td_" + "x" * 300],
+)
+async def test_another_credential_is_none(house: Setting, authorization: str) -> None:
+    """A header that is given counts, even where a good cookie comes along."""
+    client = house.client("player", Authorization=authorization)
+    assert code(await client.get("/api/tables")) == "door/sign-in"
+
+
+async def test_a_session_token_is_no_programs_token_nor_the_other_way(house: Setting) -> None:
+    token = await sign_in(house.client())
+    bearer = house.client(Authorization=f"Bearer {token}")
+    assert code(await bearer.get("/api/tables")) == "door/sign-in"
+    made = house.people.tokens.create(house.id("player"), "board", ["read"])
+    cookie = house.client(Cookie=f"{house.context.cookie_name}={made.token}")
+    assert code(await cookie.get("/api/tables")) == "door/sign-in"
+
+
+async def test_whoever_is_disabled_is_out_at_once(house: Setting) -> None:
+    client = house.client("player")
+    made = house.people.tokens.create(house.id("player"), "board", ["read"])
+    program = house.client(Authorization=f"Bearer {made.token}")
+    assert (await client.get("/api/tables")).is_success
+    assert (await program.get("/api/tables")).is_success
+    admin = house.client("administrator")
+    done = await admin.post(f"/api/people/{house.id('player')}/disable")
+    assert done.status_code == 204
+    assert code(await client.get("/api/tables")) == "door/sign-in"
+    assert code(await program.get("/api/tables")) == "door/sign-in"

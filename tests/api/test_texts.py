@@ -1,0 +1,68 @@
+"""Every code has its words in every language."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from string import Formatter
+from typing import get_args
+
+import pytest
+
+import threedice.api
+from threedice.account.decider import ACCOUNT_REFUSAL_TEXTS as CAGE
+from threedice.api.texts import LANGUAGES, preferred_language, texts
+from threedice.house.decisions import HOUSE_REFUSAL_TEXTS as FLOOR
+from threedice.identity import errors
+from threedice.table.rules import TABLE_REFUSAL_TEXTS as TABLE
+
+REASONS = {
+    "sign-in": errors.SignInReason,
+    "session": errors.SessionReason,
+    "password": errors.PasswordReason,
+    "account": errors.AccountReason,
+    "request": errors.ApprovalReason,
+}
+_SAID = re.compile(r'HttpProblem\(\s*\d+, f?"([^"{]+)')
+
+
+def holes(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_code_has_words(language: str) -> None:
+    known = texts(language)
+    people = {f"{kind}/{reason}" for kind, each in REASONS.items() for reason in get_args(each)}
+    assert known.keys() >= TABLE.keys() | CAGE.keys() | FLOOR.keys() | people
+    assert known.keys() == texts("en").keys()
+    assert all(known.values())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_have_the_same_holes_in_every_language(language: str) -> None:
+    for code, text in texts("en").items():
+        assert holes(texts(language)[code]) == holes(text), code
+
+
+def test_every_code_of_the_door_has_words() -> None:
+    folder = Path(next(iter(threedice.api.__path__)))
+    said = {code for file in folder.rglob("*.py") for code in _SAID.findall(file.read_text())}
+    assert len(said) > 15
+    assert {code for code in said if not code.endswith("/")} <= texts("en").keys()
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        (b"", "en"),
+        (b"zh-Hant-HK", "zh-Hant"),
+        (b"zh-Hans-SG, en", "zh-Hans"),
+        (b"en;q=0.2, zh-TW;q=0.9", "zh-Hant"),
+        (b"zh;q=wrong, en;q=0.1", "en"),
+        (b"\xff\xfe;;;,,,", "en"),
+        (b"de, fr", "en"),
+    ],
+)
+def test_the_language_asked_for_most_is_spoken(header: bytes, language: str) -> None:
+    assert preferred_language(header) == language

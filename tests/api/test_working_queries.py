@@ -1,0 +1,278 @@
+"""What is worked out for those at a table: where chips lie, what still fits, what a dealer does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.api.test_authorisation import code
+from tests.api.test_queries import get
+from tests.table.setting import Table
+from threedice.api.routes.worksheets import LosingBet, WinningBet, table_room, working_sheet
+from threedice.api.views import build_table_view
+from threedice.cases.language import CaseContext, step_commands
+from threedice.house.stream_state import HouseTable
+from threedice.table import events as table_events
+from threedice.table.limits import uniform_limits
+
+if TYPE_CHECKING:
+    from tests.api.setting import Setting
+    from threedice.api.routes.worksheets import SpotRoom, TableRoom, WorkingSheet
+    from threedice.api.views import SeatView, TableView
+    from threedice.rulebook.conduct import StepName
+
+C = "sg-rws-tai-sai-v6/c"
+E = "sg-rws-tai-sai-v6/e"
+NZ = "nz-tai-sai-2008/1"
+TRIPLE_DICE = "triple-dice/mat"
+HOUSE_DICE = (4, 5, 6)
+
+
+def seen(table: Table, player: str = "") -> TableView:
+    """Return a table as one player sees it, or its staff."""
+    house_table = HouseTable(table.state, id="t", game=table.game.id, game_hash=table.game.hash)
+    return build_table_view(table.game, house_table, 1, "player" if player else "staff", player)
+
+
+def chips_of(table: Table, player: str) -> SeatView:
+    return seen(table, player).seats[player]
+
+
+def fits(table: Table, player: str = "ann") -> TableRoom:
+    return table_room(table.game, table.state, 1, player)
+
+
+def spot(table: Table, name: str, player: str = "ann") -> SpotRoom:
+    return fits(table, player).spots[name]
+
+
+def sheet(table: Table) -> WorkingSheet:
+    return working_sheet(table.game, table.state, 1)
+
+
+def play_until(table: Table, step: StepName, dice: tuple[int, int, int] = HOUSE_DICE) -> None:
+    """Play a round up to before a step."""
+    order = table.game.facts.procedure.order
+    for each in order[: order.index(step)]:
+        if each not in table.state.current.done:
+            for command in step_commands(CaseContext(table.game, table.state), each, dice):
+                table.ask(command)
+
+
+# --- where chips lie ----------------------------------------------------------------------------
+
+
+def test_chips_lie_on_areas_of_the_felt() -> None:
+    table = Table(E)
+    table.play("open betting", "ann bets 100 on big at left", "ann bets 50 on big at right")
+    table.play("ann bets 25 on big", "ann bets 100 on single:1")
+    mine = chips_of(table, "ann")
+    assert mine.bets == {"big": 175, "single:1": 100}
+    assert mine.areas == {"big@left": 125, "big@right": 50, "single:1": 100}
+    assert mine.placements == {
+        "big": [("left", 1, 100), ("right", 2, 50), ("", 3, 25)],
+        "single:1": [("", 4, 100)],
+    }
+
+
+def test_a_bet_that_plays_in_part_lies_where_its_first_chips_were_put() -> None:
+    table = Table(E, limits=uniform_limits(Table(E).game, 50, 200, 1000))
+    table.play("open betting", "ann bets 150 on big at right", "ann bets 150 on big at left")
+    play_until(table, "pay-winners")
+    assert chips_of(table, "ann").bets == {"big": 200}
+    assert chips_of(table, "ann").areas == {"big@right": 150, "big@left": 50}
+
+
+def test_bets_that_stand_after_a_void_round_are_shown_until_the_next() -> None:
+    table = Table(NZ, readings={"no-spin": "stand"})
+    table.play("open betting", "ann bets 100 on big", "bob bets 50 on big")
+    table.play("dealer reports tumbler-fault")
+    mine = seen(table, "ann")
+    assert (mine.round, mine.standing) == (None, {"big": 150})
+    assert mine.seats["ann"].bets == mine.seats["ann"].areas == {"big": 100}
+    assert spot(table, "big").room == 900  # of his own maximum
+    table.play("open betting")
+    mine = seen(table, "ann")
+    assert mine.round
+    assert (mine.standing, mine.round.totals) == ({}, {"big": 150})
+
+
+def test_a_debt_is_shown_of_somebody_who_has_left_too() -> None:
+    table = Table(stacks={"ann": 500, "bob": 500})
+    table.play("open betting", "ann bets 100 on big", "dice 4 5 6", "ann leaves with 600")
+    table.play("supervisor reports dice-damaged affecting 1 with shift-manager")
+    table.play("open betting")
+    assert seen(table, "ann").owing == {"ann": 100}
+    assert seen(table, "bob").owing == {}
+    assert seen(table).owing == {"ann": 100}
+
+
+# --- what still fits ----------------------------------------------------------------------------
+
+
+def test_a_maximum_that_all_share_leaves_what_others_have_not_taken() -> None:
+    table = Table(C)
+    table.play("open betting", "ann bets 100 on big", "bob bets 600 on big")
+    on_big = spot(table, "big")
+    assert (on_big.minimum, on_big.maximum, on_big.step) == (50, 1000, 5)
+    assert (on_big.own, on_big.total, on_big.room) == (100, 700, 300)
+    assert set(fits(table).spots) == set(table.game.boxes)
+
+
+def test_the_differential_leaves_room_on_the_lighter_side() -> None:
+    table = Table(C, limits=uniform_limits(Table(C).game, 50, 1000, 300))
+    table.play("open betting", "ann bets 200 on big", "bob bets 100 on small")
+    pair = next(each for each in fits(table).differential if "big" in each.boxes)
+    held = dict(zip(pair.boxes, pair.totals, strict=True))
+    left = dict(zip(pair.boxes, pair.room, strict=True))
+    assert (pair.limit, held) == (300, {"big": 200, "small": 100})
+    assert left == {"big": 200, "small": 400}
+
+
+def test_ends_with_limits_of_their_own_have_room_of_their_own() -> None:
+    table = Table(E, readings={"areas": "per-area"})
+    table.play("open betting", "ann bets 200 on big at left")
+    assert (spot(table, "big@left").room, spot(table, "big@right").room) == (800, 1000)
+    pairs = [each.boxes for each in fits(table).differential]
+    assert sorted(sorted(each) for each in pairs) == [
+        ["big@left", "small@left"],
+        ["big@right", "small@right"],
+    ]
+
+
+def test_the_shooters_box_has_room_for_the_shooter_alone() -> None:
+    table = Table(TRIPLE_DICE)
+    table.play("offer the dice to ann")
+    assert spot(table, "shooter").room == 0
+    table.play("ann chooses dice 1 2 3", "open betting", "ann bets 100 on shooter")
+    assert (spot(table, "shooter").own, spot(table, "shooter").room) == (100, 900)
+    assert (spot(table, "shooter", "bob").own, spot(table, "shooter", "bob").room) == (0, 0)
+    mine, his = seen(table, "ann").shooter, seen(table, "bob").shooter
+    assert mine
+    assert his
+    assert (mine.stake, mine.dice, his.stake) == (100, [1, 2, 3], 0)
+
+
+def test_a_table_that_was_never_opened_has_no_room() -> None:
+    table = Table(C)
+    table.state.limits = None
+    assert fits(table).spots == {}
+
+
+# --- the dealer's sheet -------------------------------------------------------------------------
+
+
+def test_bets_over_and_under_limits_are_flagged_in_working_order() -> None:
+    table = Table(C, limits=uniform_limits(Table(C).game, 50, 500, 300))
+    table.play("open betting", "ann bets 5 on single:1", "bob bets 600 on any-triple")
+    table.play("bob bets 400 on small")
+    told = [(each.spot, each.player, each.limit, each.allowed) for each in sheet(table).flags]
+    assert told == [
+        ("any-triple", "", "maximum", 500),
+        ("small", "", "differential", 300),
+        ("single:1", "ann", "minimum", 50),
+    ]
+    assert all(each.clause for each in sheet(table).flags)
+
+
+@pytest.mark.parametrize("game", [C, E, NZ, "macau-sic-bo/main", TRIPLE_DICE])
+@pytest.mark.parametrize("dice", [(4, 5, 6), (1, 1, 1), (1, 1, 4)])
+def test_the_sheet_says_what_collecting_and_paying_then_do(
+    game: str, dice: tuple[int, int, int]
+) -> None:
+    table = Table(game, limits=uniform_limits(Table(game).game, 50, 200, 300))
+    if game == TRIPLE_DICE:
+        table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
+        table.play("ann bets 100 on shooter")
+    else:
+        table.play("open betting")
+    boxes = [box for box in table.game.boxes if box != "shooter"]
+    for player, box in zip(["bob", "cat"] * 10, boxes[:20], strict=False):
+        table.play(f"{player} bets 150 on {box}")
+    play_until(table, "collect-losers", dice)
+    before = repr(table.state)
+    told = sheet(table)
+    assert repr(table.state) == before
+    assert told.lit == list(table.game.winning(dice))
+    events = table.play("collect the losers")
+    assert sheet(table).pay == told.pay
+    assert (sheet(table).collect, sheet(table).flags) == ([], [])
+    events += table.play("pay the winners")
+    collected: list[LosingBet] = []
+    paid: list[WinningBet] = []
+    for event in events:
+        match event:
+            case table_events.LosersCollected():
+                collected += [LosingBet(*bet) for bet in event.bets]
+            case table_events.ShooterLost():
+                collected.append(LosingBet("shooter", event.player, event.stake))
+            case table_events.WinnersPaid():
+                paid += [WinningBet(*bet) for bet in event.bets]
+            case table_events.ShooterWon():
+                paid.append(WinningBet("shooter", event.player, event.stake, event.winnings))
+            case _:
+                pass
+    assert (told.collect, told.pay) == (collected, paid)
+    assert collected or paid
+
+
+def test_a_bet_over_an_unnoticed_limit_is_apportioned_on_the_sheet() -> None:
+    table = Table(C, limits=uniform_limits(Table(C).game, 50, 200, 1000))
+    table.play("open betting", "ann bets 300 on big")
+    play_until(table, "collect-losers")
+    (part,) = sheet(table).apportion
+    assert (part.spot, part.player, part.stake, part.plays) == ("big", "ann", 300, 200)
+    assert sheet(table).pay == [WinningBet("big", "ann", 200, 200)]
+
+
+def test_what_is_owed_is_told_though_the_float_is_short() -> None:
+    table = Table(C, stacks={"ann": 2000}, float_amount=2500)
+    table.play("open betting", "ann bets 600 on big")
+    play_until(table, "pay-winners")
+    assert table.refuses("pay the winners").code == "float/short"
+    assert sheet(table).pay == [WinningBet("big", "ann", 600, 600)]
+
+
+def test_between_rounds_the_sheet_is_empty() -> None:
+    table = Table(C)
+    told = sheet(table)
+    assert (told.flags, told.lit, told.collect, told.pay) == ([], [], [], [])
+
+
+# --- over the API -------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_room_is_ones_own_or_that_of_a_player_whom_staff_name(playing: Setting) -> None:
+    await playing.bet("player", 25)
+    mine = await get(playing, "player", "/api/tables/1/room")
+    assert mine["spots"]["big"]["own"] == 25
+    head = playing.context.house.command_handler.store.head("table/1")
+    assert mine["version"] == head.version
+    path = f"/api/tables/1/room?player={playing.id('player')}"
+    assert await get(playing, "dealer", path) == mine
+    assert (await get(playing, "dealer", "/api/tables/1/room"))["spots"]["big"]["own"] == 0
+    assert code(await playing.client("other player").get(path)) == "door/own"
+    playing.add("elsewhere", "dealer")
+    assert code(await playing.client("elsewhere").get(path)) == "door/role"
+
+
+@pytest.mark.anyio
+async def test_the_sheet_is_for_staff_at_the_table(playing: Setting) -> None:
+    await playing.bet("player", 25)
+    told = await get(playing, "dealer", "/api/tables/1/sheet")
+    assert told == {
+        "version": playing.context.house.command_handler.store.head("table/1").version,
+        "flags": [],
+        "lit": [],
+        "apportion": [],
+        "collect": [],
+        "pay": [],
+    }
+    assert code(await playing.client("player").get("/api/tables/1/sheet")) == "door/role"
+    playing.add("elsewhere", "dealer")
+    response = await playing.client("elsewhere").get("/api/tables/1/sheet")
+    assert code(response) == "door/role"
+    missing = await playing.client("auditor").get("/api/tables/nowhere/sheet")
+    assert missing.status_code == 404

@@ -1,0 +1,212 @@
+"""Whatever somebody with the database does to a house, the audit ends, and says where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from tests.house.setting import People
+from tests.house.test_auditing import append, findings, play, report
+from tests.log.logs import tampering
+from threedice.account.commands import Deposit, OpenAccount
+from threedice.account.events import Withdrawn
+from threedice.house.house import House
+from threedice.house.reports.projection import VIEW
+from threedice.table.events import BetWithdrawn, LosersCollected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threedice.log.stores.sqlite import SqliteStore
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_one_damaged_entry_hides_nothing_else(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+    whole = report(store, tmp_path)
+    with tampering(store.path) as run:
+        run("UPDATE entries SET data = x'00' WHERE stream = 'cage/cat' AND version = 2")
+        run("UPDATE lines SET data = x'00' WHERE stream = 'table/1' AND version = 2 AND place = 0")
+        run("UPDATE games SET canonical = x'00'")
+
+    found = report(store, tmp_path)
+    places = [finding.where for finding in found.findings]
+    assert "cage/cat version 2" in places
+    assert any(place.startswith("game ") for place in places)
+    assert found.entries == whole.entries
+    assert found.checkpoints == whole.checkpoints
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("game_hash", "0" * 64),
+        ("round", 7),
+        ("amount", 1_000_000),
+        ("bets", [["nowhere", "nobody", 5]]),
+    ],
+    ids=["game", "round", "amount", "bets"],
+)
+async def test_an_entry_changed_where_it_lies_is_one_finding(
+    change: tuple[str, object], store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    name, value = change
+    entries = [each for each in store.scan("table/1") if b'"%b":' % name.encode() in each.data]
+    for entry in (entries[0], entries[len(entries) // 2], entries[-1]):
+        data = msgspec.json.encode(msgspec.json.decode(entry.data) | {name: value})
+        where = (entry.stream, entry.version)
+        with tampering(store.path) as run:
+            run("UPDATE entries SET data = ? WHERE stream = ? AND version = ?", data, *where)
+
+        assert findings(store, tmp_path) == [
+            f"table/1 version {entry.version}: its hash is not that of its columns and of the"
+            " entry before it"
+        ]
+        with tampering(store.path) as run:
+            run("UPDATE entries SET data = ? WHERE stream = ? AND version = ?", entry.data, *where)
+
+
+async def test_chips_taken_from_where_none_lie_are_found(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    append(store, "table/1", BetWithdrawn(player="cat", spot="big", area="", amount=900))
+
+    (found,) = findings(store, tmp_path)
+    assert found.startswith(f"table/1 version {store.head('table/1').version}: cannot follow")
+
+
+async def test_an_account_that_went_below_zero_is_found(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+    append(store, "cage/cat", Withdrawn(player="cat", amount=5_000, by="cashier"))
+    store.delete_derived_data()
+
+    assert f"cage/cat version {store.head('cage/cat').version}: the account went below zero" in (
+        findings(store, tmp_path)
+    )
+
+
+@pytest.mark.parametrize("version", [0, -3])
+async def test_a_snapshot_of_no_entry_is_found(
+    version: int, store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    with tampering(store.path) as run:
+        run("UPDATE snapshots SET version = ? WHERE stream = 'table/1'", version)
+
+    assert findings(store, tmp_path) == [f"snapshot of table/1: stands for no version: {version}"]
+
+
+async def test_a_second_snapshot_hides_no_first(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+    with tampering(store.path) as run:
+        run(
+            "INSERT INTO snapshots SELECT stream, 'zzz', form, version, hash, data FROM snapshots"
+            " WHERE stream = 'cage/cat'"
+        )
+        run("UPDATE snapshots SET data = x'80' WHERE stream = 'cage/cat' AND name = 'state'")
+
+    assert [each.partition(":")[0] for each in findings(store, tmp_path)] == [
+        "snapshot of cage/cat",
+        f"snapshot of cage/cat at version {store.head('cage/cat').version}",
+    ]
+
+
+async def test_books_that_end_in_the_middle_of_a_round_are_found(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    collected = next(
+        entry for entry in store.scan("table/1") if entry.kind == LosersCollected.__name__
+    )
+    with tampering(store.path) as run:
+        run("DELETE FROM lines WHERE stream = 'table/1' AND version > ?", collected.version)
+        run("UPDATE views SET version = ? WHERE stream = 'table/1'", collected.version)
+
+    assert findings(store, tmp_path) == [
+        f"books of table/1: end at version {collected.version}, in the middle of a settlement"
+    ]
+
+
+async def test_books_that_reach_no_version_are_found(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+    with tampering(store.path, lax=True) as run:
+        run("UPDATE views SET version = 'all of it' WHERE stream = 'table/1' AND view = ?", VIEW)
+
+    assert "books of table/1: reach no version: 'all of it'" in findings(store, tmp_path)
+
+
+async def test_a_house_starts_beside_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/house.sqlite"
+    async with House(url) as house:
+        people = People(house.command_handler)
+        await people.open()
+        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.ask(Deposit(by="cashier", player="cat", amount=500))
+    with tampering(tmp_path / "house.sqlite") as run:
+        run("UPDATE snapshots SET data = x'c1'")
+
+    async with House(url) as house:
+        assert not house.damaged
+        assert (await house.command_handler.account("cat")).balance == 500
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM entries WHERE stream = 'table/1' AND version = (SELECT max(version)"
+        " FROM entries WHERE stream = 'table/1')",
+        "UPDATE entries SET data = x'00' WHERE stream = 'table/1' AND version = 2",
+        "UPDATE games SET canonical = x'00'",
+    ],
+    ids=["end", "entry", "game"],
+)
+async def test_a_table_that_is_damaged_stands_still_and_the_house_opens(
+    statement: str, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/house.sqlite"
+    async with House(url) as house:
+        people = People(house.command_handler)
+        await people.open()
+        await people.play("open betting", "ann bets 50 on big")
+        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
+    with tampering(tmp_path / "house.sqlite") as run:
+        run(statement)
+        run("DELETE FROM snapshots")
+
+    async with House(url) as house:
+        assert list(house.damaged) == ["table/1"]
+        assert (await house.command_handler.account("cat")).balance == 0
+
+
+@pytest.mark.parametrize("column", ["version", "place", "at"])
+async def test_numbers_of_the_books_that_are_not_whole_are_found(
+    store: SqliteStore, tmp_path: Path, column: str
+) -> None:
+    await play(store, tmp_path)
+    with tampering(store.path) as run:
+        run("PRAGMA writable_schema = ON")
+        run("CREATE TEMP TABLE kept AS SELECT sql FROM sqlite_master WHERE name = 'lines'")
+        run(
+            "UPDATE sqlite_master SET sql = replace(replace(sql, ' STRICT', ''), ' INTEGER',"
+            " ' BLOB') WHERE name = 'lines'"
+        )
+        run("PRAGMA writable_schema = RESET")
+        run(f"UPDATE lines SET {column} = CAST({column} AS REAL) WHERE subject = 'player/ann'")
+        run("PRAGMA writable_schema = ON")
+        run("UPDATE sqlite_master SET sql = (SELECT sql FROM kept) WHERE name = 'lines'")
+
+    (finding,) = findings(store, tmp_path)
+    assert "lines with a number that is not stored as a whole one" in finding
+
+
+async def test_a_view_that_there_is_not_is_found(store: SqliteStore, tmp_path: Path) -> None:
+    await play(store, tmp_path)
+    with tampering(store.path) as run:
+        run("INSERT INTO views VALUES ('mine', 'table/1', 3)")
+
+    assert findings(store, tmp_path) == ["books of table/1: there is no view 'mine'"]

@@ -1,0 +1,273 @@
+"""The books: results, statements, the shift, exposure; and that they follow from the log."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.house.setting import MANAGER, People, player
+from tests.oracle import brute_force as oracle
+from threedice import load
+from threedice.account.commands import Deposit, OpenAccount, Withdraw
+from threedice.dice import ROLLS
+from threedice.errors import InvalidInput
+from threedice.house import CommandHandler
+from threedice.house.codec import decode
+from threedice.house.reports.projection import VIEW, StatementProjector
+from threedice.house.reports.statements import (
+    exposure,
+    rebuild,
+    results,
+    shift_figures,
+    statement,
+    update_statements,
+)
+from threedice.house.stream_state import GameRegistry
+from threedice.ledger import compute_table_figures
+from threedice.log.stores.memory import MemoryStore
+from threedice.table import commands
+from threedice.table.events import TableClosed, TableEvent
+
+if TYPE_CHECKING:
+    from threedice.log.store import Store
+
+pytestmark = pytest.mark.anyio
+
+ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
+
+
+async def played(*lines: str, game: str = "sg-rws-tai-sai-v6/a") -> MemoryStore:
+    """Return the store of a house in which lines of a case were played."""
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open(game)
+        await people.play(*lines)
+        keep(store, floor)
+    return store
+
+
+def keep(store: Store, floor: CommandHandler) -> None:
+    for stream in store.streams():
+        update_statements(store, stream, floor.streams.games.load_pinned)
+
+
+async def test_every_round_has_its_result_with_what_it_brought() -> None:
+    store = await played(*ROUND, *ROUND)
+
+    first, second = results(store, "1")
+
+    assert (first.row.round, first.row.dice, first.row.amount) == (1, (6, 5, 4), -50)
+    assert first.row.turnover == 150
+    edge = oracle.edge("sg-rws-tai-sai-v6/a", "big")
+    assert Fraction(*first.row.theory) == edge * 150
+    assert second.row.round == 2
+
+
+async def test_a_shift_agrees_with_the_accounting_of_its_events() -> None:
+    store = await played(
+        *ROUND, "fill 5000", "credit 1000", *ROUND,
+        "open betting", "ann bets 200 on total:9", "dealer reports dice-not-flat",
+        "dealer corrects round 1 for ann by -25 with supervisor: misread",
+        "shift-manager rules 50 for bob: spilt drink",
+        "supervisor reports dice-damaged affecting 2 with shift-manager",
+    )  # fmt: skip
+    events = [
+        event for entry in store.scan("table/1") if isinstance(event := decode(entry), TableEvent)
+    ]
+    accounts = compute_table_figures(load("sg-rws-tai-sai-v6/a"), events)
+
+    report = shift_figures(store, "1")
+
+    assert report.win == accounts.win
+    assert report.turnover == accounts.turnover
+    assert report.theoretical_win == accounts.theoretical_win
+    assert (report.drop, report.fills, report.credits) == (2000, 5000, 1000)
+    assert (report.rounds, report.void) == (accounts.rounds, 1)
+    assert report.hold == accounts.hold
+
+
+async def test_money_from_an_account_is_drop_of_the_shift_and_not_in_the_tables_drop_box() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open(stacks={"ann": 1000})
+        await people.ask(OpenAccount(by="cashier", player="zoe", currency="SGD"))
+        await people.ask(Deposit(by="cashier", player="zoe", amount=900))
+        await people.ask(
+            commands.BuyIn(
+                by=player("zoe"), player="zoe", amount=900, source="account", age_years=40
+            )
+        )
+        await people.play("open betting", "zoe bets 100 on small", "dice 6 5 4")
+        own = (await floor.table("1")).table.drop
+        await people.ask(commands.CloseTable(by=MANAGER))
+        keep(store, floor)
+    closed = [
+        each for entry in store.scan("table/1") if isinstance(each := decode(entry), TableClosed)
+    ]
+
+    report = shift_figures(store, "1")
+
+    assert (own, [each.drop for each in closed]) == (1000, [1000])
+    assert (report.drop, report.hold) == (1900, Fraction(100, 1900))
+
+
+async def test_a_shift_counts_only_its_own_time_and_undoes_what_came_before() -> None:
+    store = await played(*ROUND)
+    since = results(store, "1")[-1].at + 1
+
+    assert shift_figures(store, "1", until=since).win == -50
+    nothing = shift_figures(store, "1", since=since)
+    assert (nothing.win, nothing.rounds, nothing.hold) == (0, 0, None)
+
+    async with CommandHandler(store) as floor:
+        await People(floor).play("supervisor reports dice-damaged affecting 1 with shift-manager")
+        keep(store, floor)
+    undone = shift_figures(store, "1", since=since)
+    assert (undone.win, undone.rounds, undone.turnover) == (50, -1, -150)
+
+
+async def test_a_statement_tells_a_player_everything_and_nothing_of_others() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.ask(OpenAccount(by="cashier", player="ann", currency="SGD"))
+        await people.ask(Deposit(by="cashier", player="ann", amount=500))
+        await people.ask(
+            commands.BuyIn(by=player("ann"), player="ann", amount=300, source="account")
+        )
+        await people.play(*ROUND)
+        await people.ask(commands.CashOut(by=player("ann"), player="ann", amount=100, to="account"))
+        await people.ask(Withdraw(by="cashier", player="ann", amount=50))
+        keep(store, floor)
+
+    told = statement(store, "ann")
+
+    assert [(each.row.what, each.row.amount) for each in told] == [
+        ("bought in", 1000),
+        ("deposited", 500),
+        ("sent to table", -300),
+        ("bought in", 300),
+        ("won", 100),
+        ("from table", 100),
+        ("cashed out", -100),
+        ("withdrawn", -50),
+    ]
+    assert not statement(store, "ann", since=told[-1].at + 1)
+
+
+async def test_a_shooters_bet_is_in_the_books_when_it_is_decided() -> None:
+    store = await played(
+        "offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+        "ann bets 50 on shooter", "dice crown crown heart",
+        "open betting", "dice heart heart spade",
+        game="triple-dice/mat",
+    )  # fmt: skip
+
+    assert [each.row.amount for each in results(store, "1")] == [0, 50]
+    assert ("lost", -50, "shooter") in [
+        (each.row.what, each.row.amount, each.row.note) for each in statement(store, "ann")
+    ]
+
+
+async def test_the_books_are_the_same_when_they_are_made_again() -> None:
+    store = await played(*ROUND, *ROUND)
+    before = store.lines(VIEW)
+    heard: list[tuple[int, int]] = []
+
+    assert rebuild(store, lambda *each: heard.append(each)) == (1, {})
+
+    assert store.lines(VIEW) == before
+    assert heard == [(1, 1)]
+
+
+SHOOTING = (
+    "offer the dice to ann", "ann chooses dice 1 2 3", "open betting", "ann bets 50 on shooter",
+    "dice crown crown heart", "open betting", "bob bets 20 on single:heart",
+    "dice heart heart spade",
+)  # fmt: skip
+VOID = (
+    "open betting",
+    "ann bets 100 on big",
+    "bob buys 500",
+    "dealer reports dice-not-flat",
+)
+
+
+@pytest.mark.parametrize(
+    ("game", "lines"),
+    [
+        ("sg-rws-tai-sai-v6/a", (*ROUND, *VOID, *ROUND[:2], "bob buys 70", *ROUND[2:])),
+        ("triple-dice/mat", SHOOTING),
+    ],
+)
+async def test_the_books_are_the_same_however_often_they_are_kept(
+    game: str, lines: tuple[str, ...]
+) -> None:
+    whole = await played(*lines, game=game)
+    entries, store = list(whole.scan("table/1")), MemoryStore()
+    for count in range(1, len(entries) + 1):
+        store._entries["table/1"] = entries[:count]
+        reached = update_statements(store, "table/1", GameRegistry(whole).load_pinned)
+        projector = StatementProjector("table/1", GameRegistry(whole).load_pinned)
+        for entry in entries[:reached]:
+            list(projector.project(entry, decode(entry)))
+        assert projector.is_resumable
+
+    assert store.lines(VIEW) == whole.lines(VIEW) != []
+
+
+async def test_what_happens_beside_the_bets_is_told_while_the_round_is_played() -> None:
+    store = await played("open betting", "ann bets 100 on big", "bob buys 500")
+
+    assert [each.row.amount for each in statement(store, "bob")] == [1000, 500]
+
+
+async def test_exposure_is_what_each_of_the_216_rolls_would_bring() -> None:
+    game = load("sg-rws-tai-sai-v6/a")
+    async with CommandHandler(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        assert set(exposure(game, (await floor.table("1")).table).values()) == {0}
+        await people.play("open betting", "ann bets 100 on big", "bob bets 5 on triple:6")
+
+        nets = exposure(game, (await floor.table("1")).table)
+
+    for roll in ROLLS:
+        expected = sum(
+            -stake * oracle.net(game.id, box, roll)
+            for box, stake in (("big", 100), ("triple:6", 5))
+        )
+        assert nets[roll] == expected
+
+
+async def test_chips_carried_away_are_on_the_statement() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("close the table")
+        keep(store, floor)
+    assert [(each.row.what, each.row.amount) for each in statement(store, "ann")] == [
+        ("bought in", 1000),
+        ("carried away", -1000),
+    ]
+
+
+async def test_a_player_called_like_a_table_is_told_apart() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        with pytest.raises(InvalidInput):
+            await people.open(stacks={"table/1": 1000})
+    async with CommandHandler(store) as floor:
+        people = People(floor, "2")
+        await people.open(stacks={"2": 1000})
+        await people.ask(commands.MakeRuling(by=MANAGER, player="2", amount=50, reason="r"))
+        keep(store, floor)
+    assert shift_figures(store, "2").win == -50
+    assert [each.row.what for each in statement(store, "2")] == ["bought in", "ruling"]

@@ -1,0 +1,110 @@
+"""A table that the house deals, cut off after any of its dealer's steps, when the house is back."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.house.setting import QUICK, HandClock, People, Watch, is_open
+from tests.house.test_recovery import bettors, cut, notices
+from threedice.house.house import House
+from threedice.log.stores.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from threedice.house.stream_state import HouseTable
+    from threedice.log.entry import Entry
+
+pytestmark = pytest.mark.anyio
+
+BETS = {
+    "sg-rws-tai-sai-v6/a": {"ann": "big", "bob": "small"},
+    "nz-tai-sai-2008/1": {"ann": "big", "bob": "small"},
+    "triple-dice/mat": {"ann": "shooter", "bob": "red", "cat": "black"},
+    "crown-and-anchor/main": {
+        "ann": "single:crown", "bob": "single:anchor", "cat": "single:spade", "dan": "single:heart",
+    },
+}  # fmt: skip
+"""Bets of which no roll lets all win: somebody always has nothing left to be paid."""
+
+
+async def dealt(game: str, state: Path) -> tuple[MemoryStore, HandClock]:
+    """Return the log of a table on which the house has dealt one round."""
+    store, clock = MemoryStore(), HandClock()
+    async with House("memory:", store=store, state_dir=state, clock=clock) as house:
+        people, watch = People(house.command_handler), Watch(house)
+        await people.open(game, timing=QUICK, stacks=dict.fromkeys(BETS[game], 1000))
+        clock.move(QUICK.closing_seconds)
+        if "shooter" in BETS[game].values():
+            await watch.until("1", lambda t: t.table.shooter is not None)
+            await people.play("ann chooses dice 1 2 5")
+        await watch.until("1", partial(is_open, 1))
+        await people.play(*(f"{name} bets 100 on {box}" for name, box in BETS[game].items()))
+        clock.move(QUICK.betting_seconds)
+        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+        if "shooter" in BETS[game].values():
+            await people.play("ann throws")
+        clock.move(QUICK.closing_seconds)
+        await watch.until("1", lambda t: t.table.current.result is not None)
+        clock.move(QUICK.showing_seconds)
+        await watch.until("1", lambda t: t.table.round is None)
+    return store, clock
+
+
+def cuts(entries: list[Entry]) -> list[int]:
+    """Return the versions at which something had been written, from the first bet to the end."""
+    start = next(each.version for each in entries if each.kind == "BetPlaced")
+    end = next(each.version for each in entries if each.kind == "WinnersPaid")
+    ends = [one.version for one, other in pairwise(entries) if one.cause != other.cause]
+    return [version for version in ends if start <= version < end]
+
+
+LOCKED = {"nz-tai-sai-2008/1", "triple-dice/mat"}
+"""Games whose table nobody plays at after an interruption until it is released."""
+
+
+@pytest.mark.clause("nz-tai-sai-2008 7.4")
+@pytest.mark.parametrize("game", BETS)
+async def test_an_interruption_locks_the_table_wherever_the_round_was_cut_off(
+    game: str, tmp_path: Path
+) -> None:
+    store, clock = await dealt(game, tmp_path / "first")
+    entries = list(store.scan("table/1"))
+    for after in cuts(entries):
+        again = cut(entries, store.games(), after)
+        async with House(
+            "memory:", store=again, state_dir=tmp_path / str(after), clock=clock
+        ) as house:
+            watch = Watch(house)
+            await watch.until("1", partial(is_told, again))
+            clock.move(QUICK.showing_seconds)
+            house_table = await watch.until("1", is_over)
+        assert bool(house_table.table.locked) is (game in LOCKED), entries[after - 1].kind
+
+
+def is_over(house_table: HouseTable) -> bool:
+    """Tell whether the first round has been concluded or voided."""
+    return house_table.table.round is None or house_table.table.rounds > 1
+
+
+@pytest.mark.parametrize("game", BETS)
+async def test_everyone_who_had_bet_is_told_wherever_the_round_was_cut_off(
+    game: str, tmp_path: Path
+) -> None:
+    store, clock = await dealt(game, tmp_path / "first")
+    entries = list(store.scan("table/1"))
+    for after in cuts(entries):
+        again = cut(entries, store.games(), after)
+        async with House(
+            "memory:", store=again, state_dir=tmp_path / str(after), clock=clock
+        ) as house:
+            await Watch(house).until("1", partial(is_told, again))
+        assert [sorted(each.players) for each in notices(again)] == [bettors(entries[:after])]
+
+
+def is_told(store: MemoryStore, _tended: HouseTable) -> bool:
+    return bool(notices(store))

@@ -1,0 +1,400 @@
+"""Commands that come in, and answers that hold."""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.house.setting import SUPERVISOR, People, player
+from tests.log.proposing import PATIENCE
+from threedice.account.commands import Deposit, OpenAccount, Withdraw
+from threedice.errors import InvalidInput, KeyReused, QueueFull, Refusal
+from threedice.house import CommandHandler
+from threedice.house.commands import EstablishTable
+from threedice.house.house import House
+from threedice.house.streams import LiveStreams
+from threedice.log.stores.memory import MemoryStore
+from threedice.table import commands
+from threedice.table.events import BetPlaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from threedice.log.entry import Entry
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_accepted_command_is_in_the_log_when_it_is_answered() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+
+        answer = await people.bet("ann", 50, "big")
+
+        (entry,) = store.read("table/1", answer.version("table/1") - 1)
+        assert answer.entries == (entry,)
+        assert isinstance(answer.events[0], BetPlaced)
+
+
+async def test_a_refused_command_leaves_no_trace_and_is_decided_anew() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        before = store.heads()
+        with pytest.raises(Refusal):
+            await people.bet("ann", 50, "big", key="mine")
+        assert store.heads() == before
+        assert store.answer("ann", "mine") is None
+
+        await people.play("open betting")
+
+        assert (await people.bet("ann", 50, "big", key="mine")).events
+
+
+@pytest.mark.parametrize(("account", "key"), [("ann", "\ud800"), ("\udfff", "mine")])
+async def test_a_key_that_is_no_text_is_refused_every_time(account: str, key: str) -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        deposit = OpenAccount(by="cage", player="ann", currency="SGD")
+        for _ in range(2):
+            with pytest.raises(InvalidInput, match="text that can be kept"):
+                await floor.handle(deposit, account=account, key=key)
+
+
+async def test_the_same_key_and_command_get_the_same_answer_again() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        first = await people.bet("ann", 50, "big", key="mine")
+
+        again = await people.bet("ann", 50, "big", key="mine")
+
+        assert again == first
+        assert await people.stack("ann") == 950
+
+
+async def test_so_do_they_after_the_house_was_closed_and_though_betting_is() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        first = await people.bet("ann", 50, "big", key="mine")
+        await people.play("close betting")
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+
+        assert await people.bet("ann", 50, "big", key="mine") == first
+        assert await floor.find_result("ann", "mine") == first
+        assert await floor.find_result("ann", "other") is None
+        assert await people.stack("ann") == 950
+
+
+async def test_so_do_they_where_they_would_be_accepted_a_second_time() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        first = await people.bet("ann", 50, "big", key="mine")
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+
+        again, other = await asyncio.gather(
+            people.bet("ann", 50, "big", key="mine"), people.bet("bob", 100, "big")
+        )
+
+        assert again == first
+        assert other.version("table/1") == first.version("table/1") + 1
+        assert (await people.stack("ann"), await people.stack("bob")) == (950, 900)
+
+
+async def test_the_same_key_asked_twice_at_once_is_one_command() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+
+        answers = await asyncio.gather(
+            *(people.bet("ann", 50, "big", key="mine") for _ in range(5))
+        )
+
+        assert len({answer.entries for answer in answers}) == 1
+        assert await people.stack("ann") == 950
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_the_same_key_for_another_command_is_refused(restart: bool) -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        await people.bet("ann", 50, "big", key="mine")
+        if not restart:
+            with pytest.raises(KeyReused, match="mine"):
+                await people.bet("ann", 55, "big", key="mine")
+            return
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        with pytest.raises(KeyReused, match="mine"):
+            await people.bet("ann", 55, "big", key="mine")
+        assert (await people.bet("bob", 50, "big", key="mine")).events  # keys are each account's
+
+
+async def test_what_nobody_asks_in_his_own_name_is_refused() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        with pytest.raises(InvalidInput, match="a key of its own"):
+            await floor.handle(
+                OpenAccount(by="x", player="ann", currency="SGD"), account="", key=""
+            )
+
+
+async def test_a_table_without_a_name_is_not_set_up() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        command = EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a")
+        with pytest.raises(InvalidInput, match="name the table"):
+            await floor.handle(command, account="staff", key="set up")
+    assert store.streams() == []
+
+
+async def test_two_floors_on_one_store_lose_nothing_and_double_nothing() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as one, CommandHandler(store) as other:
+        people, others = People(one), People(other)
+        await people.open()
+        await people.play("open betting")
+
+        await asyncio.gather(
+            *(people.bet("ann", 5, "big") for _ in range(40)),
+            *(others.bet("bob", 5, "small") for _ in range(40)),
+        )
+
+        await others.play("close betting")
+        with pytest.raises(Refusal, match="closed"):
+            await people.bet("ann", 5, "big")
+        for each in (people, others):
+            assert (await each.stack("ann"), await each.stack("bob")) == (800, 800)
+        head = store.head("table/1")
+        assert [entry.version for entry in store.scan("table/1")] == list(
+            range(1, head.version + 1)
+        )
+
+
+class Late(MemoryStore):
+    """A store of which one may be read a little late: others write meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late, self.has_read, self.go_on = False, Event(), Event()
+
+    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+        entries = super().read(stream, after, most)
+        if self.late and not entries:
+            self.late = False
+            self.has_read.set()
+            self.go_on.wait(PATIENCE)
+        return entries
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["being loaded", "being mended"])
+@pytest.mark.parametrize(
+    "hint",
+    [lambda streams: streams.mark_changed("table/1", 8), LiveStreams.mark_all_changed],
+    ids=["told of", "not told of"],
+)
+async def test_what_others_write_while_a_stream_is_read_is_not_missed(
+    known: bool, hint: Callable[[LiveStreams], None]
+) -> None:
+    store = Late()
+    async with CommandHandler(store) as one, CommandHandler(store) as other:
+        people, others = People(one), People(other)
+        await people.open()
+        await people.play("open betting")
+        if known:
+            assert await others.stack("ann") == 1000
+        await people.bet("ann", 50, "big")
+        if known:
+            hint(other.streams)
+        store.late = True
+        looking = asyncio.create_task(others.stack("ann"))
+        await asyncio.to_thread(store.has_read.wait, PATIENCE)
+        answer = await people.bet("ann", 50, "big")
+        assert answer.version("table/1") == 8
+
+        hint(other.streams)
+        store.go_on.set()
+
+        assert await looking == 900
+
+
+async def test_a_full_queue_is_told_at_once_and_harms_nothing() -> None:
+    async with CommandHandler(MemoryStore(), max_queued=5) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+
+        answers = await asyncio.gather(
+            *(people.bet("ann", 5, "big") for _ in range(100)), return_exceptions=True
+        )
+
+        full = [answer for answer in answers if isinstance(answer, QueueFull)]
+        assert full
+        assert await people.stack("ann") == 1000 - 5 * (100 - len(full))
+
+
+# --- the cage -----------------------------------------------------------------------------------
+
+
+async def test_money_goes_from_an_account_to_a_table_and_back_in_one_append() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.ask(Deposit(by="cashier", player="cat", amount=1000))
+
+        await people.ask(
+            commands.BuyIn(by=player("cat"), player="cat", amount=600, source="account")
+        )
+        await people.ask(commands.CashOut(by=player("cat"), player="cat", amount=100, to="account"))
+
+        assert (await floor.account("cat")).balance == 500
+        assert await people.stack("cat") == 500
+        assert store.head("cage/cat").version == 4
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (
+            commands.BuyIn(by=player("cat"), player="cat", amount=1005, source="account"),
+            "cage/balance",
+        ),
+        (
+            commands.BuyIn(by=player("dan"), player="dan", amount=5, source="account"),
+            "cage/no-account",
+        ),
+        (
+            commands.CashOut(by=player("ann"), player="ann", amount=5, to="account"),
+            "cage/no-account",
+        ),
+        (
+            commands.BuyIn(by=player("cat"), player="cat", amount=3, source="account"),
+            "chips/amount",
+        ),
+        (Withdraw(by="cashier", player="cat", amount=1001), "cage/balance"),
+        (Deposit(by="cashier", player="cat", amount=0), "cage/amount"),
+        (OpenAccount(by="cashier", player="cat", currency="SGD"), "cage/account-open"),
+        (
+            commands.BuyIn(by=player("eve"), player="eve", amount=5, source="account"),
+            "cage/currency",
+        ),
+    ],
+)
+async def test_a_transfer_happens_on_both_sides_or_on_neither(command: object, code: str) -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        for name, currency in (("cat", "SGD"), ("eve", "NZD")):
+            await people.ask(OpenAccount(by="cashier", player=name, currency=currency))
+            await people.ask(Deposit(by="cashier", player=name, amount=1000))
+        before = store.heads()
+
+        with pytest.raises(Refusal) as refused:
+            await people.ask(command)  # type: ignore[arg-type]
+
+        assert refused.value.code == code
+        assert store.heads() == before
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+async def test_a_table_that_was_not_set_up_is_refused() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        with pytest.raises(Refusal) as refused:
+            await People(floor, "9").bet("ann", 5, "big")
+        assert refused.value.code == "floor/no-table"
+
+
+@pytest.mark.parametrize(
+    ("game", "code"),
+    [("nonsense", "floor/unknown-game"), ("sg-rws-tai-sai-v6/z", "floor/unknown-game")],
+)
+async def test_a_table_for_a_game_that_there_is_not_is_refused(game: str, code: str) -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        with pytest.raises(Refusal) as refused:
+            await People(floor).ask(EstablishTable(by=SUPERVISOR, game=game))
+        assert refused.value.code == code
+
+
+async def test_an_open_table_is_not_set_up_anew() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        with pytest.raises(Refusal) as refused:
+            await people.open("triple-dice/mat")
+        assert refused.value.code == "floor/table-open"
+        await people.play("close the table")
+        await people.open("triple-dice/mat")
+        assert (await floor.table("1")).game == "triple-dice/mat"
+
+
+async def test_readings_in_another_order_are_the_same_command() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        people = People(floor)
+        one = {"pro-rata": "absorb", "minimum": "box-total"}
+        other = dict(reversed(one.items()))
+        for readings in (one, other):
+            command = EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a", readings=readings)
+            await people.ask(command, key="same")
+        with pytest.raises(KeyReused):
+            await people.ask(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"), key="same")
+
+
+async def test_a_caller_who_is_cancelled_harms_neither_others_nor_himself() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        people = People(floor)
+        await people.ask(OpenAccount(by="c", player="ann", currency="SGD"))
+        await people.ask(Deposit(by="c", player="ann", amount=100))
+        command = Withdraw(by="c", player="ann", amount=100)
+        first = asyncio.create_task(people.ask(command, key="w1"))
+        second = asyncio.create_task(people.ask(command, key="w1"))
+        await asyncio.sleep(0)
+
+        first.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        answer = await second
+        assert await people.ask(command, key="w1") == answer
+        assert (await floor.account("ann")).balance == 0
+
+
+async def test_whoever_follows_a_table_hears_of_a_bet_without_a_poll(tmp_path: Path) -> None:
+    async with House(f"sqlite:///{tmp_path}/house.sqlite") as house:
+        people = People(house.command_handler)
+        await people.open()
+        heard = Event()
+        publish = house.command_handler.streams.publish
+        assert publish is not None
+
+        def listen(fresh: dict[str, list[Entry]]) -> None:
+            publish(fresh)
+            if "BettingOpened" in [entry.kind for entry in fresh.get("table/1", ())]:
+                heard.set()
+
+        house.command_handler.streams.publish = listen
+        await people.play("open betting")
+        assert await asyncio.to_thread(heard.wait, 60)

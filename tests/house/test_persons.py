@@ -1,0 +1,62 @@
+"""Personal data is outside the chain, and can be erased."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.house.setting import People
+from tests.house.test_books import ROUND
+from threedice.errors import InvalidInput
+from threedice.house import CommandHandler
+from threedice.house.audit.auditor import audit
+from threedice.house.persons import Person, delete_person, load_person, save_person
+from threedice.log.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.anyio
+async def test_a_person_is_erased_and_the_log_stays_proved(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "house.sqlite")
+    async with CommandHandler(store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play(*ROUND)
+    save_person(store, "ann", Person("Ann Of Green Gables", date(1990, 5, 17)))
+    assert load_person(store, "ann") == Person("Ann Of Green Gables", date(1990, 5, 17))
+
+    assert delete_person(store, "ann")
+
+    assert load_person(store, "ann") is None
+    assert not delete_person(store, "ann")
+    assert audit(store, public_keys={}).findings == ()
+    store.close()
+    assert b"Green Gables" not in b"".join(
+        each.read_bytes() for each in tmp_path.iterdir() if each.is_file()
+    )
+
+
+@pytest.mark.parametrize(
+    ("born", "today", "age"),
+    [
+        (date(2000, 6, 15), date(2018, 6, 14), 17),
+        (date(2000, 6, 15), date(2018, 6, 15), 18),
+        (date(2000, 6, 15), date(2018, 6, 16), 18),
+        (date(2000, 2, 29), date(2018, 3, 1), 18),
+        (None, date(2018, 6, 15), None),
+    ],
+)
+def test_age_counts_full_years(born: date | None, today: date, age: int | None) -> None:
+    assert Person("Ann", born).age(today) == age
+
+
+def test_a_person_has_a_name_and_an_id(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "house.sqlite")
+    for player, name in (("", "Ann"), ("ann", " ")):
+        with pytest.raises(InvalidInput):
+            save_person(store, player, Person(name))
+    store.close()

@@ -1,0 +1,107 @@
+"""Commands that no floor takes: those that could not be read again, and those nobody may give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.house.setting import DEALER, SUPERVISOR, People
+from threedice.account.commands import Deposit, OpenAccount
+from threedice.errors import InvalidInput, Refusal
+from threedice.house import CommandHandler
+from threedice.house.codec import decode_command
+from threedice.house.commands import EstablishTable
+from threedice.house.events import Timing
+from threedice.log.stores.memory import MemoryStore
+from threedice.table import commands
+from threedice.table.commands import Actor
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        EstablishTable(
+            by=SUPERVISOR,
+            game="sg-rws-tai-sai-v6/a",
+            dealt_by_house=Timing(betting_seconds=float("nan")),
+        ),
+        EstablishTable(
+            by=SUPERVISOR,
+            game="sg-rws-tai-sai-v6/a",
+            dealt_by_house=Timing(betting_seconds=float("inf")),
+        ),
+        Deposit(by="c", player="ann", amount=10.5),  # type: ignore[arg-type]
+        Deposit(by="c", player="ann", amount=True),
+        Deposit(by="c", player="ann", amount=2**63),
+        Deposit(by="c", player="a/b", amount=5),
+        Deposit(by="c", player="\ud800", amount=5),
+        OpenAccount(by="c", player="ann", currency=""),
+        OpenAccount(by="c", player="house", currency="SGD"),
+        commands.FillFloat(by=SUPERVISOR, amount=10**13),
+    ],
+)
+async def test_a_command_that_could_not_be_read_again_is_refused(command: Any) -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as floor:
+        with pytest.raises(InvalidInput):
+            await floor.handle(command, table="1", account="x", key="k")
+    assert store.heads() == {}
+
+
+@pytest.mark.parametrize("table", ["a/b", "a b", "\n", "x" * 101, "\ud800"])
+async def test_a_table_has_an_id_in_one_word(table: str) -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        with pytest.raises(InvalidInput):
+            await People(floor, table).open()
+
+
+def test_bytes_that_are_no_command_are_told() -> None:
+    for data in (b"", b'{"type":"Deposit"}', b'{"type":"FillFloat","amount":1e999}'):
+        with pytest.raises(InvalidInput):
+            decode_command(data)
+
+
+@pytest.mark.parametrize("player", ["", "a\0b", "a\nb", "a b", "a/b"])
+async def test_a_player_that_no_database_could_list_is_no_player(player: str) -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        command = commands.BuyIn(by=Actor(id="d", role="dealer"), player=player, amount=100)
+
+        with pytest.raises(InvalidInput, match="no command"):
+            await floor.handle(command, table="1", account="d", key="k")
+
+
+async def test_nobody_asks_in_the_name_of_the_house() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        with pytest.raises(InvalidInput, match="in the name of the house"):
+            await floor.handle(
+                commands.CallResult(by=DEALER, dice=(6, 6, 6)), table="1", account="house", key="k"
+            )
+
+
+async def test_a_table_does_not_change_its_currency() -> None:
+    async with CommandHandler(MemoryStore()) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("close the table")
+        house_table = await floor.table("1")
+        assert house_table.table.limits is not None
+        command = commands.OpenTable(
+            by=SUPERVISOR, table="1", currency="JPY", mode="record", chips=[5], float_amount=0,
+            limits=house_table.table.limits,
+        )  # fmt: skip
+        with pytest.raises(Refusal) as refused:
+            await people.ask(command)
+        assert refused.value.code == "table/currency"
+        for other in ("2", ""):
+            with pytest.raises(Refusal) as refused:
+                await people.ask(commands.OpenTable(**{**_fields(command), "table": other}))
+            assert refused.value.code == "floor/other-table"
+
+
+def _fields(command: commands.OpenTable) -> dict[str, Any]:
+    return {name: getattr(command, name) for name in command.__struct_fields__}

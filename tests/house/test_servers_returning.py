@@ -1,0 +1,177 @@
+"""Servers of one house that come back while others do, or die at it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, closing, suppress
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from tests.house.setting import DEALER, SUPERVISOR, People
+from threedice.errors import Refusal, StoreFailed
+from threedice.house import CommandHandler
+from threedice.house.commands import InterruptTable, ResolveInterruption
+from threedice.house.house import House
+from threedice.log.stores import postgres as log_in_postgres
+from threedice.log.stores.postgres import PostgresStore
+from threedice.log.stores.urls import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.log.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.anyio
+
+FULL = """CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'no space left on device' USING errcode = '53100'; END $$"""
+
+
+class Died(Exception):
+    """A server is killed."""
+
+
+async def broken_off(url: str, state: Path, *tables: str) -> None:
+    """Leave tables in the middle of a round."""
+    async with House(url, state_dir=state) as house:
+        for table in tables:
+            people = People(house.command_handler, table)
+            await people.open()
+            await people.play("open betting", "ann bets 100 on big")
+
+
+async def is_waiting(url: str) -> None:
+    """Return when a server waits for another that comes back."""
+    waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    async with asyncio.timeout(60), await psycopg.AsyncConnection.connect(url) as connection:
+        while not await (await connection.execute(waiting)).fetchall():
+            await asyncio.sleep(0.01)
+
+
+async def test_what_a_server_has_not_marked_when_it_dies_is_marked_by_the_one_that_waits(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    await broken_off(url, tmp_path / "one", "1", "2")
+    first, second = PostgresStore(url, serving=True), House(url, state_dir=tmp_path / "two")
+    async with CommandHandler(first) as floor, AsyncExitStack() as later:
+        with suppress(Died), first.recovery_lock():
+            opening = asyncio.create_task(later.enter_async_context(second))
+            await floor.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
+            await is_waiting(url)
+            assert not opening.done()
+            raise Died
+        await opening
+
+        assert second.interrupted == ["2"]
+        for table in ("1", "2"):
+            with pytest.raises(Refusal, match="interrupted"):
+                await People(second.command_handler, table).bet("ann", 5, "big")
+    first.close()
+
+
+async def test_a_server_that_starts_while_the_other_has_lost_its_connections_interrupts_nothing(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_in_postgres, "ACTIVE_LEASE_SECONDS", 60.0)
+    url = postgres.fresh()
+    async with House(url, state_dir=tmp_path / "one") as one:
+        people = People(one.command_handler)
+        await people.open()
+        await people.play("open betting")
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        async with House(url, state_dir=tmp_path / "two") as two:
+            assert two.interrupted == []
+            await people.bet("ann", 5, "big")
+
+
+async def plays(house: House) -> None:
+    """Return when a server is no longer suspended."""
+    async with asyncio.timeout(60):
+        while house.command_handler.suspension_reason:
+            await asyncio.sleep(0.05)
+
+
+async def test_a_release_at_any_server_is_for_all_and_only_what_was_broken_off_is_interrupted(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    await broken_off(url, tmp_path / "one", "1")
+    with closing(open_store(url)) as store:
+        store.suspend("the disk is full")
+    async with (
+        House(url, state_dir=tmp_path / "one") as one,
+        House(url, state_dir=tmp_path / "two") as two,
+    ):
+        assert one.command_handler.suspension_reason
+        await two.release("sue", "there is room again")
+        assert two.interrupted == ["1"]
+        people = People(two.command_handler)
+        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+        await people.play("open betting")
+
+        await plays(one)
+
+        assert one.interrupted == []
+        await People(one.command_handler).bet("ann", 5, "big")
+        assert len(list(one.command_handler.store.scan("house"))) == 1
+
+
+async def test_servers_that_were_there_all_the_time_go_on_with_their_rounds_after_a_release(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    async with (
+        House(url, state_dir=tmp_path / "one") as one,
+        House(url, state_dir=tmp_path / "two") as two,
+    ):
+        people = People(one.command_handler)
+        await people.open()
+        await people.play("open betting")
+        with psycopg.connect(url, autocommit=True) as disk:
+            disk.execute(FULL)
+            disk.execute("CREATE TRIGGER f BEFORE INSERT ON entries EXECUTE FUNCTION f()")
+            with pytest.raises(StoreFailed, match="no space left"):
+                await people.bet("ann", 5, "big")
+            disk.execute("DROP TRIGGER f ON entries")
+        async with asyncio.timeout(60):
+            while not two.command_handler.suspension_reason:
+                await asyncio.sleep(0.05)
+
+        await two.release("sue", "there is room again")
+        await plays(one)
+
+        assert one.interrupted == two.interrupted == []
+        await people.bet("ann", 5, "big")
+    async with House(url, state_dir=tmp_path / "one") as one:
+        assert not one.command_handler.suspension_reason
+
+
+async def test_what_a_release_left_undone_when_its_server_died_is_done_by_the_next(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    await broken_off(url, tmp_path / "one", "1", "2")
+    first = PostgresStore(url, serving=True)
+    first.suspend("the disk is full")
+    async with House(url, state_dir=tmp_path / "two") as two, CommandHandler(first) as floor:
+
+        async def die() -> None:
+            with first.recovery_lock():
+                await floor.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
+                raise Died
+
+        with pytest.raises(Died):
+            await floor.release("sue", "there is room again", recover=die)
+        first.close()
+        assert two.command_handler.suspension_reason
+
+        await two.release("tom", "there is room again")
+
+        assert two.interrupted == ["2"]

@@ -1,0 +1,234 @@
+"""A disk that fails: nothing is acknowledged, tables are suspended, a person lets play go on."""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Barrier
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.house.setting import Failing, People
+from threedice.errors import InvalidInput, OperatingFailure, StoreFailed, StoreUnavailable
+from threedice.house import CommandHandler
+from threedice.house.codec import decode
+from threedice.house.events import WritingReleased
+from threedice.house.house import House
+from threedice.log.stores.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.log.postgres_server import PostgresServer
+    from threedice.log.store import Proposal, ProposalOutcome
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_nothing_is_acknowledged_after_a_failed_write(tmp_path: Path) -> None:
+    store = Failing()
+    async with CommandHandler(store, state_dir=tmp_path) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        await people.bet("ann", 50, "big")
+        heads = store.heads()
+        store.fails = True
+
+        for _ in range(2):
+            with pytest.raises(StoreFailed, match="the disk is full"):
+                await people.bet("ann", 50, "big")
+
+        assert "the disk is full" in floor.suspension_reason
+        assert store.heads() == heads
+
+
+async def test_the_house_stays_suspended_over_a_restart_until_a_person_releases_it(
+    tmp_path: Path,
+) -> None:
+    store = Failing()
+    async with CommandHandler(store, state_dir=tmp_path) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        store.fails = True
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 50, "big")
+    store.fails = False
+
+    async with CommandHandler(store, state_dir=tmp_path) as floor:
+        people = People(floor)
+        assert floor.suspension_reason
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 50, "big")
+        with pytest.raises(InvalidInput, match="give the reason"):
+            await floor.release("sue", " ")
+
+        await floor.release("sue", "the disk was replaced")
+
+        assert not floor.suspension_reason
+        assert (await people.bet("ann", 50, "big")).events
+        assert [entry.kind for entry in store.scan("house")] == ["WritingReleased"]
+        with pytest.raises(OperatingFailure, match="not suspended"):
+            await floor.release("sue", "again")
+
+    async with CommandHandler(store, state_dir=tmp_path) as floor:
+        assert not floor.suspension_reason
+
+
+async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
+    tmp_path: Path,
+) -> None:
+    store = Failing()
+    async with CommandHandler(store, state_dir=tmp_path, reopen_store=lambda: store) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        store.fails = True
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 950, "big")
+        store.fails = False
+        await floor.release("sue", "there is room again")
+
+        await people.bet("ann", 100, "big")
+
+        assert await people.stack("ann") == 900
+
+
+async def halted(store: Failing, state: Path) -> None:
+    """Leave a house whose disk has failed in the middle of a round."""
+    async with CommandHandler(store, state_dir=state) as floor:
+        people = People(floor)
+        await people.open()
+        await people.play("open betting")
+        store.fails = True
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 5, "big")
+    store.fails = False
+
+
+async def test_nobody_plays_while_a_released_house_sees_to_its_tables(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    async with CommandHandler(store, state_dir=tmp_path) as floor:
+        people = People(floor)
+
+        async def see_to_tables() -> None:
+            assert floor.suspension_reason
+            with pytest.raises(StoreFailed):
+                await people.bet("ann", 5, "big")
+
+        await floor.release("sue", "there is room again", recover=see_to_tables)
+        await people.bet("ann", 5, "big")
+
+
+async def test_a_release_that_fails_releases_nothing_over_a_restart_either(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    store.suspend("the disk is full")
+    for _ in range(2):
+        async with CommandHandler(store, state_dir=tmp_path) as floor:
+            store.fails = True
+            with pytest.raises(StoreFailed):
+                await floor.release("sue", "there is room again")
+            store.fails = False
+            assert floor.suspension_reason
+            assert store.suspension_reason()
+    async with CommandHandler(store, state_dir=tmp_path) as floor:
+        await floor.release("sue", "there is room now")
+        assert not floor.suspension_reason
+        assert not store.suspension_reason()
+
+
+async def test_a_house_that_could_not_see_to_its_tables_is_not_released(tmp_path: Path) -> None:
+    store = Failing()
+    await halted(store, tmp_path)
+    async with CommandHandler(store, state_dir=tmp_path) as floor:
+
+        async def see_to_tables() -> None:
+            raise StoreUnavailable("the database does not answer")
+
+        with pytest.raises(StoreUnavailable):
+            await floor.release("sue", "there is room again", recover=see_to_tables)
+        with pytest.raises(StoreFailed):
+            await People(floor).bet("ann", 5, "big")
+
+
+class Together(MemoryStore):
+    """A store to which two servers write their releases at the same moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._both = Barrier(2)
+
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        if proposals[0].key == "release 0":
+            self._both.wait(60)
+        return super().write(proposals)
+
+
+async def test_releases_at_two_servers_at_once_are_both_written_down() -> None:
+    store = Together()
+    store.suspend("the disk is full")
+    async with CommandHandler(store) as floor, CommandHandler(store) as elsewhere:
+        await asyncio.gather(
+            floor.release("sue", "there is room again"), elsewhere.release("tom", "disk replaced")
+        )
+    released = [decode(entry) for entry in store.scan("house")]
+    assert sorted(event.by for event in released if isinstance(event, WritingReleased)) == [
+        "sue",
+        "tom",
+    ]
+
+
+async def test_of_two_releases_at_one_server_the_second_is_told_that_it_is_released(
+    tmp_path: Path,
+) -> None:
+    store = MemoryStore()
+    store.suspend("the disk is full")
+    async with House("memory:", store=store, state_dir=tmp_path) as house:
+        ends = await asyncio.gather(
+            house.release("sue", "there is room again"),
+            house.release("tom", "disk replaced"),
+            return_exceptions=True,
+        )
+    assert ends[0] is None
+    assert "not suspended" in str(ends[1])
+    assert len(store.read("house")) == 1
+
+
+async def test_a_house_released_after_a_restart_comes_back_interrupted(tmp_path: Path) -> None:
+    store = Failing()
+    async with House("memory:", store=store, state_dir=tmp_path) as house:
+        people = People(house.command_handler)
+        await people.open()
+        await people.play("open betting", "ann bets 5 on big")
+        store.fails = True
+        with pytest.raises(StoreFailed):
+            await people.bet("ann", 5, "big")
+    store.fails = False
+    async with House("memory:", store=store, state_dir=tmp_path) as house:
+        assert house.interrupted == []
+
+        await house.release("sue", "there is room again")
+
+        assert house.interrupted == ["1"]
+        assert (await house.command_handler.table("1")).interrupted == 1
+
+
+async def test_servers_stop_when_one_has_found_the_database_failing(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    async with (
+        House(url, state_dir=tmp_path / "one") as one,
+        House(url, state_dir=tmp_path / "two") as two,
+    ):
+        await People(one.command_handler).open()
+        two.command_handler.store.suspend("the disk is full")
+        async with asyncio.timeout(60):
+            while not one.command_handler.suspension_reason:
+                await asyncio.sleep(0.05)
+        with pytest.raises(StoreFailed):
+            await People(one.command_handler).play("open betting")

@@ -1,0 +1,229 @@
+"""Accounts: names, roles, and what may not be done to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import argon2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.identity.setting import PASSWORD, add
+from threedice.errors import InvalidInput
+from threedice.identity import AccountRefused, RecordNotFound, SignInRefused
+from threedice.identity.accounts import fold_name, validate_name
+from threedice.identity.roles import ROLES, validate_roles
+
+if TYPE_CHECKING:
+    from tests.identity.setting import HandClock, Setting
+    from threedice.identity import IdentityService
+
+
+def test_an_account_is_found_by_however_its_name_is_written(people: IdentityService) -> None:
+    made = add(people, "Ｓtraße", "dealer", "supervisor")
+
+    assert made.name == "strasse"
+    assert made.roles == ("dealer", "supervisor")
+    assert people.accounts.find_by_name("STRASSE") == made
+    assert people.accounts.get(made.id) == made
+    assert people.authentication.sign_in("Strasse", PASSWORD).session.account == made
+
+
+def test_a_name_is_had_by_one_account_only(people: IdentityService) -> None:
+    add(people, "ann", "player")
+
+    with pytest.raises(AccountRefused) as refused:
+        add(people, "ANN", "player")
+
+    assert refused.value.reason == "taken"
+    assert [each.name for each in people.accounts.all()] == ["ann"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "house",
+        "HOUSE",
+        "ｈｏｕｓｅ",
+        "console",
+        "",
+        " ",
+        "a b",
+        "-ann",
+        "ann\0",
+        "x" * 65,
+        "\ud800",
+    ],
+)
+def test_nobody_may_be_called(name: str, local: IdentityService) -> None:
+    with pytest.raises(InvalidInput):
+        add(local, name, "player")
+
+    assert local.accounts.all() == []
+
+
+@given(st.text(max_size=100))
+def test_a_name_that_is_kept_is_kept_as_it_is_found(name: str) -> None:
+    assert fold_name(fold_name(name)) == fold_name(name)
+    try:
+        kept = validate_name(name)
+    except InvalidInput:
+        return
+    assert validate_name(kept) == kept == fold_name(name)
+    assert kept != "house"
+
+
+@pytest.mark.parametrize(
+    "roles", [[], ["croupier"], ["player", "dealer"], ["auditor", "supervisor"]]
+)
+def test_roles_that_do_not_exist_or_do_not_go_together(roles: list[str]) -> None:
+    with pytest.raises(InvalidInput):
+        validate_roles(roles)
+
+
+@given(st.sets(st.sampled_from(ROLES), min_size=1))
+def test_nobody_plays_and_works_or_audits_himself(roles: set[str]) -> None:
+    alone = roles & {"player", "auditor"}
+    try:
+        kept = set(validate_roles(roles))
+    except InvalidInput:
+        assert alone
+        assert len(roles) > 1
+    else:
+        assert kept == roles
+        assert not alone or len(roles) == 1
+
+
+def test_ids_say_nothing_and_never_come_twice(local: IdentityService) -> None:
+    made = [add(local, f"player{number}", "player").id for number in range(20)]
+
+    assert len(set(made)) == 20
+    assert all(len(each) == 20 and int(each, 16) >= 0 for each in made)
+
+
+def test_a_disabled_account_is_told_nothing_and_comes_back(people: IdentityService) -> None:
+    ann = add(people, "ann", "player")
+    people.accounts.disable(ann.id)
+
+    with pytest.raises(SignInRefused) as refused:
+        people.authentication.sign_in("ann", PASSWORD)
+    assert refused.value.reason == "credentials"
+    assert not people.accounts.get(ann.id).enabled
+
+    people.accounts.enable(ann.id)
+    assert people.authentication.sign_in("ann", PASSWORD).session.account.id == ann.id
+
+
+def test_the_last_administrator_stays_one(people: IdentityService) -> None:
+    first = add(people, "first", "administrator", "shift-manager")
+    second = add(people, "second", "administrator")
+    people.accounts.disable(second.id)
+
+    for change in (
+        lambda: people.accounts.disable(first.id),
+        lambda: people.accounts.erase_name(first.id),
+        lambda: people.accounts.set_roles(first.id, ["shift-manager"]),
+    ):
+        with pytest.raises(AccountRefused) as refused:
+            change()
+        assert refused.value.reason == "last-administrator"
+
+    people.accounts.enable(second.id)
+    people.accounts.disable(first.id)
+    assert not people.accounts.get(first.id).enabled
+
+
+def test_a_player_does_not_become_staff_nor_staff_a_player(people: IdentityService) -> None:
+    ann, dan = add(people, "ann", "player"), add(people, "dan", "dealer")
+
+    for account, roles in ((ann.id, ["dealer"]), (dan.id, ["player"])):
+        with pytest.raises(AccountRefused) as refused:
+            people.accounts.set_roles(account, roles)
+        assert refused.value.reason == "roles"
+
+    changed = people.accounts.set_roles(dan.id, ["supervisor"])
+    assert changed.roles == ("supervisor",)
+
+
+def test_a_forgotten_account_has_no_name_and_its_name_is_free(people: IdentityService) -> None:
+    ann = add(people, "ann", "player")
+    people.accounts.erase_name(ann.id)
+
+    assert people.accounts.find_by_name("ann") is None
+    left = people.accounts.get(ann.id)
+    assert not left.enabled
+    assert "ann" not in left.name
+    with pytest.raises(SignInRefused):
+        people.authentication.sign_in(left.name, PASSWORD)
+    assert add(people, "ann", "player").id != ann.id
+
+
+def test_there_is_no_account_of_an_unknown_id(people: IdentityService) -> None:
+    for change in (
+        people.accounts.get,
+        people.accounts.disable,
+        people.accounts.enable,
+        people.accounts.erase_name,
+        people.accounts.reset_password,
+        people.second_factors.reset,
+        people.sessions.end_all,
+    ):
+        with pytest.raises(RecordNotFound):
+            change("nobody")
+
+
+def test_the_first_start_makes_an_administrator_whose_password_must_be_changed(
+    strict: IdentityService,
+) -> None:
+    first = strict.ensure_administrator()
+
+    assert first is not None
+    assert (first.account.name, first.account.roles) == ("administrator", ("administrator",))
+    assert strict.ensure_administrator() is None
+    signed_in = strict.authentication.sign_in("administrator", first.password)
+    assert signed_in.session.standing == "new-password"
+    changed = strict.authentication.change_password(signed_in.token, first.password, PASSWORD)
+    assert changed.session.standing == "enrolment"
+
+
+def test_a_house_with_somebody_in_it_gets_no_administrator(people: IdentityService) -> None:
+    add(people, "ann", "player")
+
+    assert people.ensure_administrator() is None
+
+
+def test_of_two_servers_that_start_at_once_one_makes_the_administrator(setting: Setting) -> None:
+    made = [setting.open().ensure_administrator() for _ in range(2)]
+
+    assert [each is None for each in made] == [False, True]
+
+
+def test_nor_when_the_other_is_quicker_while_this_one_hashes(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other, made = setting.open(), setting.open(), []
+    hash_ = argon2.PasswordHasher.hash
+
+    def slowly(self: argon2.PasswordHasher, password: bytes) -> str:
+        monkeypatch.undo()
+        made.append(other.ensure_administrator())
+        return hash_(self, password)
+
+    monkeypatch.setattr(argon2.PasswordHasher, "hash", slowly)
+
+    assert one.ensure_administrator() is None
+    assert [each.account.name for each in made if each is not None] == ["administrator"]
+
+
+def test_a_first_password_expires(people: IdentityService, clock: HandClock) -> None:
+    first = people.accounts.add("dan", ["dealer"])
+    clock.move(7 * 24 * 3600)
+
+    with pytest.raises(SignInRefused) as refused:
+        people.authentication.sign_in("dan", first.password)
+    assert refused.value.reason == "expired"
+
+    again = people.accounts.reset_password(first.account.id)
+    assert again.password != first.password
+    assert people.authentication.sign_in("dan", again.password).session.standing == "new-password"

@@ -1,0 +1,103 @@
+"""Who works where, and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.identity.setting import add
+from threedice.errors import InvalidInput
+from threedice.identity import AccountRefused, RecordNotFound
+
+if TYPE_CHECKING:
+    from tests.identity.setting import HandClock
+    from threedice.identity import IdentityService
+    from threedice.identity.roles import Role
+
+HOUR = 3_600_000_000
+
+
+def test_somebody_works_at_a_table_in_a_role_for_a_shift(
+    people: IdentityService, clock: HandClock
+) -> None:
+    dan, now = add(people, "dan", "dealer", "supervisor"), clock()
+    made = people.assignments.add(dan.id, "one", "dealer", starts=now, until=now + 8 * HOUR)
+
+    assigned = people.assignments.is_assigned
+    assert assigned(dan.id, "one", "dealer")
+    assert assigned(dan.id, "one", "dealer", now + 8 * HOUR - 1)
+    assert not assigned(dan.id, "one", "dealer", now + 8 * HOUR)
+    assert not assigned(dan.id, "one", "dealer", now - 1)
+    assert not assigned(dan.id, "two", "dealer")
+    assert not assigned(dan.id, "one", "supervisor")
+    assert not assigned(add(people, "sue", "dealer").id, "one", "dealer")
+    assert people.assignments.current() == [made]
+
+
+def test_somebody_may_work_at_all_tables(people: IdentityService, clock: HandClock) -> None:
+    pat, now = add(people, "pat", "pit-manager"), clock()
+    made = people.assignments.add(pat.id, None, "pit-manager", starts=now, until=now + HOUR)
+
+    assert people.assignments.is_assigned(pat.id, "one", "pit-manager")
+    assert people.assignments.current(table="any") == [made]
+    assert people.assignments.current(account="nobody") == []
+    assert people.assignments.current(at=now + HOUR) == []
+
+
+def test_an_assignment_is_worth_nothing_without_the_role_or_the_account(
+    people: IdentityService, clock: HandClock
+) -> None:
+    dan, sue, now = add(people, "dan", "dealer"), add(people, "sue", "dealer"), clock()
+    for each in (dan, sue):
+        people.assignments.add(each.id, "one", "dealer", starts=now, until=now + HOUR)
+
+    people.accounts.set_roles(dan.id, ["supervisor"])
+    people.accounts.disable(sue.id)
+
+    assert not people.assignments.is_assigned(dan.id, "one", "dealer")
+    assert not people.assignments.is_assigned(sue.id, "one", "dealer")
+    for account in (dan.id, sue.id):
+        with pytest.raises(AccountRefused):
+            people.assignments.add(account, "one", "dealer", starts=now, until=now + 1)
+
+
+def test_an_assignment_is_ended_and_servers_are_told(
+    people: IdentityService, clock: HandClock
+) -> None:
+    dan, now = add(people, "dan", "dealer"), clock()
+    made = people.assignments.add(dan.id, "one", "dealer", starts=now, until=now + 8 * HOUR)
+    later = people.assignments.add(
+        dan.id, "two", "dealer", starts=now + 8 * HOUR, until=now + 9 * HOUR
+    )
+    clock.move(60)
+    told: list[str] = []
+    people.access_changes.subscribe(lambda change: told.append(change.what))
+
+    people.assignments.end(made.id)
+    people.assignments.end(later.id)
+
+    assert not people.assignments.is_assigned(dan.id, "one", "dealer")
+    assert people.assignments.is_assigned(dan.id, "one", "dealer", now), "what was, was"
+    assert not people.assignments.is_assigned(dan.id, "two", "dealer", now + 8 * HOUR)
+    assert told == ["rights", "rights"]
+    with pytest.raises(RecordNotFound):
+        people.assignments.end("nothing")
+
+
+@pytest.mark.parametrize(
+    ("table", "role", "starts", "until"),
+    [
+        ("one", "player", 1, 2),
+        ("one", "dealer", 2, 2),
+        ("", "dealer", 1, 2),
+        ("a\0", "dealer", 1, 2),
+    ],
+)
+def test_an_assignment_that_means_nothing_is_refused(
+    table: str, role: Role, starts: int, until: int, local: IdentityService
+) -> None:
+    dan = add(local, "dan", "dealer")
+
+    with pytest.raises(InvalidInput):
+        local.assignments.add(dan.id, table, role, starts=starts, until=until)

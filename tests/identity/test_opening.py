@@ -1,0 +1,224 @@
+"""Opening the people of a house: tables, versions, the key, and two at once."""
+
+from __future__ import annotations
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.identity.setting import PASSWORD, Setting, add
+from threedice.errors import InvalidInput, StoreFailed, StoreUnavailable, StoreUnusable
+from threedice.identity import IdentityPolicy, open_identity
+from threedice.identity.database import TABLE_PREFIX, create_statements, metadata, prepare_schema
+from threedice.identity.database.sqlite import SqliteDatabase
+from threedice.identity.passwords import TEST_COST
+from threedice.log.stores.urls import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.log.postgres_server import PostgresServer
+    from threedice.identity import IdentityService
+
+
+def test_people_are_there_when_they_are_opened_again(
+    people: IdentityService, setting: Setting
+) -> None:
+    ann = add(people, "ann", "player")
+    token = people.authentication.sign_in("ann", PASSWORD).token
+    people.close()
+    setting.opened.clear()
+
+    again = setting.open(IdentityPolicy(second_factor=False))
+
+    assert again.accounts.all() == [ann]
+    assert again.sessions.resolve(token) is not None
+
+
+def test_people_and_a_log_share_a_database(folder: Path, postgres: PostgresServer) -> None:
+    for url in (f"sqlite:///{folder / 'house.sqlite'}", postgres.fresh()):
+        setting = Setting(url, folder / url[:6])
+        with closing(open_store(url, serving=True)) as store:
+            with closing(setting.open()) as people:
+                add(people, "ann", "player")
+                store.set_person("ann", b"{}")
+                assert people.accounts.find_by_name("ann") is not None
+            assert store.person("ann") == b"{}"
+        with closing(open_store(url)) as store, closing(setting.open()) as people:
+            assert people.accounts.find_by_name("ann") is not None
+            assert store.person("ann") == b"{}"
+
+
+def test_two_processes_open_an_empty_database_at_once(
+    folder: Path, postgres: PostgresServer
+) -> None:
+    for url in (f"sqlite:///{folder / 'house.sqlite'}", postgres.fresh()):
+        setting = Setting(url, folder / url[:6])
+        with ThreadPoolExecutor(4) as pool:
+            opened = list(pool.map(lambda _: setting.open(), range(4)))  # noqa: B023
+        assert len({people.context.encryption_key.id for people in opened}) == 1
+        add(opened[0], "ann", "player")
+        assert opened[3].accounts.find_by_name("ann") is not None
+        for people in opened:
+            people.close()
+
+
+def test_people_in_memory_are_gone_afterwards(tmp_path: Path) -> None:
+    for count in range(2):
+        with closing(
+            open_identity("memory:", state=tmp_path / str(count), cost=TEST_COST)
+        ) as people:
+            first = people.ensure_administrator()
+            assert first is not None
+            assert people.authentication.sign_in("administrator", first.password)
+
+
+@pytest.mark.parametrize("url", ["", "sqlite:///", "mysql://x/y", "file:x", "folder/"])
+def test_what_names_no_database_is_refused(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput):
+        open_identity(url, state=tmp_path)
+
+
+def test_a_database_that_is_not_there_is_away_or_unfit(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnusable):
+        open_identity(f"sqlite:///{tmp_path}/missing/house.sqlite", state=tmp_path)
+    with pytest.raises(StoreUnavailable) as away:
+        open_identity(f"postgresql://u:geheim@/x?host={tmp_path}", state=tmp_path)
+    assert "geheim" not in str(away.value)
+    with pytest.raises(InvalidInput) as wrong:
+        open_identity("postgresql://u:geheim@/x?nonsense=1", state=tmp_path)
+    assert "geheim" not in str(wrong.value)
+
+
+def test_a_file_that_is_no_database_is_unfit(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"not a database, by any means" * 100)
+
+    with pytest.raises(StoreUnusable):
+        open_identity(str(tmp_path / "x"), state=tmp_path)
+
+
+def test_a_new_file_is_for_its_owner_only(folder: Path) -> None:
+    setting = Setting(f"sqlite:///{folder / 'house.sqlite'}", folder / "state")
+    setting.open().close()
+
+    assert (folder / "house.sqlite").stat().st_mode & 0o777 == 0o600
+    assert (folder / "state").stat().st_mode & 0o777 == 0o700
+    assert (folder / "state" / "people.key").stat().st_mode & 0o777 == 0o600
+    assert len((folder / "state" / "people.key").read_bytes()) == 32
+
+
+def test_a_missing_or_foreign_key_is_said_and_none_is_made(setting: Setting) -> None:
+    setting.open().close()
+    key = setting.state / "people.key"
+    right = key.read_bytes()
+    key.unlink()
+    with pytest.raises(StoreUnusable, match="missing"):
+        setting.open()
+    assert not key.exists()
+
+    key.write_bytes(bytes(32))
+    key.chmod(0o600)
+    with pytest.raises(StoreUnusable, match="not the key"):
+        setting.open()
+    key.write_bytes(right[:31])
+    with pytest.raises(StoreUnusable, match="damaged"):
+        setting.open()
+    key.write_bytes(right)
+    key.chmod(0o640)
+    with pytest.raises(StoreUnusable, match="chmod 0600"):
+        setting.open()
+    key.chmod(0o600)
+    setting.open()
+
+
+def test_a_key_that_is_a_link_is_not_followed(setting: Setting, folder: Path) -> None:
+    setting.open().close()
+    key = setting.state / "people.key"
+    key.rename(folder / "elsewhere")
+    key.symlink_to(folder / "elsewhere")
+
+    with pytest.raises(StoreUnusable, match="plain file"):
+        setting.open()
+
+
+@pytest.mark.parametrize(("version", "words"), [("2", "version 2"), ("one", "not this program's")])
+def test_tables_of_another_program_are_left_alone(
+    version: str, words: str, people: IdentityService, setting: Setting
+) -> None:
+    sql = "UPDATE people_meta SET value = ? WHERE name = 'schema'"
+    people.context.database.transact(lambda run: run(sql, (version,)))
+
+    try:
+        with pytest.raises(StoreUnusable, match=words):
+            setting.open()
+    finally:
+        people.context.database.transact(lambda run: run(sql, ("1",)))
+
+
+def test_older_tables_are_brought_to_the_present_step_by_step() -> None:
+    database, done = SqliteDatabase(None), []
+    steps = {1: lambda _: done.append(1), 2: lambda _: done.append(2)}
+
+    database.transact(
+        lambda run: prepare_schema(
+            run,
+            ["people_meta"],
+            dialect="sqlite",
+            database_name="here",
+            version=3,
+            migrations=steps,
+        )
+    )
+
+    assert done == [1, 2]
+    assert database.query("SELECT value FROM people_meta WHERE name = 'schema'") == [("3",)]
+    database.close()
+
+
+def test_all_tables_say_whose_they_are() -> None:
+    assert all(name.startswith(TABLE_PREFIX) for name in metadata.tables)
+    for dialect in ("sqlite", "postgresql"):
+        assert all(TABLE_PREFIX in statement for statement in create_statements(dialect))
+
+
+def test_a_file_held_by_another_is_away_and_works_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("threedice.identity.database.sqlite.BUSY_TIMEOUT_SECONDS", 0.0)
+    setting = Setting(f"sqlite:///{folder / 'house.sqlite'}", folder / "state")
+    with closing(setting.open()) as people:
+        holding = sqlite3.connect(folder / "house.sqlite", isolation_level=None)
+        with closing(holding):
+            holding.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreUnavailable):
+                add(people, "ann", "player")
+        add(people, "ann", "player")
+
+
+def test_after_a_failure_a_file_is_trusted_no_more(folder: Path) -> None:
+    setting = Setting(f"sqlite:///{folder / 'house.sqlite'}", folder / "state")
+    with closing(setting.open()) as people:
+        add(people, "ann", "player")
+        with pytest.raises(StoreFailed):
+            people.context.database.transact(lambda run: run("INSERT INTO nothing VALUES (1)"))
+        with pytest.raises(StoreFailed, match="look at the disk"):
+            add(people, "bob", "player")
+        assert [each.name for each in people.accounts.all()] == ["ann"]
+
+
+def test_text_that_no_database_holds_is_wrong_input(people: IdentityService) -> None:
+    with pytest.raises(InvalidInput):
+        people.sessions.list_for_account("\ud800")
+
+
+def test_what_is_closed_is_away(people: IdentityService) -> None:
+    people.close()
+
+    with pytest.raises(StoreUnavailable):
+        people.accounts.all()
+    with pytest.raises(StoreUnavailable):
+        add(people, "ann", "player")
+    people.close()

@@ -1,0 +1,84 @@
+"""People in a PostgreSQL that cuts connections, stops answering, or is held by others."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from threedice.errors import StoreUnavailable
+from threedice.identity.database.postgres import WRITE_LOCK_KEYS, PostgresDatabase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from threedice.identity.database import SqlRow, SqlRunner
+
+
+@pytest.fixture
+def database(people_url: str) -> Iterator[PostgresDatabase]:
+    with closing(PostgresDatabase(people_url, deadline_seconds=0.5)) as made:
+        yield made
+
+
+def backend(database: PostgresDatabase) -> int:
+    ((pid,),) = database.query("SELECT pg_backend_pid()")
+    return int(pid)
+
+
+def test_a_connection_that_was_cut_is_made_anew(database: PostgresDatabase) -> None:
+    def change() -> list[SqlRow]:
+        return database.transact(lambda run: run("SELECT 1"))
+
+    for again in (partial(database.query, "SELECT 1"), change):
+        pid = backend(database)
+        with psycopg.connect(database._url, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+
+        assert again() == [(1,)]
+        assert backend(database) != pid
+
+
+def test_a_server_that_has_stopped_is_away_in_time(database: PostgresDatabase) -> None:
+    pid = backend(database)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(StoreUnavailable):
+            database.query("SELECT 1")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert database.query("SELECT 1") == [(1,)]
+
+
+def test_whoever_changes_something_waits_for_others_but_not_for_ever(
+    database: PostgresDatabase,
+) -> None:
+    with psycopg.connect(database._url) as other:
+        other.execute(f"SELECT pg_advisory_xact_lock({WRITE_LOCK_KEYS})".encode())
+        with pytest.raises(StoreUnavailable):
+            database.transact(lambda run: run("SELECT 1"))
+        assert database.query("SELECT 1") == [(1,)], "reading waits for nobody"
+
+    assert database.transact(lambda run: run("SELECT 1")) == [(1,)]
+
+
+def test_a_rule_that_refuses_leaves_nothing_and_keeps_the_connection(
+    database: PostgresDatabase,
+) -> None:
+    pid = backend(database)
+
+    def work(run: SqlRunner) -> None:
+        run("INSERT INTO people_meta (name, value) VALUES ('x', 'y')")
+        raise StoreUnavailable("refused")
+
+    with pytest.raises(StoreUnavailable, match="refused"):
+        database.transact(work)
+
+    assert database.query("SELECT 1 FROM people_meta WHERE name = 'x'") == []
+    assert backend(database) == pid

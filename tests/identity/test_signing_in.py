@@ -1,0 +1,240 @@
+"""Signing in, and every way of getting in without."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import argon2
+import pytest
+
+from tests.identity.setting import HERE, PASSWORD, THERE, add
+from threedice.identity import (
+    Argon2Cost,
+    IdentityPolicy,
+    PasswordRefused,
+    SessionRefused,
+    SignInRefused,
+)
+from threedice.identity import open_identity as reopen
+
+if TYPE_CHECKING:
+    from tests.identity.setting import HandClock, Setting
+    from threedice.identity import IdentityService
+
+
+def refusal(people: IdentityService, name: str, password: str, **more: str) -> tuple[str, int]:
+    """Return why somebody is not let in, and for how long."""
+    with pytest.raises(SignInRefused) as refused:
+        people.authentication.sign_in(name, password, **more)
+    return refused.value.reason, refused.value.wait_seconds
+
+
+def test_whoever_knows_the_password_is_let_in(people: IdentityService) -> None:
+    ann = add(people, "ann", "player")
+
+    signed_in = people.authentication.sign_in("ann", PASSWORD, address=HERE)
+
+    assert signed_in.session.account == ann
+    assert signed_in.session.standing == "open"
+    assert people.sessions.resolve(signed_in.token) == signed_in.session
+
+
+def test_wrong_unknown_and_disabled_are_told_the_same(
+    people: IdentityService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(people, "ann", "player")
+    people.accounts.disable(add(people, "bob", "player").id)
+    people.authentication.sign_in("ann", PASSWORD)  # so that everything is warm
+    counted: list[str] = []
+    verify = argon2.PasswordHasher.verify
+
+    def counting(self: argon2.PasswordHasher, kept: str, password: bytes) -> bool:
+        counted.append(kept.rpartition("$")[0].rpartition("$")[0])
+        return verify(self, kept, password)
+
+    monkeypatch.setattr(argon2.PasswordHasher, "verify", counting)
+
+    assert refusal(people, "ann", "wrong and wrong") == ("credentials", 0)
+    assert refusal(people, "zoe", PASSWORD) == ("credentials", 0)
+    assert refusal(people, "bob", PASSWORD) == ("credentials", 0)
+    assert refusal(people, "", "") == ("credentials", 0)
+    assert refusal(people, "ann", PASSWORD * 100) == ("credentials", 0)
+    assert len(counted) == 5
+    assert len(set(counted)) == 1, "each is verified once, and at the same cost"
+
+
+@pytest.mark.parametrize("name", ["\ud800", "ann\0", "", "x" * 100_000, "'; --"])
+def test_whatever_is_typed_as_a_name_is_nobody_or_somebody(
+    name: str, people: IdentityService
+) -> None:
+    add(people, "ann", "player")
+
+    assert refusal(people, name, PASSWORD)[0] == "credentials"
+    assert people.accounts.find_by_name(name) is None
+
+
+@pytest.mark.parametrize("name", ["ann", "nobody"])
+def test_a_name_waits_as_long_whether_somebody_has_it_or_not(
+    name: str, people: IdentityService, clock: HandClock
+) -> None:
+    add(people, "ann", "player")
+
+    waits = [refusal(people, name, "wrong and wrong") for _ in range(5)]
+    held = refusal(people, name.upper(), PASSWORD)
+    clock.move(1)
+    again = refusal(people, name, "wrong and wrong")
+
+    assert waits == [("credentials", 0)] * 4 + [("credentials", 1)]
+    assert held == ("wait", 1)
+    assert again == ("credentials", 2)
+
+
+def test_nobody_is_locked_out_for_good(people: IdentityService, clock: HandClock) -> None:
+    add(people, "ann", "player")
+
+    for _ in range(30):
+        wait = refusal(people, "ann", "wrong and wrong")[1]
+        assert wait <= 900
+        clock.move(wait)
+
+    assert people.authentication.sign_in("ann", PASSWORD)
+    assert refusal(people, "ann", "wrong and wrong") == ("credentials", 0)
+
+
+def test_an_address_that_fails_under_many_names_waits(people: IdentityService) -> None:
+    add(people, "ann", "player")
+
+    for number in range(20):
+        refusal(people, f"name{number}", "wrong and wrong", address=HERE)
+
+    assert refusal(people, "ann", PASSWORD, address=HERE) == ("wait", 1)
+    assert people.authentication.sign_in("ann", PASSWORD, address=THERE)
+
+
+def test_an_own_account_does_not_wash_an_address_clean(people: IdentityService) -> None:
+    add(people, "ann", "player")
+
+    for number in range(19):
+        refusal(people, f"name{number}", "wrong and wrong", address=HERE)
+        people.authentication.sign_in("ann", PASSWORD, address=HERE)
+
+    assert refusal(people, "last", "wrong and wrong", address=HERE) == ("credentials", 1)
+    assert refusal(people, "ann", PASSWORD, address=HERE) == ("wait", 1)
+
+
+def test_many_at_once_are_not_more_than_one_after_the_other(
+    people: IdentityService, setting: Setting
+) -> None:
+    add(people, "ann", "player")
+    other = setting.open(IdentityPolicy(second_factor=False))
+
+    def guess(number: int) -> str:
+        return refusal((people, other)[number % 2], "ann", "wrong and wrong")[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(guess, range(40)))
+
+    assert sorted(told) == ["credentials"] * 5 + ["wait"] * 35
+
+
+def test_a_token_that_was_brought_along_is_never_the_new_one(people: IdentityService) -> None:
+    add(people, "ann", "player")
+    add(people, "mallory", "player")
+    planted = people.authentication.sign_in("mallory", PASSWORD).token
+
+    fresh = people.authentication.sign_in("ann", PASSWORD, replacing=planted)
+    made_up = people.authentication.sign_in("ann", PASSWORD, replacing="chosen by mallory")
+
+    assert fresh.token != planted
+    assert made_up.token != "chosen by mallory"
+    assert people.sessions.resolve(planted) is None
+    assert people.sessions.resolve("chosen by mallory") is None
+    assert people.sessions.resolve(fresh.token) is not None
+
+
+def test_a_password_is_hashed_again_when_the_cost_has_changed(
+    people: IdentityService, setting: Setting
+) -> None:
+    add(people, "ann", "player")
+
+    def kept(of: IdentityService) -> str:
+        ((password,),) = of.context.database.query("SELECT password FROM people_accounts")
+        return str(password)
+
+    before = kept(people)
+    people.authentication.sign_in("ann", PASSWORD)
+    assert kept(people) == before
+
+    dearer = reopen(
+        setting.url, state=setting.state, clock=setting.clock, cost=Argon2Cost(2, 16, 1)
+    )
+    setting.opened.append(dearer)
+    dearer.authentication.sign_in("ann", PASSWORD)
+
+    assert "m=16,t=2,p=1" in kept(people)
+    assert people.authentication.sign_in("ann", PASSWORD)
+
+
+def test_a_changed_password_ends_all_other_sessions_and_rotates_this_one(
+    people: IdentityService,
+) -> None:
+    add(people, "ann", "player")
+    here, there = (people.authentication.sign_in("ann", PASSWORD).token for _ in range(2))
+
+    changed = people.authentication.change_password(here, PASSWORD, "another quiet river")
+
+    assert people.sessions.resolve(here) is None
+    assert people.sessions.resolve(there) is None
+    assert people.sessions.resolve(changed.token) is not None
+    assert refusal(people, "ann", PASSWORD)[0] == "credentials"
+    assert people.authentication.sign_in("ann", "another quiet river")
+
+
+def test_a_password_is_changed_by_whoever_knows_it_and_to_another(people: IdentityService) -> None:
+    add(people, "ann", "player")
+    token = people.authentication.sign_in("ann", PASSWORD).token
+
+    with pytest.raises(PasswordRefused) as refused:
+        people.authentication.change_password(token, PASSWORD, PASSWORD)
+    assert refused.value.reason == "same"
+    with pytest.raises(PasswordRefused):
+        people.authentication.change_password(token, PASSWORD, "short")
+    with pytest.raises(SessionRefused):
+        people.authentication.change_password("no token", PASSWORD, "another quiet river")
+    for _ in range(5):
+        with pytest.raises(SignInRefused) as wrong:
+            people.authentication.change_password(token, "guessed at random", "another quiet river")
+        assert wrong.value.reason == "credentials"
+    with pytest.raises(SignInRefused) as held:
+        people.authentication.change_password(token, PASSWORD, "another quiet river")
+    assert held.value.reason == "wait"
+
+
+def test_a_password_that_is_reset_ends_all_sessions(people: IdentityService) -> None:
+    ann = add(people, "ann", "player")
+    token = people.authentication.sign_in("ann", PASSWORD).token
+
+    first = people.accounts.reset_password(ann.id)
+
+    assert people.sessions.resolve(token) is None
+    assert people.authentication.sign_in("ann", first.password).session.standing == "new-password"
+    chosen = people.accounts.reset_password(ann.id, password="another quiet river")
+    assert people.authentication.sign_in("ann", chosen.password).session.standing == "open"
+
+
+def test_a_password_changed_while_it_was_being_verified_is_not_enough(
+    people: IdentityService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = add(people, "ann", "player")
+    verify = argon2.PasswordHasher.verify
+
+    def slowly(self: argon2.PasswordHasher, kept: str, password: bytes) -> bool:
+        monkeypatch.undo()
+        people.accounts.reset_password(ann.id)
+        return verify(self, kept, password)
+
+    monkeypatch.setattr(argon2.PasswordHasher, "verify", slowly)
+
+    assert refusal(people, "ann", PASSWORD)[0] == "credentials"
+    assert people.sessions.list_for_account(ann.id) == []

@@ -1,0 +1,132 @@
+"""How long somebody who failed has to wait."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from threedice.identity.database.sqlite import SqliteDatabase
+from threedice.identity.roles import HOUR, SECOND
+from threedice.identity.sign_in_throttle import (
+    FAILURE_LIFETIME_MICROSECONDS,
+    FREE_ATTEMPTS_PER_NAME,
+    MAX_WAIT_MICROSECONDS,
+    CountedAttempt,
+    ThrottleDelay,
+    clear_failures,
+    client_network,
+    count_attempt,
+    uncount_attempt,
+    wait_after,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME, ADDRESS = b"name", b"address"
+
+
+@pytest.fixture
+def database() -> Iterator[SqliteDatabase]:
+    made = SqliteDatabase(None)
+    yield made
+    made.close()
+
+
+def attempt(
+    database: SqliteDatabase, now: int, free: dict[bytes, int]
+) -> CountedAttempt | ThrottleDelay:
+    return database.transact(lambda run: count_attempt(run, now, free))
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 20 * 60 * SECOND), max_size=60))
+def test_in_any_hour_hardly_anything_can_be_tried(pauses: list[int]) -> None:
+    database, now, made = SqliteDatabase(None), HOUR, []
+    for pause in pauses:
+        now += pause
+        match attempt(database, now, {NAME: FREE_ATTEMPTS_PER_NAME}):
+            case CountedAttempt():
+                made.append(now)
+            case ThrottleDelay(wait):
+                assert 0 < wait <= MAX_WAIT_MICROSECONDS
+    database.close()
+
+    for start in made:
+        assert sum(start <= each < start + HOUR for each in made) <= 25
+
+
+@given(st.integers(0, 10_000), st.integers(1, 50))
+def test_waiting_grows_up_to_a_limit(failures: int, free: int) -> None:
+    assert (
+        0 <= wait_after(failures, free) <= wait_after(failures + 1, free) <= MAX_WAIT_MICROSECONDS
+    )
+    assert (wait_after(failures, free) > 0) == (failures >= free)
+
+
+def test_whoever_waits_as_long_as_he_is_told_may_try(database: SqliteDatabase) -> None:
+    now = HOUR
+    for _ in range(20):
+        while isinstance(told := attempt(database, now, {NAME: 5}), ThrottleDelay):
+            assert isinstance(attempt(database, now + told.wait - 1, {NAME: 5}), ThrottleDelay)
+            now += told.wait
+        assert isinstance(told, CountedAttempt)
+
+
+def test_a_try_that_was_right_counts_as_none(database: SqliteDatabase) -> None:
+    free = {NAME: 2, ADDRESS: 5}
+    attempt(database, HOUR, free)
+    for later in range(1, 50):
+        right = attempt(database, HOUR + later, free)
+        assert isinstance(right, CountedAttempt)
+        database.transact(partial(uncount_attempt, attempt=right))
+
+    assert database.query("SELECT mark, failures, latest FROM people_attempts ORDER BY mark") == [
+        (ADDRESS, 1, HOUR),
+        (NAME, 1, HOUR),
+    ]
+
+
+def test_failures_are_forgotten_after_a_while_or_when_told(database: SqliteDatabase) -> None:
+    for _ in range(2):
+        attempt(database, HOUR, {NAME: 2})
+    assert isinstance(attempt(database, HOUR, {NAME: 2}), ThrottleDelay)
+    database.transact(lambda run: clear_failures(run, NAME))
+    for _ in range(2):
+        assert isinstance(attempt(database, HOUR, {NAME: 2}), CountedAttempt)
+
+    attempt(database, HOUR + FAILURE_LIFETIME_MICROSECONDS + 1, {b"other": 2})
+
+    assert database.query("SELECT mark FROM people_attempts") == [(b"other",)]
+
+
+def test_a_clock_that_goes_back_holds_nobody_for_longer(database: SqliteDatabase) -> None:
+    for _ in range(2):
+        attempt(database, 100 * HOUR, {NAME: 2})
+
+    held = attempt(database, HOUR, {NAME: 2})
+
+    assert isinstance(held, ThrottleDelay)
+    assert held.wait <= MAX_WAIT_MICROSECONDS
+
+
+@pytest.mark.parametrize(
+    ("address", "same"),
+    [
+        ("192.0.2.1", "::ffff:192.0.2.1"),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff"),
+        ("unix socket", "unix socket"),
+    ],
+)
+def test_addresses_of_one_network(address: str, same: str) -> None:
+    assert client_network(address) == client_network(same)
+
+
+def test_addresses_of_different_networks() -> None:
+    addresses = ["192.0.2.1", "192.0.2.2", "2001:db8:1:2::1", "2001:db8:1:3::1", "unix"]
+
+    assert len({client_network(each) for each in addresses}) == len(addresses)

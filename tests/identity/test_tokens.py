@@ -1,0 +1,131 @@
+"""Tokens for programs."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.identity.setting import PASSWORD, add
+from threedice.errors import InvalidInput
+from threedice.identity import AccountRefused, IdentityPolicy, RecordNotFound
+
+if TYPE_CHECKING:
+    from tests.identity.setting import HandClock, Setting
+    from threedice.identity import IdentityService
+
+
+def test_a_program_may_do_what_its_token_is_for_and_no_more(people: IdentityService) -> None:
+    ann = add(people, "ann", "player")
+
+    made = people.tokens.create(ann.id, "my robot", ["read", "play", "play"])
+    program = people.tokens.resolve(made.token)
+
+    assert program is not None
+    assert program.account == ann
+    assert program.scopes == ("play", "read")
+    assert program.has_scope("read")
+    assert not program.has_scope("deal")
+    assert made.token.startswith(program.prefix + "_")
+
+
+def test_only_the_digest_of_a_token_is_kept(people: IdentityService) -> None:
+    ann = add(people, "ann", "player")
+    made = people.tokens.create(ann.id, "my robot", ["read"])
+
+    (row,) = people.context.database.query("SELECT * FROM people_tokens")
+    assert sha256(made.token.encode()).digest() in row
+    assert made.token.removeprefix(made.program.prefix) not in str(row)
+
+
+def test_a_token_for_a_program_opens_no_session_nor_a_session_a_program(
+    people: IdentityService,
+) -> None:
+    ann = add(people, "ann", "player")
+    made = people.tokens.create(ann.id, "my robot", ["read"])
+    session = people.authentication.sign_in("ann", PASSWORD)
+
+    assert people.sessions.resolve(made.token) is None
+    assert people.tokens.resolve(session.token) is None
+    assert people.tokens.resolve(made.token + "x") is None
+    assert people.tokens.resolve(made.program.prefix) is None
+    assert people.tokens.resolve(made.program.prefix + "_" + "A" * 43) is None
+    assert people.tokens.resolve("td_" + "x" * 100_000) is None
+
+
+def test_a_revoked_token_is_worth_nothing_anywhere(
+    people: IdentityService, setting: Setting
+) -> None:
+    ann = add(people, "ann", "player")
+    other = setting.open(IdentityPolicy(second_factor=False))
+    kept, made = (people.tokens.create(ann.id, name, ["read"]) for name in ("kept", "lost"))
+    assert other.tokens.resolve(made.token) is not None
+
+    people.tokens.revoke(made.program.id)
+
+    assert people.tokens.resolve(made.token) is None
+    other.poll()
+    assert other.tokens.resolve(made.token) is None
+    assert other.tokens.resolve(kept.token) is not None
+    with pytest.raises(RecordNotFound):
+        people.tokens.revoke(made.program.id)
+
+
+def test_a_disabled_accounts_tokens_are_revoked_for_good(people: IdentityService) -> None:
+    ann = add(people, "ann", "player")
+    made = people.tokens.create(ann.id, "my robot", ["read"])
+
+    people.accounts.disable(ann.id)
+    assert people.tokens.resolve(made.token) is None
+    with pytest.raises(AccountRefused):
+        people.tokens.create(ann.id, "my robot", ["read"])
+    people.accounts.enable(ann.id)
+    assert people.tokens.resolve(made.token) is None
+
+
+def test_a_token_expires(people: IdentityService, clock: HandClock) -> None:
+    ann = add(people, "ann", "player")
+    made = people.tokens.create(ann.id, "my robot", ["read"], seconds=3600)
+    clock.move(3599)
+    assert people.tokens.resolve(made.token) is not None
+    clock.move(1)
+
+    assert people.tokens.resolve(made.token) is None
+
+
+def test_when_a_program_was_last_used_is_known_to_the_hour(
+    people: IdentityService, clock: HandClock
+) -> None:
+    ann = add(people, "ann", "player")
+    made = people.tokens.create(ann.id, "my robot", ["read"])
+    assert people.tokens.list_for_account(ann.id)[0].used == 0
+
+    clock.move(7200)
+    people.tokens.resolve(made.token)
+    people.poll()
+
+    (listed,) = people.tokens.list_for_account(ann.id)
+    assert listed.used == clock() - clock() % 3_600_000_000
+    assert listed.name == "my robot"
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "seconds"),
+    [
+        ("", ["read"], None),
+        ("a\nb", ["read"], None),
+        ("x" * 65, ["read"], None),
+        ("robot", [], None),
+        ("robot", ["Read"], None),
+        ("robot", ["read,deal"], None),
+        ("robot", ["read"], 0),
+    ],
+)
+def test_a_token_has_a_name_a_purpose_and_a_future(
+    name: str, scopes: list[str], seconds: int | None, local: IdentityService
+) -> None:
+    ann = add(local, "ann", "player")
+
+    with pytest.raises(InvalidInput):
+        local.tokens.create(ann.id, name, scopes, seconds=seconds)

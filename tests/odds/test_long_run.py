@@ -1,0 +1,181 @@
+"""What is too large to count: the Fourier transform keeps within its bound of the exact answer."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from threedice import InvalidInput, Mix, load
+from threedice.odds import (
+    InfeasibleComputation,
+    chance_above,
+    long_run,
+    over_rounds,
+    round_distribution,
+)
+from threedice.odds.approximation import (
+    Approximation,
+    approximate,
+    choose_method,
+    estimate_exact_bytes,
+    estimate_exact_work,
+)
+from threedice.odds.convolution import Distribution
+from threedice.odds.distribution import RoundDistribution, distribution_from_counts
+from threedice.odds.tilted_distribution import TiltedDistribution, tail_probability
+
+GAME = load("sg-rws-tai-sai-v6/a")
+LAWS = {
+    "even money": round_distribution(Mix(GAME, {"big": 50})),
+    "two boxes": round_distribution(Mix(GAME, {"big": 50, "total:10": 20})),
+    "tiers": round_distribution(Mix(GAME, {"single:1": 10})),
+    "long shot": round_distribution(Mix(GAME, {"triple:1": 5, "big": 10})),
+}
+QUANTILES = [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2), Fraction(999, 1000)]
+
+
+@pytest.mark.parametrize("one", LAWS.values(), ids=LAWS)
+@pytest.mark.parametrize("rounds", [1, 2, 7, 64, 300])
+def test_every_probability_is_within_the_stated_error(one: RoundDistribution, rounds: int) -> None:
+    exact, found = over_rounds(one, rounds), approximate(one, rounds)
+    places = range(0, len(exact.counts), max(1, len(exact.counts) // 50))
+
+    assert 0 < found.error < 1e-9
+    assert (found.mean, found.variance, found.sd) == (exact.mean, exact.variance, exact.sd)
+    for net in [*(exact.net(each) for each in places), exact.net(0) - 1, exact.net(-1) + 10**6]:
+        assert abs(Fraction(found.at_least(net)) - exact.at_least(net)) <= found.error
+        assert abs(Fraction(found.at_most(net)) - exact.at_most(net)) <= found.error
+    for mine, theirs in zip(
+        (found.ahead, found.level, found.behind),
+        (exact.ahead, exact.level, exact.behind),
+        strict=True,
+    ):
+        assert abs(Fraction(mine) - theirs) <= 2 * found.error
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 10**25), 1 - Fraction(1, 10**25)])
+def test_a_quantile_that_the_error_swallows_is_not_told(share: Fraction) -> None:
+    with pytest.raises(InvalidInput, match="known within"):
+        approximate(LAWS["tiers"], 300).quantile(share)
+
+
+def test_more_than_an_amount_between_two_results_begins_with_the_next_one() -> None:
+    one = distribution_from_counts({-1: 111, 1: 105})
+
+    for net in (Fraction(0), Fraction(1, 2), Fraction(99, 100)):
+        assert chance_above(one, 3, net)[0] == over_rounds(one, 3).at_least(1)
+    assert chance_above(one, 3, 1)[0] == over_rounds(one, 3).at_least(3)
+
+
+@pytest.mark.parametrize("one", LAWS.values(), ids=LAWS)
+def test_quantiles_and_results_agree(one: RoundDistribution) -> None:
+    exact, found = over_rounds(one, 100), approximate(one, 100)
+    shares = dict(exact.results())
+
+    assert [found.quantile(each) for each in QUANTILES] == list(map(exact.quantile, QUANTILES))
+    assert found.worst_1_in_1000 == exact.worst_1_in_1000
+    assert found.quantile(Fraction(1)) == exact.quantile(Fraction(1))
+    for net, share in found.results():
+        assert abs(share - shares.get(net, 0)) <= found.error
+    assert found.as_floats() == [(float(net), share) for net, share in found.results()]
+    assert exact.as_floats() == [(float(net), float(share)) for net, share in exact.results()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(LAWS)), st.integers(1, 200), st.fractions(0, 1))
+def test_a_tail_keeps_its_digits_however_small_it_is(name: str, rounds: int, at: Fraction) -> None:
+    exact = over_rounds(LAWS[name], rounds)
+    net = exact.net(round(at * (len(exact.counts) - 1)))
+    truth = exact.at_least(net)
+    found, error = tail_probability(LAWS[name], rounds, net)
+
+    assert abs(Fraction(found) - truth) <= error
+    assert error <= 1e-7 * truth + 1e-300
+
+
+def test_tails_beyond_the_extremes_are_certain() -> None:
+    one = LAWS["even money"]
+
+    assert tail_probability(one, 10, -500) == (1.0, 0.0)
+    assert tail_probability(one, 10, 501) == (0.0, 0.0)
+
+
+def test_the_bound_would_notice_a_wrong_law() -> None:
+    one, other = LAWS["even money"], distribution_from_counts({-50: 1, 50: 1})
+    exact, wrong = over_rounds(one, 50), approximate(other, 50)
+
+    assert abs(Fraction(wrong.ahead) - exact.ahead) > wrong.error
+
+
+@pytest.mark.parametrize("rounds", [300, 1000])
+def test_every_share_of_a_window_is_within_its_own_bound(rounds: int) -> None:
+    one = LAWS["two boxes"]
+    exact, window = over_rounds(one, rounds), TiltedDistribution(one).convolve(rounds)
+    places = range(
+        window.first_index, min(window.first_index + len(window.probabilities), len(exact.counts))
+    )
+    misses = [
+        abs(
+            Fraction(float(window.probabilities[place - window.first_index]))
+            - Fraction(count, exact.total)
+        )
+        for place, count in ((each, exact.counts[each]) for each in places)
+    ]
+
+    assert max(misses) <= window.point_error < 1e-9
+    assert sum(misses) <= window.sum_error < 1e-8
+    assert max(misses) > window.point_error / 10_000, "a bound this loose bounds nothing"
+
+
+def test_without_tilt_the_window_is_that_of_the_middle() -> None:
+    window = TiltedDistribution(LAWS["tiers"]).convolve(5000)
+
+    assert len(window.probabilities) < 5000 * LAWS["tiers"].degree / 8
+    assert float(window.probabilities.sum()) == pytest.approx(1, abs=window.sum_error)
+
+
+def test_counting_is_the_way_until_it_is_too_much() -> None:
+    small, large = LAWS["even money"], LAWS["long shot"]
+
+    assert isinstance(long_run(small, 100), Distribution)
+    assert isinstance(long_run(small, 100, "float64"), Approximation)
+    assert isinstance(long_run(large, 20_000), Approximation)
+    assert isinstance(long_run(large, 5, "exact"), Distribution)
+    assert (
+        estimate_exact_work(small, 100)
+        < estimate_exact_work(small, 200)
+        < estimate_exact_work(large, 200)
+    )
+    counts = over_rounds(small, 1000).counts
+    assert estimate_exact_bytes(small, 1000) >= sum(map(sys.getsizeof, counts))
+    assert choose_method(small, 10**6) == "float64"
+
+
+@pytest.mark.parametrize("rounds", [50, 30_000])
+def test_more_than_an_amount_is_not_the_amount_itself(rounds: int) -> None:
+    one = LAWS["long shot"]
+    middle = long_run(one, rounds, "float64").quantile(Fraction(2, 3))
+    found, error = chance_above(one, rounds, middle)
+    at, _ = tail_probability(one, rounds, middle)
+
+    assert (error == 0) == isinstance(found, Fraction) == (rounds == 50)
+    assert found < at
+    assert float(found) == pytest.approx(
+        1 - long_run(one, rounds, "float64").at_most(middle), abs=1e-8
+    )
+
+
+def test_a_window_that_is_too_long_is_refused_with_its_size() -> None:
+    with pytest.raises(InfeasibleComputation, match="stake in larger steps") as refused:
+        approximate(distribution_from_counts({-1: 1, 0: 1, 10**9: 1}), 10**6)
+    assert refused.value.size > 2**26
+
+
+def test_without_numpy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(InvalidInput, match=r"very many rounds need numpy.*threedice\[sim\]"):
+        approximate(LAWS["tiers"], 10)
