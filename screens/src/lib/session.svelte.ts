@@ -1,4 +1,4 @@
-// SessionView is at this screen, and what his session is good for.
+// The session of the person at this screen, and what it permits.
 
 import { get, onTurnedAway, remove, Trouble } from "../api/client.ts";
 import type { HouseView, SessionView } from "../api/schema.d.ts";

@@ -1,0 +1,89 @@
+"""The architecture page describes the modules that exist, in the order of their imports."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import grimp
+import pytest
+from tools.metrics import LEGS, repeated_classes, walk_of_a_bet
+
+ROOT: Final = Path(__file__).parents[1]
+WALK: Final = walk_of_a_bet(ROOT)
+ENTRY_POINTS: Final = frozenset(
+    {
+        "api/http/limits",  # uvicorn's protocol class
+        "api/http/middleware",  # the outermost ASGI application
+        "log/writer_process/__main__",  # a process of its own
+    }
+)
+
+
+@cache
+def import_graph() -> grimp.ImportGraph:
+    return grimp.build_graph("threedice")
+
+
+def module_name(step: str) -> str:
+    return f"threedice.{step.replace('/', '.')}".removesuffix(".__init__")
+
+
+def python_steps(leg: list[str]) -> list[str]:
+    return [step for step in leg if not step.startswith("screens/")]
+
+
+def imports(importer: str, imported: str) -> bool:
+    """Tell whether a module imports another, directly or through others."""
+    return import_graph().chain_exists(module_name(importer), module_name(imported))
+
+
+def test_the_walk_has_all_its_legs() -> None:
+    assert len(WALK) == len(LEGS)
+    assert all(len(leg) > 5 for leg in WALK)
+
+
+@pytest.mark.parametrize("step", [step for leg in WALK for step in leg])
+def test_every_module_of_the_walk_exists(step: str) -> None:
+    path = ROOT / step if step.startswith("screens/") else ROOT / f"src/threedice/{step}.py"
+    assert path.is_file()
+
+
+def test_up_to_the_acknowledgement_every_module_is_imported_by_one_before_it() -> None:
+    steps = python_steps(WALK[0])
+    unreached = [
+        step
+        for place, step in enumerate(steps)
+        if step not in ENTRY_POINTS and not any(imports(each, step) for each in steps[:place])
+    ]
+    assert unreached == []
+
+
+def test_after_the_acknowledgement_every_module_is_joined_to_one_before_it_by_imports() -> None:
+    steps = [step for leg in WALK for step in python_steps(leg)]
+    first = len(python_steps(WALK[0]))
+    apart = [
+        step
+        for place, step in enumerate(steps)
+        if place >= first
+        and not any(imports(each, step) or imports(step, each) for each in steps[:place])
+    ]
+    assert apart == []
+
+
+def test_every_file_that_the_page_names_exists() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", page))
+    assert len(named) > 15
+    missing = [
+        each
+        for each in named
+        if not ((ROOT / "src/threedice" / each).is_file() or (ROOT / each).is_file())
+    ]
+    assert missing == []
+
+
+def test_a_class_name_exists_once() -> None:
+    assert repeated_classes(sorted((ROOT / "src").rglob("*.py"))) == []
