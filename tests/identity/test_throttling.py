@@ -72,8 +72,8 @@ def test_whoever_waits_as_long_as_he_is_told_may_try(database: SqliteDatabase) -
     now = HOUR
     for _ in range(20):
         while isinstance(told := attempt(database, now, {NAME: 5}), ThrottleDelay):
-            assert isinstance(attempt(database, now + told.wait - 1, {NAME: 5}), ThrottleDelay)
-            now += told.wait
+            assert isinstance(attempt(database, now + told.wait_microseconds - 1, {NAME: 5}), ThrottleDelay)
+            now += told.wait_microseconds
         assert isinstance(told, CountedAttempt)
 
 
@@ -111,7 +111,7 @@ def test_a_clock_that_goes_back_holds_nobody_for_longer(database: SqliteDatabase
     held = attempt(database, HOUR, {NAME: 2})
 
     assert isinstance(held, ThrottleDelay)
-    assert held.wait <= MAX_WAIT_MICROSECONDS
+    assert held.wait_microseconds <= MAX_WAIT_MICROSECONDS
 
 
 @pytest.mark.parametrize(

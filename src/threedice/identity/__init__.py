@@ -1,7 +1,12 @@
-"""People: who may sign in, in which role, at which tables; and what needs a second person.
+"""User accounts: sign-in, roles, sessions, second factors, table assignments and approvals.
 
-`open_people` opens all of it. Nothing here is asynchronous: whatever verifies a password is slow by
-intention and belongs into a thread; recognising a token is quick.
+`open_identity` opens all of it as an `IdentityService`. Nothing here is asynchronous. Every call
+that verifies or hashes a password is slow by design and belongs in a thread; resolving a token that
+is in the cache is fast.
+
+Where to look: `sign_in` (sign in, unlock, change password), `sign_in_throttle` (waiting time after
+failed attempts), `second_factors` (TOTP and recovery codes), `sessions`, `tokens` (API tokens),
+`approvals` (requests that need a second person), `access_changes` (revocation across servers).
 """
 
 from threedice.identity.access_changes import AccessChange

@@ -1,12 +1,11 @@
-"""Feed of access changes: tell every server when a session ends, locks or loses rights.
+"""Access changes: notify every server when a session ends, locks, rotates or loses rights.
 
-What ended somebody's right to go on, told to every server at once.
+Each change has a number in the database, without gaps and in commit order. A process delivers its
+own changes to its subscribers at once, and those of other processes when it polls. The API server
+polls several times a second and closes the sockets concerned.
 
-Each change has a number in the database, without gaps and in the order of commits. A process is
-told of its own at once, and of those of others when it polls; the web layer polls several times a
-second and closes sockets.
-
-What every part of people works on: database, clock, key, and who hears of changes.
+`IdentityContext` holds what all parts of this package share, and delivers changes after each
+transaction.
 """
 
 from __future__ import annotations
@@ -28,22 +27,20 @@ if TYPE_CHECKING:
     from threedice.identity.passwords import Argon2Hasher
     from threedice.identity.roles import IdentityPolicy, MicrosecondClock
 
-
 MAX_STORED_CHANGES: Final = 10_000
 
-
 MAX_STALENESS_MICROSECONDS: Final = SECOND
-"""For how long after a poll it may be believed that nothing has changed."""
-
+"""Time after a poll for which cached tokens are trusted without polling again."""
 
 AccessChangeKind = Literal["ended", "rotated", "locked", "rights"]
 
 
 class AccessChange(msgspec.Struct, frozen=True):
-    """A session or a program's token that changed; all of an account, or everybody's, if empty.
+    """A change of a session or an API token.
 
-    `ended`: close what it has open. `rotated`: it goes on under another token. `locked`: it goes on
-    when it is unlocked. `rights`: ask again what the account may do.
+    An empty `session` means all sessions and tokens of the account; an empty `account` means all
+    accounts. `ended`: close the sockets. `rotated`: the session continues under a new token.
+    `locked`: the session continues after it is unlocked. `rights`: check permissions again.
     """
 
     number: int
@@ -55,7 +52,7 @@ class AccessChange(msgspec.Struct, frozen=True):
 def publish_access_change(
     run: SqlRunner, account: str, kind: AccessChangeKind, session: str = ""
 ) -> None:
-    """Have all servers told of a change, when the transaction already begun is committed."""
+    """Record a change in the open transaction; all servers read it after the commit."""
     run(
         "INSERT INTO people_changes (number, account, session, what)"
         " SELECT coalesce(max(number), 0) + 1, ?, ?, ? FROM people_changes",
@@ -68,7 +65,7 @@ def publish_access_change(
 
 
 class AccessChanges:
-    """Hears of changes, and tells whoever listens, each once and in order."""
+    """Reads changes from the database and calls subscribers, once per change and in order."""
 
     def __init__(self, database: Database, clock: MicrosecondClock) -> None:
         self._database, self._clock = database, clock
@@ -78,23 +75,26 @@ class AccessChanges:
         self._last_number = self.latest()
 
     def subscribe(self, subscriber: Callable[[AccessChange], None]) -> Callable[[], None]:
-        """Call somebody with every change, in whichever thread hears of it; returns how to stop."""
+        """Call a subscriber with every change, in the polling thread; return how to unsubscribe."""
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber)
 
     def latest(self) -> int:
-        """Return the number of the last change."""
+        """Return the number of the latest change."""
         ((number,),) = self._database.query("SELECT coalesce(max(number), 0) FROM people_changes")
         return int(number)
 
     def changes_since(self, number: int) -> list[AccessChange]:
-        """Return the changes after a number; one for everybody, where they are no longer known."""
-        found = self._database.query(
+        """Return the changes after a number.
+
+        If some of them are no longer stored, return a single change that ends all sessions.
+        """
+        rows = self._database.query(
             "SELECT number, account, session, what FROM people_changes"
             " WHERE number >= ? ORDER BY number",
             (number,),
         )
-        changes = [AccessChange(*row) for row in found]
+        changes = [AccessChange(*row) for row in rows]
         if number == 0 and (not changes or changes[0].number == 1):
             return changes
         if changes and changes[0].number == number:
@@ -102,29 +102,31 @@ class AccessChanges:
         return [AccessChange(self.latest(), "", "", "ended")]
 
     def is_stale(self, now: int) -> bool:
-        """Tell whether it is too long ago that changes were heard of."""
+        """Return whether the last poll is too long ago to trust cached tokens."""
         return not 0 <= now - self._polled_at <= MAX_STALENESS_MICROSECONDS
 
     def poll(self) -> None:
-        """Tell whoever listens what has changed; all of them, even where one of them fails."""
+        """Deliver new changes to all subscribers, even if one of them fails.
+
+        Failures are raised together at the end, as an `ExceptionGroup`.
+        """
         with self._lock:
             now = self._clock()
-            changes = self.changes_since(self._last_number)
             failures: list[Exception] = []
-            for change in changes:
+            for change in self.changes_since(self._last_number):
                 self._last_number = change.number
-                for listener in tuple(self._subscribers):
+                for subscriber in tuple(self._subscribers):
                     try:
-                        listener(change)
+                        subscriber(change)
                     except Exception as error:
                         failures.append(error)
             self._polled_at = now
         if failures:
-            raise ExceptionGroup("somebody who listens for changes failed", failures)
+            raise ExceptionGroup("a subscriber to access changes failed", failures)
 
 
 class IdentityContext:
-    """What the parts of people share."""
+    """What the parts of this package share: database, clock, key, policy, hasher and changes."""
 
     def __init__(
         self,
@@ -138,22 +140,23 @@ class IdentityContext:
         self.database, self.clock, self.encryption_key = database, clock, encryption_key
         self.policy, self.hasher, self.access_changes = policy, hasher, access_changes
         self.poll_hooks: list[Callable[[], None]] = []
-        """What is done at every poll, before changes are heard of."""
+        """Functions that run at every poll, before changes are delivered."""
 
     def transact(self, work: TransactionBody[Result]) -> Result:
-        """Change something durably, and tell this process of it before anybody is answered."""
+        """Run a durable transaction, then deliver its changes in this process before returning."""
         result = self.database.transact(work)
-        with suppress(OperatingFailure):  # it is done; what is remembered is trusted no longer
+        # It is committed. If polling fails, the cache goes stale and is not trusted either.
+        with suppress(OperatingFailure):
             self.access_changes.poll()
         return result
 
     def poll(self) -> None:
-        """Write down who was seen, and hear what others changed."""
-        for chore in self.poll_hooks:
-            chore()
+        """Run the poll hooks, then deliver the changes of other servers."""
+        for hook in self.poll_hooks:
+            hook()
         self.access_changes.poll()
 
     def poll_if_stale(self, now: int) -> None:
-        """Poll, if nobody has for too long."""
+        """Poll if the last poll is too long ago."""
         if self.access_changes.is_stale(now):
             self.poll()

@@ -1,11 +1,7 @@
 """User accounts: create, disable, erase, reset passwords; rules for account names.
 
-Names to sign in with, and ids: what they may look like, and which are the house's own.
-
-Accounts: who there is, under which name, in which roles.
-
-An account is never deleted, for its id stands in the log for ever; it is disabled, and its name can
-be forgotten. Nothing else is known of a person here.
+An account is never deleted, because its id stays in the log for ever. It is disabled instead, and
+its name can be erased. The name is the only personal data stored here.
 """
 
 from __future__ import annotations
@@ -29,80 +25,22 @@ if TYPE_CHECKING:
     from threedice.identity.access_changes import IdentityContext
     from threedice.identity.database import SqlRow, SqlRunner
 
-
 CONSOLE: Final = "console"
-"""Who acted, where somebody sat at the machine itself."""
+"""Actor recorded for commands given on the server itself."""
 
-
+FIRST_ADMINISTRATOR_NAME: Final = "administrator"
 RESERVED_NAMES: Final = frozenset({"house", CONSOLE})
-
-
 MAX_NAME_CHARACTERS: Final = 64
-
-
 MAX_TEXT_CHARACTERS: Final = 500
 
+ACCOUNT_COLUMNS: Final = "a.id, a.name, a.roles, a.enabled, a.created"
+"""Columns that `parse_account` reads."""
 
 _NAME_PUNCTUATION: Final = frozenset("._-@+'")
 
 
-def fold_name(name: str) -> str:
-    """Return a name as names are compared: NFKC, and without upper and lower case.
-
-    >>> fold_name("Ｓtraße") == fold_name("STRASSE")
-    True
-    """
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-
-
-def fold_name_for_lookup(name: str) -> str:
-    """Return a name as it is looked for, whatever was typed: what no name holds finds nobody."""
-    written = name[: 4 * MAX_NAME_CHARACTERS].replace("\0", "?").encode(errors="replace").decode()
-    return fold_name(written)
-
-
-def validate_name(name: str) -> str:
-    """Return a name to sign in with as it is kept, if anybody may be called so."""
-    kept = fold_name(name[: 4 * MAX_NAME_CHARACTERS])
-    if (
-        not 0 < len(kept) <= MAX_NAME_CHARACTERS
-        or not all(map(_is_name_character, kept))
-        or kept[0] in _NAME_PUNCTUATION
-    ):
-        raise InvalidInput(
-            f"a name has 1 to {MAX_NAME_CHARACTERS} letters, digits and {' '.join(sorted(_NAME_PUNCTUATION))}, "
-            "and begins with a letter or a digit"
-        )
-    if kept in RESERVED_NAMES:
-        raise InvalidInput(f"nobody may be called {kept!r}")
-    return kept
-
-
-def _is_name_character(character: str) -> bool:
-    return character in _NAME_PUNCTUATION or unicodedata.category(character)[0] in "LMN"
-
-
-def validate_text(label: str, text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
-    """Return a line that a person wrote, if it is one."""
-    kept = text.strip()
-    if not 0 < len(kept) <= max_characters or not kept.isprintable():
-        raise InvalidInput(f"{label} is one line of 1 to {max_characters} characters")
-    return kept
-
-
-def new_id() -> str:
-    """Return an id that says nothing: 80 random bits, so that none ever comes twice."""
-    return f"{secrets.randbits(80):020x}"
-
-
-FIRST_ADMINISTRATOR_NAME: Final = "administrator"
-
-
-ACCOUNT_COLUMNS: Final = "a.id, a.name, a.roles, a.enabled, a.created"
-
-
 class Account(msgspec.Struct, frozen=True):
-    """Somebody who may sign in."""
+    """An account that can sign in."""
 
     id: str
     name: str
@@ -111,39 +49,22 @@ class Account(msgspec.Struct, frozen=True):
     created: int
 
     def has_role(self, *roles: Role) -> bool:
-        """Tell whether the account has one of these roles."""
+        """Return whether the account has one of these roles."""
         return any(role in self.roles for role in roles)
 
 
 class FirstPassword(msgspec.Struct, frozen=True):
-    """A new account, or an old one with a new password, which is shown once; he changes it."""
+    """An account with its new password, which is shown once.
+
+    A generated password must be changed at the first sign-in.
+    """
 
     account: Account
     password: str
 
 
-def parse_account(row: SqlRow) -> Account:
-    """Read an account from the columns of one."""
-    id_, name, roles, enabled, created = row
-    return Account(id_, name, validate_roles(roles.split(",")), bool(enabled), created)
-
-
-def fetch_account(run: SqlRunner, account: str) -> Account:
-    """Return the account of an id, within a transaction already begun."""
-    for row in run(f"SELECT {ACCOUNT_COLUMNS} FROM people_accounts a WHERE a.id = ?", (account,)):
-        return parse_account(row)
-    raise RecordNotFound("account", account)
-
-
-def end_account_sessions(run: SqlRunner, account: str) -> int:
-    """End all sessions of an account, and have it told to all servers."""
-    ended = run("DELETE FROM people_sessions WHERE account = ? RETURNING id", (account,))
-    publish_access_change(run, account, "ended")
-    return len(ended)
-
-
 class Accounts:
-    """The accounts of a house."""
+    """Create, read and change the accounts of a house."""
 
     def __init__(self, context: IdentityContext) -> None:
         self._context = context
@@ -151,24 +72,24 @@ class Accounts:
     def add(
         self, name: str, roles: Iterable[str], *, password: str | None = None, by: str = CONSOLE
     ) -> FirstPassword:
-        """Make an account; without a password given, with a first one that must be changed."""
-        kept, asked = validate_name(name), validate_roles(roles)
-        word, hashed, first_until = self._prepare_password(password, kept, asked)
+        """Create an account; without a password, generate one that must be changed."""
+        valid_name, valid_roles = validate_name(name), validate_roles(roles)
+        plain, hashed, first_until = self._prepare_password(password, valid_name, valid_roles)
         now = self._context.clock()
 
         def work(run: SqlRunner) -> Account:
-            if run("SELECT 1 FROM people_accounts WHERE name = ?", (kept,)):
-                raise AccountRefused("taken", f"there is an account called {kept!r} already")
-            return _insert_account(run, now, kept, asked, hashed, first_until, by)
+            if run("SELECT 1 FROM people_accounts WHERE name = ?", (valid_name,)):
+                raise AccountRefused("taken", f"there is already an account named {valid_name!r}")
+            return _insert_account(run, now, valid_name, valid_roles, hashed, first_until, by)
 
-        return FirstPassword(self._context.transact(work), word)
+        return FirstPassword(self._context.transact(work), plain)
 
     def ensure_administrator(self) -> FirstPassword | None:
-        """Make the first account of a house that has none, and return its password this once."""
+        """Create the first administrator if there are no accounts; return the one-time password."""
         if self._context.database.query("SELECT 1 FROM people_accounts LIMIT 1"):
             return None
         roles: tuple[Role, ...] = ("administrator",)
-        word, hashed, first_until = self._prepare_password(None, FIRST_ADMINISTRATOR_NAME, roles)
+        plain, hashed, first_until = self._prepare_password(None, FIRST_ADMINISTRATOR_NAME, roles)
         now = self._context.clock()
 
         def work(run: SqlRunner) -> Account | None:
@@ -178,48 +99,50 @@ class Accounts:
                 run, now, FIRST_ADMINISTRATOR_NAME, roles, hashed, first_until, CONSOLE
             )
 
-        made = self._context.transact(work)
-        return None if made is None else FirstPassword(made, word)
+        account = self._context.transact(work)
+        return None if account is None else FirstPassword(account, plain)
 
     def get(self, account: str) -> Account:
-        """Return the account of an id."""
+        """Return the account with an id."""
         return fetch_account(self._context.database.query, account)
 
     def find_by_name(self, name: str) -> Account | None:
-        """Return the account of a name to sign in with."""
-        found = self._context.database.query(
+        """Return the account with a sign-in name, if there is one."""
+        rows = self._context.database.query(
             f"SELECT {ACCOUNT_COLUMNS} FROM people_accounts a WHERE a.name = ?",
             (fold_name_for_lookup(name),),
         )
-        return next(map(parse_account, found), None)
+        return next(map(parse_account, rows), None)
 
     def all(self) -> list[Account]:
-        """Return all accounts by name."""
-        found = self._context.database.query(
+        """Return all accounts, sorted by name."""
+        rows = self._context.database.query(
             f"SELECT {ACCOUNT_COLUMNS} FROM people_accounts a ORDER BY a.name"
         )
-        return [parse_account(row) for row in found]
+        return [parse_account(row) for row in rows]
 
     def set_roles(self, account: str, roles: Iterable[str], *, by: str = CONSOLE) -> Account:
-        """Give an account other roles; whoever uses it has to sign in again."""
-        asked, now = validate_roles(roles), self._context.clock()
+        """Replace the roles of an account; its sessions end."""
+        new_roles, now = validate_roles(roles), self._context.clock()
 
         def work(run: SqlRunner) -> Account:
             before = fetch_account(run, account)
-            if ("player" in before.roles) != ("player" in asked):
-                raise AccountRefused("roles", "staff and players keep accounts apart; add another")
-            if "administrator" not in asked:
+            if ("player" in before.roles) != ("player" in new_roles):
+                raise AccountRefused(
+                    "roles", "staff and players have separate accounts; create another account"
+                )
+            if "administrator" not in new_roles:
                 _refuse_last_administrator(run, before)
-            run("UPDATE people_accounts SET roles = ? WHERE id = ?", (",".join(asked), account))
+            run("UPDATE people_accounts SET roles = ? WHERE id = ?", (",".join(new_roles), account))
             end_account_sessions(run, account)
-            detail = f"{','.join(before.roles)} -> {','.join(asked)}"
+            detail = f"{','.join(before.roles)} -> {','.join(new_roles)}"
             record_security_event(run, now, "roles-changed", account, by, detail=detail)
             return fetch_account(run, account)
 
         return self._context.transact(work)
 
     def disable(self, account: str, *, by: str = CONSOLE) -> None:
-        """Let an account sign in no more, and end all it has open, programs' tokens too."""
+        """Disable an account, end its sessions and revoke its API tokens."""
         now = self._context.clock()
 
         def work(run: SqlRunner) -> None:
@@ -230,7 +153,7 @@ class Accounts:
         self._context.transact(work)
 
     def enable(self, account: str, *, by: str = CONSOLE) -> None:
-        """Let a disabled account sign in again."""
+        """Allow a disabled account to sign in again."""
         now = self._context.clock()
 
         def work(run: SqlRunner) -> None:
@@ -242,7 +165,7 @@ class Accounts:
         self._context.transact(work)
 
     def erase_name(self, account: str, *, by: str = CONSOLE) -> None:
-        """Forget an account's name for good; it is disabled, and its id stays taken."""
+        """Erase the name of an account for good and disable the account; its id stays reserved."""
         now, hashed = self._context.clock(), self._context.hasher.hash(random_password())
 
         def work(run: SqlRunner) -> None:
@@ -250,7 +173,7 @@ class Accounts:
             _disable_account(run, account)
             run(
                 "UPDATE people_accounts SET name = ?, password = ? WHERE id = ?",
-                (f"+{account}", hashed, account),  # no name that may be chosen begins like this
+                (f"+{account}", hashed, account),  # no valid name starts with "+"
             )
             for table in ("people_codes", "people_recovery"):
                 run(f"DELETE FROM {table} WHERE account = ?", (account,))
@@ -261,9 +184,9 @@ class Accounts:
     def reset_password(
         self, account: str, *, password: str | None = None, by: str = CONSOLE
     ) -> FirstPassword:
-        """Give an account a password, a random first one if none is given; all sessions end."""
+        """Set a new password and end all sessions; without a password, generate one."""
         found, now = self.get(account), self._context.clock()
-        word, hashed, first_until = self._prepare_password(password, found.name, found.roles)
+        plain, hashed, first_until = self._prepare_password(password, found.name, found.roles)
 
         def work(run: SqlRunner) -> Account:
             run(
@@ -274,19 +197,22 @@ class Accounts:
             record_security_event(run, now, "password-changed", account, by)
             return fetch_account(run, account)
 
-        return FirstPassword(self._context.transact(work), word)
+        return FirstPassword(self._context.transact(work), plain)
 
     def _prepare_password(
-        self, given: str | None, name: str, roles: tuple[Role, ...]
+        self, password: str | None, name: str, roles: tuple[Role, ...]
     ) -> tuple[str, str, int]:
-        """Return a password, what is kept of it, and until when another must be chosen."""
+        """Return a password, its hash, and when it expires unless changed (0: never).
+
+        Without a password, generate one that expires.
+        """
         first_until = 0
-        if given is None:
+        if password is None:
             seconds = self._context.policy.first_password_seconds
-            given, first_until = random_password(), self._context.clock() + seconds * SECOND
+            password, first_until = random_password(), self._context.clock() + seconds * SECOND
         else:
-            validate_password(given, name, roles)
-        return given, self._context.hasher.hash(given), first_until
+            validate_password(password, name, roles)
+        return password, self._context.hasher.hash(password), first_until
 
 
 def _insert_account(
@@ -298,14 +224,14 @@ def _insert_account(
     first_until: int,
     by: str,
 ) -> Account:
-    made = Account(new_id(), name, roles, True, now)
+    account = Account(new_id(), name, roles, True, now)
     run(
         "INSERT INTO people_accounts (id, name, roles, enabled, created, password, first_until)"
         " VALUES (?, ?, ?, 1, ?, ?, ?)",
-        (made.id, name, ",".join(roles), now, hashed, first_until),
+        (account.id, name, ",".join(roles), now, hashed, first_until),
     )
-    record_security_event(run, now, "account-added", made.id, by, detail=",".join(roles))
-    return made
+    record_security_event(run, now, "account-added", account.id, by, detail=",".join(roles))
+    return account
 
 
 def _disable_account(run: SqlRunner, account: str) -> None:
@@ -315,8 +241,90 @@ def _disable_account(run: SqlRunner, account: str) -> None:
 
 
 def _refuse_last_administrator(run: SqlRunner, account: Account) -> None:
+    """Raise `AccountRefused` if the account is the only enabled administrator."""
     if not account.enabled or "administrator" not in account.roles:
         return
     others = run("SELECT roles FROM people_accounts WHERE enabled = 1 AND id <> ?", (account.id,))
     if not any("administrator" in roles.split(",") for (roles,) in others):
-        raise AccountRefused("last-administrator", "a house keeps one administrator at least")
+        raise AccountRefused(
+            "last-administrator", "a house needs at least one administrator; add another first"
+        )
+
+
+# --- used by the other modules, inside their transactions ----------------------------------------
+
+
+def fetch_account(run: SqlRunner, account: str) -> Account:
+    """Return the account with an id, or raise `RecordNotFound`."""
+    for row in run(f"SELECT {ACCOUNT_COLUMNS} FROM people_accounts a WHERE a.id = ?", (account,)):
+        return parse_account(row)
+    raise RecordNotFound("account", account)
+
+
+def parse_account(row: SqlRow) -> Account:
+    """Parse a row of `ACCOUNT_COLUMNS`."""
+    id_, name, roles, enabled, created = row
+    return Account(id_, name, validate_roles(roles.split(",")), bool(enabled), created)
+
+
+def end_account_sessions(run: SqlRunner, account: str) -> int:
+    """End all sessions of an account and notify all servers; return the number of sessions."""
+    ended = run("DELETE FROM people_sessions WHERE account = ? RETURNING id", (account,))
+    publish_access_change(run, account, "ended")
+    return len(ended)
+
+
+# --- names, texts and ids ------------------------------------------------------------------------
+
+
+def validate_name(name: str) -> str:
+    """Return a sign-in name in the form it is stored in; raise `InvalidInput` if invalid."""
+    folded = fold_name(name[: 4 * MAX_NAME_CHARACTERS])
+    if (
+        not 0 < len(folded) <= MAX_NAME_CHARACTERS
+        or not all(map(_is_name_character, folded))
+        or folded[0] in _NAME_PUNCTUATION
+    ):
+        punctuation = " ".join(sorted(_NAME_PUNCTUATION))
+        raise InvalidInput(
+            f"a name has 1 to {MAX_NAME_CHARACTERS} letters, digits and {punctuation}, "
+            "and begins with a letter or a digit"
+        )
+    if folded in RESERVED_NAMES:
+        raise InvalidInput(f"nobody may be called {folded!r}")
+    return folded
+
+
+def _is_name_character(character: str) -> bool:
+    return character in _NAME_PUNCTUATION or unicodedata.category(character)[0] in "LMN"
+
+
+def fold_name(name: str) -> str:
+    """Return a name in the form used for comparison: NFKC and case-folded.
+
+    >>> fold_name("Ｓtraße") == fold_name("STRASSE")
+    True
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def fold_name_for_lookup(name: str) -> str:
+    """Fold any typed text for a lookup; characters that no name may contain match nothing."""
+    replaced = name[: 4 * MAX_NAME_CHARACTERS].replace("\0", "?").encode(errors="replace").decode()
+    return fold_name(replaced)
+
+
+def validate_text(label: str, text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
+    """Return a stripped line of text; raise `InvalidInput` if it is empty, too long or unprintable.
+
+    The label names the text in the error message.
+    """
+    stripped = text.strip()
+    if not 0 < len(stripped) <= max_characters or not stripped.isprintable():
+        raise InvalidInput(f"{label} is one line of 1 to {max_characters} characters")
+    return stripped
+
+
+def new_id() -> str:
+    """Return an opaque id of 80 random bits."""
+    return f"{secrets.randbits(80):020x}"

@@ -1,7 +1,8 @@
-"""Requests: what one person asks for and another has to approve, such as a void after a result.
+"""Approval requests: commands that one person asks for and a second person approves.
 
-What is asked for is a command, as the very bytes that will be carried out; these are what is
-approved. Carried out under the request's id as its key, it is carried out once.
+A request stores the exact bytes of the command, such as a void after a result, and the approval
+is for these bytes. The request's id is the idempotency key of the command, so an approved command
+runs once.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from threedice.identity.database import SqlRow, SqlRunner
 
 MAX_COMMAND_BYTES: Final = 64 * 1024
+
 ApprovalState = Literal["pending", "approved", "declined", "withdrawn", "expired"]
 _COLUMNS: Final = (
     "id, account, place, command, command_hash, reason, roles, opened, expires, state,"
@@ -34,7 +36,10 @@ _COLUMNS: Final = (
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True):
-    """Something that needs a second person: who asks, where, what, why, and what became of it."""
+    """A request for a second person's approval, and its decision.
+
+    `account` opened the request; `roles` are those that may decide it.
+    """
 
     id: str
     account: str
@@ -51,26 +56,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     note: str
 
 
-def check_may_decide(request: ApprovalRequest, approver: Account) -> None:
-    """Refuse whoever may not decide on a request."""
-    _check_pending(request)
-    if approver.id == request.account:
-        raise ApprovalRefused("own", "nobody decides on a request of his own")
-    if not approver.enabled:
-        raise ApprovalRefused("disabled", "this account is disabled")
-    if not approver.has_role(*request.roles):
-        raise ApprovalRefused("role", f"this needs one of: {', '.join(request.roles)}")
-
-
-def _check_pending(request: ApprovalRequest) -> None:
-    if request.state == "expired":
-        raise ApprovalRefused("expired", "this request has expired; it may be made again")
-    if request.state != "pending":
-        raise ApprovalRefused("decided", f"this request is {request.state} already")
-
-
 class Approvals:
-    """What waits for a second person."""
+    """Open, decide and list approval requests."""
 
     def __init__(self, context: IdentityContext) -> None:
         self._context = context
@@ -85,118 +72,156 @@ class Approvals:
         roles: Iterable[str],
         seconds: int | None = None,
     ) -> ApprovalRequest:
-        """Ask for something at a table that somebody else in one of these roles has to approve."""
+        """Request that another account in one of these roles approves a command at a table."""
         approvers = tuple(role for each in set(roles) for role in validate_roles([each]))
         if not approvers or not set(approvers) <= set(STAFF):
-            raise InvalidInput("a request is decided by one of the staff")
+            raise InvalidInput("a request is decided by staff; name at least one staff role")
         if not 0 < len(command) <= MAX_COMMAND_BYTES:
             raise InvalidInput(f"a command has 1 to {MAX_COMMAND_BYTES} bytes")
-        place, why = validate_text("a table's id", table, 128), validate_text("a reason", reason)
+        table = validate_text("a table's id", table, 128)
+        reason = validate_text("a reason", reason)
+        lifetime = self._context.policy.request_seconds if seconds is None else seconds
+        if lifetime <= 0:
+            raise InvalidInput("the lifetime of a request is a number of seconds above zero")
         now, id_ = self._context.clock(), new_id()
-        lasting = self._context.policy.request_seconds if seconds is None else seconds
-        if lasting <= 0:
-            raise InvalidInput("a request waits for a while; give a number above zero")
         row = (
-            id_, by, place, command, sha256(command).digest(), why, ",".join(sorted(approvers)),
-            now, now + lasting * SECOND, "pending", "", 0, "",
-        )  # fmt: skip
+            id_,
+            by,
+            table,
+            command,
+            sha256(command).digest(),
+            reason,
+            ",".join(sorted(approvers)),
+            now,
+            now + lifetime * SECOND,
+            "pending",
+            "",
+            0,
+            "",
+        )
 
         def work(run: SqlRunner) -> ApprovalRequest:
             if not fetch_account(run, by).enabled:
                 raise ApprovalRefused("disabled", "this account is disabled")
-            places = ", ".join("?" * len(row))
-            run(f"INSERT INTO people_requests ({_COLUMNS}) VALUES ({places})", row)
+            placeholders = ", ".join("?" * len(row))
+            run(f"INSERT INTO people_requests ({_COLUMNS}) VALUES ({placeholders})", row)
             record_security_event(run, now, "request-opened", by, by, detail=id_)
             return _fetch_request(run, id_, now)
 
         return self._context.transact(work)
 
-    def get(self, request: str) -> ApprovalRequest:
-        """Return a request as it stands now."""
-        return _fetch_request(self._context.database.query, request, self._context.clock())
+    def get(self, request_id: str) -> ApprovalRequest:
+        """Return a request in its present state."""
+        return _fetch_request(self._context.database.query, request_id, self._context.clock())
 
     def pending(self, table: str | None = None) -> list[ApprovalRequest]:
-        """Return what waits for a second person, at a table or at all, the oldest first."""
+        """Return pending requests, of one table or of all, oldest first."""
         now = self._context.clock()
-        found = self._context.database.query(
+        rows = self._context.database.query(
             f"SELECT {_COLUMNS} FROM people_requests WHERE state = 'pending' AND expires > ?"
             " ORDER BY opened, id",
             (now,),
         )
-        return [
-            each
-            for each in (_parse_request(row, now) for row in found)
-            if table in (None, each.table)
-        ]
+        requests = [_parse_request(row, now) for row in rows]
+        return [request for request in requests if table in (None, request.table)]
 
-    def approve(self, request: str, by: str, note: str = "") -> ApprovalRequest:
-        """Approve a request of somebody else, who must still be there."""
+    def approve(self, request_id: str, by: str, note: str = "") -> ApprovalRequest:
+        """Approve a request of another account, which must still be enabled."""
 
-        def check(run: SqlRunner, found: ApprovalRequest) -> None:
-            check_may_decide(found, fetch_account(run, by))
-            if not fetch_account(run, found.account).enabled:
-                raise ApprovalRefused("disabled", "whoever asked for this is disabled")
+        def check(run: SqlRunner, request: ApprovalRequest) -> None:
+            check_may_decide(request, fetch_account(run, by))
+            if not fetch_account(run, request.account).enabled:
+                raise ApprovalRefused("disabled", "the account that made this request is disabled")
 
-        return self._decide(request, by, "approved", "request-approved", check, note)
+        return self._decide(request_id, by, "approved", "request-approved", check, note)
 
-    def decline(self, request: str, by: str, note: str = "") -> ApprovalRequest:
-        """Decline a request of somebody else."""
+    def decline(self, request_id: str, by: str, note: str = "") -> ApprovalRequest:
+        """Decline a request of another account."""
 
-        def check(run: SqlRunner, found: ApprovalRequest) -> None:
-            check_may_decide(found, fetch_account(run, by))
+        def check(run: SqlRunner, request: ApprovalRequest) -> None:
+            check_may_decide(request, fetch_account(run, by))
 
-        return self._decide(request, by, "declined", "request-declined", check, note)
+        return self._decide(request_id, by, "declined", "request-declined", check, note)
 
-    def withdraw(self, request: str, by: str) -> ApprovalRequest:
-        """Take one's own request back."""
+    def withdraw(self, request_id: str, by: str) -> ApprovalRequest:
+        """Withdraw one's own request."""
 
-        def check(_: SqlRunner, found: ApprovalRequest) -> None:
-            _check_pending(found)
-            if found.account != by:
-                raise ApprovalRefused("not-own", "only whoever made a request takes it back")
+        def check(_: SqlRunner, request: ApprovalRequest) -> None:
+            _check_pending(request)
+            if request.account != by:
+                raise ApprovalRefused(
+                    "not-own", "only the account that made a request can withdraw it"
+                )
 
-        return self._decide(request, by, "withdrawn", "request-withdrawn", check, "")
+        return self._decide(request_id, by, "withdrawn", "request-withdrawn", check, "")
 
     def _decide(
         self,
-        request: str,
+        request_id: str,
         by: str,
         state: ApprovalState,
         kind: SecurityEventKind,
         check: Callable[[SqlRunner, ApprovalRequest], None],
-        words: str,
+        note: str,
     ) -> ApprovalRequest:
-        said = validate_text("a note", words) if words else ""
+        note = validate_text("a note", note) if note else ""
         now = self._context.clock()
 
         def work(run: SqlRunner) -> ApprovalRequest:
-            found = _fetch_request(run, request, now)
-            check(run, found)
+            request = _fetch_request(run, request_id, now)
+            check(run, request)
             run(
                 "UPDATE people_requests SET state = ?, decided_by = ?, decided = ?, note = ?"
                 " WHERE id = ?",
-                (state, by, now, said, request),
+                (state, by, now, note, request_id),
             )
-            record_security_event(run, now, kind, found.account, by, detail=request)
-            return _fetch_request(run, request, now)
+            record_security_event(run, now, kind, request.account, by, detail=request_id)
+            return _fetch_request(run, request_id, now)
 
         return self._context.transact(work)
 
 
-def _fetch_request(run: SqlRunner, request: str, now: int) -> ApprovalRequest:
-    for row in run(f"SELECT {_COLUMNS} FROM people_requests WHERE id = ?", (request,)):
+def check_may_decide(request: ApprovalRequest, approver: Account) -> None:
+    """Raise `ApprovalRefused` if an account may not decide a request."""
+    _check_pending(request)
+    if approver.id == request.account:
+        raise ApprovalRefused("own", "nobody decides their own request")
+    if not approver.enabled:
+        raise ApprovalRefused("disabled", "this account is disabled")
+    if not approver.has_role(*request.roles):
+        raise ApprovalRefused("role", f"this needs one of: {', '.join(request.roles)}")
+
+
+def _check_pending(request: ApprovalRequest) -> None:
+    if request.state == "expired":
+        raise ApprovalRefused("expired", "this request has expired; make a new one")
+    if request.state != "pending":
+        raise ApprovalRefused("decided", f"this request is already {request.state}")
+
+
+def _fetch_request(run: SqlRunner, request_id: str, now: int) -> ApprovalRequest:
+    for row in run(f"SELECT {_COLUMNS} FROM people_requests WHERE id = ?", (request_id,)):
         return _parse_request(row, now)
-    raise RecordNotFound("request", request)
+    raise RecordNotFound("request", request_id)
 
 
 def _parse_request(row: SqlRow, now: int) -> ApprovalRequest:
-    id_, account, place, command, digest, reason, roles, opened, expires, state, *decision = row
+    id_, account, table, command, digest, reason, roles, opened, expires, state, *decision = row
     if sha256(command).digest() != digest:
-        raise TamperedData(f"request {id_}", "its command is not the one that was asked for")
+        raise TamperedData(f"request {id_}", "the stored command does not match its hash")
     if state == "pending" and now >= expires:
         state = "expired"
-    permitted = tuple(role for role in STAFF if role in roles.split(","))
+    approvers = tuple(role for role in STAFF if role in roles.split(","))
     return ApprovalRequest(
-        id_, account, place, command, digest.hex(), reason, permitted, opened, expires, state,
+        id_,
+        account,
+        table,
+        command,
+        digest.hex(),
+        reason,
+        approvers,
+        opened,
+        expires,
+        state,
         *decision,
-    )  # fmt: skip
+    )

@@ -1,7 +1,7 @@
-"""The trail of security events: only added to, with no secret and no name in it.
+"""Audit trail: append-only security events, without secrets or names.
 
-Accounts appear by id. An address appears as a mark of 12 hexadecimal digits: the same address has
-the same mark, and nobody can tell which it is.
+Accounts appear by id. A client address appears as 12 hexadecimal digits of a keyed hash: events
+from the same address can be matched, but the address cannot be recovered.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ SecurityEventKind = Literal[
 
 
 class SecurityEvent(msgspec.Struct, frozen=True):
-    """Something that happened to an account: when, what, by whom, from where, and a detail."""
+    """A security event of an account.
+
+    `by` is the actor, `source` the hashed client address; either may be empty.
+    """
 
     number: int
     at: int
@@ -65,7 +68,7 @@ def record_security_event(
     source: str = "",
     detail: str = "",
 ) -> None:
-    """Add to the trail, within a transaction already begun."""
+    """Append an event in the open transaction."""
     run(
         "INSERT INTO people_events (number, at, kind, account, actor, source, detail)"
         " SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ?, ?, ? FROM people_events",
@@ -74,21 +77,21 @@ def record_security_event(
 
 
 class AuditTrail:
-    """The security events, to read."""
+    """Read the recorded security events."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def security_events(self, after: int = 0, limit: int = 1000) -> list[SecurityEvent]:
-        """Return what happened after the event of a number, in order."""
-        found = self._database.query(
+        """Return up to `limit` events after an event number, in order."""
+        rows = self._database.query(
             "SELECT number, at, kind, account, actor, source, detail FROM people_events"
             " WHERE number > ? ORDER BY number LIMIT ?",
             (after, limit),
         )
-        return [SecurityEvent(*row) for row in found]
+        return [SecurityEvent(*row) for row in rows]
 
     def latest(self) -> int:
-        """Return the number of the last event, from which to go on reading."""
+        """Return the number of the latest event."""
         ((number,),) = self._database.query("SELECT coalesce(max(number), 0) FROM people_events")
         return int(number)

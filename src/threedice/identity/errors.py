@@ -1,17 +1,18 @@
 """Errors of sign-in, sessions, passwords, accounts and approvals.
 
-What is refused at the door, each with a reason that a program can read.
+Each carries a reason that a program can read.
 
 ThreediceError
-└── PeopleError
-    ├── SignInRefused     not let in: why, and how long to wait
-    ├── SessionRefused    this session may not do this now
-    ├── PasswordRefused   a password that may not be chosen
-    ├── AccountRefused    an account cannot be made or changed like this
-    ├── RequestRefused    a request that this person may not decide, or not any more
-    └── NoSuch            there is no account, session, token, assignment or request of this id
+└── IdentityError
+    ├── SignInRefused     sign-in failed: the reason, and how long to wait
+    ├── SessionRefused    the session may not do this in its present state
+    ├── PasswordRefused   the new password is not acceptable
+    ├── AccountRefused    the account cannot be created or changed like this
+    ├── ApprovalRefused   this account may not decide the request, or the request is closed
+    └── RecordNotFound    no account, session, token, assignment or request has this id
 
-Input of the wrong form is `InvalidInput`, as everywhere.
+Malformed input raises `InvalidInput`, as in every package. `WrongCredentials` is internal to this
+package: callers get a `SignInRefused` instead.
 """
 
 from __future__ import annotations
@@ -22,43 +23,39 @@ from threedice.errors import ThreediceError
 
 SignInReason = Literal["credentials", "code-needed", "code", "expired", "wait"]
 
-
 SessionReason = Literal["ended", "standing", "enrolled", "not-begun"]
-
 
 PasswordReason = Literal["short", "long", "form", "common", "name", "same"]
 
-
 AccountReason = Literal["taken", "roles", "last-administrator", "disabled"]
-
 
 ApprovalReason = Literal["own", "not-own", "role", "decided", "expired", "disabled"]
 
 
 class IdentityError(ThreediceError):
-    """Anything that is refused at the door."""
+    """Base of all errors that this package raises for callers."""
 
 
 class SignInRefused(IdentityError):
-    """Somebody was not let in; of an unknown name, no more is told than of a wrong password."""
+    """A failed sign-in; an unknown name looks the same as a wrong password."""
 
     def __init__(self, reason: SignInReason, wait_seconds: int = 0) -> None:
         self.reason, self.wait_seconds = reason, wait_seconds
-        after = f"; try again in {wait_seconds} seconds" if wait_seconds else ""
-        super().__init__(f"{_SIGN_IN_TEXTS[reason]}{after}")
+        retry = f"; try again in {wait_seconds} seconds" if wait_seconds else ""
+        super().__init__(f"{_SIGN_IN_TEXTS[reason]}{retry}")
 
 
 _SIGN_IN_TEXTS: dict[SignInReason, str] = {
     "credentials": "this name and this password do not go together",
-    "code-needed": "a code is needed as well",
-    "code": "this code is not valid, or has been used",
-    "expired": "this first password has expired; ask an administrator for another",
-    "wait": "there were too many failures",
+    "code-needed": "this account also needs a code",
+    "code": "this code is wrong or has already been used",
+    "expired": "this first password has expired; ask an administrator for a new one",
+    "wait": "there were too many failed attempts",
 }
 
 
 class SessionRefused(IdentityError):
-    """A session that may not do this now."""
+    """An operation that the session may not do in its present state."""
 
     def __init__(self, reason: SessionReason) -> None:
         self.reason = reason
@@ -67,14 +64,14 @@ class SessionRefused(IdentityError):
 
 _SESSION_TEXTS: dict[SessionReason, str] = {
     "ended": "this session has ended; sign in again",
-    "standing": "this session may not do that as it stands",
-    "enrolled": "codes are in use already; give the password and a code to replace them",
-    "not-begun": "no enrolment has been begun; begin one first",
+    "standing": "this session may not do that in its present state",
+    "enrolled": "a second factor is already set up; give the password and a code to replace it",
+    "not-begun": "no enrolment has been started; start one first",
 }
 
 
 class PasswordRefused(IdentityError):
-    """A password that may not be chosen."""
+    """A new password that is not acceptable."""
 
     def __init__(self, reason: PasswordReason, text: str) -> None:
         self.reason = reason
@@ -82,7 +79,7 @@ class PasswordRefused(IdentityError):
 
 
 class AccountRefused(IdentityError):
-    """An account that cannot be made or changed like this."""
+    """An account that cannot be created or changed like this."""
 
     def __init__(self, reason: AccountReason, text: str) -> None:
         self.reason = reason
@@ -90,7 +87,7 @@ class AccountRefused(IdentityError):
 
 
 class ApprovalRefused(IdentityError):
-    """A request that this person may not decide, or not any more."""
+    """An approval request that this account may not decide, or that is no longer pending."""
 
     def __init__(self, reason: ApprovalReason, text: str) -> None:
         self.reason = reason
@@ -98,7 +95,7 @@ class ApprovalRefused(IdentityError):
 
 
 class RecordNotFound(IdentityError):
-    """Nothing has this id."""
+    """An id that no record has."""
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind, self.name = kind, name
@@ -106,7 +103,7 @@ class RecordNotFound(IdentityError):
 
 
 class WrongCredentials(Exception):
-    """A try turned out wrong; what was begun is undone."""
+    """A wrong password or code, raised inside a transaction to roll it back."""
 
     def __init__(self, reason: SignInReason) -> None:
         self.reason = reason

@@ -1,11 +1,8 @@
 """Password rules, argon2id hashes, and detection of common passwords.
 
-Passwords: which may be chosen, and how they are kept (argon2id).
-
-Passwords that are guessed first, by pattern: words everybody takes, keys in a row, repetition.
-
-A word with digits and signs around it, or with digits for letters, is that word. That covers, of
-the passwords commonest in published lists, those that are long enough to be allowed at all.
+Common passwords are found by pattern: frequent words, keyboard runs and repetition. A word counts
+as such with digits and signs around it, or with digits in place of letters. This covers the most
+frequent passwords of published lists, as far as they are long enough to be allowed at all.
 """
 
 from __future__ import annotations
@@ -30,23 +27,17 @@ if TYPE_CHECKING:
 
     from threedice.identity.roles import Role
 
-
 MIN_STAFF_PASSWORD_CHARACTERS: Final = 12
-
-
 MIN_PLAYER_PASSWORD_CHARACTERS: Final = 8
-
-
 MAX_PASSWORD_CHARACTERS: Final = 128
 
-
 MAX_CONCURRENT_HASHES: Final = 4
-"""How many are hashed at the same time: each takes `memory_kib` while it lasts."""
+"""Limit of hashes computed at the same time: each needs `memory_kib` of memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argon2Cost:
-    """What one try of a password costs; RFC 9106's choice for where memory is limited."""
+    """Cost of one password hash; the default is RFC 9106's choice for limited memory."""
 
     passes: int = 3
     memory_kib: int = 64 * 1024
@@ -54,36 +45,38 @@ class Argon2Cost:
 
 
 TEST_COST: Final = Argon2Cost(1, 8, 1)
-"""For tests."""
+"""Lowest cost, for tests only."""
 
 
 class Argon2Hasher:
-    """Hashes passwords, and tells whether one is right, at the same cost whoever asks."""
+    """Hash and verify passwords; verification takes as long for unknown accounts."""
 
     def __init__(self, cost: Argon2Cost) -> None:
         self._hasher = PasswordHasher(cost.passes, cost.memory_kib, cost.lanes, type=Type.ID)
         self._slots = BoundedSemaphore(MAX_CONCURRENT_HASHES)
 
     def hash(self, password: str) -> str:
-        """Return what is kept instead of a password."""
+        """Return the hash of a password for storage."""
         with self._slots:
             return self._hasher.hash(_password_bytes(password))
 
     def verify(self, password_hash: str | None, password: str) -> bool:
-        """Tell whether a password is right; where none is kept, after as much work."""
-        nobody = self._dummy_hash
+        """Return whether a password matches a hash; without a hash, False after the same work."""
+        dummy_hash = self._dummy_hash
         usable = password if len(password) <= MAX_PASSWORD_CHARACTERS else ""
         with self._slots:
             try:
-                right = self._hasher.verify(password_hash or nobody, _password_bytes(usable))
+                matches = self._hasher.verify(password_hash or dummy_hash, _password_bytes(usable))
             except VerificationError:
                 return False
             except InvalidHashError as error:
-                raise TamperedData("an account", "its password is kept in no known form") from error
-        return right and password_hash is not None
+                raise TamperedData(
+                    "an account", "its stored password is not an argon2 hash"
+                ) from error
+        return matches and password_hash is not None
 
     def is_outdated(self, password_hash: str) -> bool:
-        """Tell whether a password is kept at another cost than is asked now."""
+        """Return whether a hash was made at another cost than the present one."""
         return self._hasher.check_needs_rehash(password_hash)
 
     @cached_property
@@ -92,22 +85,24 @@ class Argon2Hasher:
 
 
 def validate_password(password: str, name: str, roles: Iterable[Role]) -> None:
-    """Refuse a password that may not be chosen for an account."""
-    shortest = MIN_STAFF_PASSWORD_CHARACTERS if is_staff(roles) else MIN_PLAYER_PASSWORD_CHARACTERS
+    """Raise `PasswordRefused` if a password is not acceptable for an account."""
+    minimum = MIN_STAFF_PASSWORD_CHARACTERS if is_staff(roles) else MIN_PLAYER_PASSWORD_CHARACTERS
     if len(password) > MAX_PASSWORD_CHARACTERS:
         raise PasswordRefused(
             "long", f"a password has at most {MAX_PASSWORD_CHARACTERS} characters"
         )
     if not password.isprintable():
-        raise PasswordRefused("form", "a password holds no control characters")
-    if len(" ".join(password.split())) < shortest:
+        raise PasswordRefused("form", "a password must not contain control characters")
+    if len(" ".join(password.split())) < minimum:
         raise PasswordRefused(
-            "short", f"a password of this account has at least {shortest} characters"
+            "short", f"the password of this account needs at least {minimum} characters"
         )
     if is_based_on_name(_normalise_password(password), name):
         raise PasswordRefused("name", "a password must be more than the account's name")
     if is_common_password(_normalise_password(password)):
-        raise PasswordRefused("common", "this password is one that is guessed first; take another")
+        raise PasswordRefused(
+            "common", "this password is one of those guessed first; choose another"
+        )
 
 
 def random_password() -> str:
@@ -115,8 +110,16 @@ def random_password() -> str:
     return random_readable_code(4, 5)
 
 
+def random_readable_code(groups: int, size: int) -> str:
+    """Return random letters and digits in groups, easy to read and to type."""
+    return "-".join("".join(secrets.choice(_ALPHABET) for _ in range(size)) for _ in range(groups))
+
+
+_ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"  # without characters that look alike
+
+
 def _normalise_password(password: str) -> str:
-    """Return a password as it is compared: however its letters were typed, they are the same."""
+    """Return the NFKC form, so that different ways to type a character compare equal."""
     return unicodedata.normalize("NFKC", password)
 
 
@@ -124,8 +127,77 @@ def _password_bytes(password: str) -> bytes:
     return _normalise_password(password).encode(errors="surrogatepass")
 
 
-_LEET: Final = str.maketrans("0134578@$!€£", "oleastbasiel")
+# --- common passwords ----------------------------------------------------------------------------
 
+
+def is_common_password(password: str) -> bool:
+    """Return whether a password is among those that are guessed first.
+
+    >>> is_common_password("P@ssw0rd2024!"), is_common_password("qwertyuiop123")
+    (True, True)
+    >>> is_common_password("monkeymonkey"), is_common_password("correct horse battery")
+    (True, False)
+    """
+    folded = password.casefold()
+    compact = re.sub(r"[\s._-]", "", folded)
+    if len(set(compact)) <= 3 or _repeated_unit(compact) in _WORDS | {""}:
+        return True
+    core = _strip_digits_and_signs(compact)
+    variants = {compact, core, compact.translate(_LEET), core.translate(_LEET)}
+    return any(_is_word(each) or _is_run(each) for each in variants)
+
+
+def is_based_on_name(password: str, name: str) -> bool:
+    """Return whether a password is the account's name with only digits and signs added.
+
+    >>> is_based_on_name("Margarethe-2024", "margarethe")
+    True
+    >>> is_based_on_name("ask margarethe", "margarethe")
+    False
+    """
+    folded = password.casefold()
+    return name in folded and not re.sub(r"[\W\d_]", "", folded.replace(name, ""))
+
+
+def _strip_digits_and_signs(text: str) -> str:
+    """Return a text without leading and trailing digits and signs."""
+    return re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text)
+
+
+def _is_word(text: str) -> bool:
+    """Return whether a text is a common word, one repeated, or two of them joined."""
+    if text in _WORDS or _repeated_unit(text) in _WORDS:
+        return True
+    return any(text[:cut] in _WORDS and text[cut:] in _WORDS for cut in range(3, len(text) - 2))
+
+
+def _is_run(text: str) -> bool:
+    """Return whether a text is a keyboard run, one repeated, or several joined."""
+    unit = _repeated_unit(text)
+    runs = (*_KEYBOARD_RUNS, *(run[::-1] for run in _KEYBOARD_RUNS))
+    return len(text) >= 6 and (
+        any(text in run or unit in run for run in runs)
+        or all(map(_is_keyboard_run, _letter_and_digit_parts(text)))
+    )
+
+
+def _letter_and_digit_parts(text: str) -> list[str]:
+    """Split a text where digits and other characters meet."""
+    return re.findall(r"\d+|[^\d]+", text)
+
+
+def _is_keyboard_run(part: str) -> bool:
+    return len(part) >= 3 and any(part in run or part in run[::-1] for run in _KEYBOARD_RUNS)
+
+
+def _repeated_unit(text: str) -> str:
+    """Return the shortest unit that a text repeats; the text itself if it repeats none."""
+    size = (text + text).find(text, 1)
+    return text[:size]
+
+
+_LEET: Final = str.maketrans("0134578@$!€£", "oleastbasiel")
+"""Digits and signs, with the letters they commonly replace."""
 
 _KEYBOARD_RUNS: Final = (
     "abcdefghijklmnopqrstuvwxyz",
@@ -140,7 +212,7 @@ _KEYBOARD_RUNS: Final = (
     "q1w2e3r4t5y6u7i8o9p0",
     "01234567890123456789",
 )
-
+"""Sequences of the alphabet, of keyboards and of digits."""
 
 _WORD_LIST: Final = """
 access account admin administrator alexander amanda america andrea andrew angel angela anthony
@@ -164,75 +236,4 @@ trustno twitter unknown user username vanessa vegas victoria welcome whatever wi
 winter wizard yankees yellow zaq zxcvbn
 """
 
-
 _WORDS: Final = frozenset(_WORD_LIST.split())
-
-
-def is_common_password(password: str) -> bool:
-    """Tell whether a password is among those that are guessed first.
-
-    >>> is_common_password("P@ssw0rd2024!"), is_common_password("qwertyuiop123"), is_common_password("monkeymonkey")
-    (True, True, True)
-    >>> is_common_password("correct horse battery")
-    False
-    """
-    folded = password.casefold()
-    plain = re.sub(r"[\s._-]", "", folded)
-    if len(set(plain)) <= 3 or _repeated_unit(plain) in _WORDS | {""}:
-        return True
-    core = _strip_digits_and_signs(plain)
-    readings = {plain, core, plain.translate(_LEET), core.translate(_LEET)}
-    return any(_is_word(each) or _is_run(each) for each in readings)
-
-
-def is_based_on_name(password: str, name: str) -> bool:
-    """Tell whether a password is little more than the name it belongs to.
-
-    >>> is_based_on_name("Margarethe-2024", "margarethe"), is_based_on_name("ask margarethe", "margarethe")
-    (True, False)
-    """
-    folded = password.casefold()
-    return name in folded and not re.sub(r"[\W\d_]", "", folded.replace(name, ""))
-
-
-def _strip_digits_and_signs(text: str) -> str:
-    """Return a text without the digits and signs around it."""
-    return re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text)
-
-
-def _is_word(core: str) -> bool:
-    if core in _WORDS or _repeated_unit(core) in _WORDS:
-        return True
-    return any(core[:cut] in _WORDS and core[cut:] in _WORDS for cut in range(3, len(core) - 2))
-
-
-def _is_run(core: str) -> bool:
-    unit = _repeated_unit(core)
-    runs = (*_KEYBOARD_RUNS, *(run[::-1] for run in _KEYBOARD_RUNS))
-    return len(core) >= 6 and (
-        any(core in run or unit in run for run in runs)
-        or all(map(_is_keyboard_run, _letter_and_digit_runs(core)))
-    )
-
-
-def _letter_and_digit_runs(core: str) -> list[str]:
-    """Return the runs of letters and of digits in a text."""
-    return re.findall(r"\d+|[^\d]+", core)
-
-
-def _is_keyboard_run(part: str) -> bool:
-    return len(part) >= 3 and any(part in run or part in run[::-1] for run in _KEYBOARD_RUNS)
-
-
-def _repeated_unit(text: str) -> str:
-    """Return what a text repeats; the text itself, if it does not."""
-    size = (text + text).find(text, 1)
-    return text[:size]
-
-
-def random_readable_code(groups: int, size: int) -> str:
-    """Return random letters and digits in groups, for a person to read and type."""
-    return "-".join("".join(secrets.choice(_ALPHABET) for _ in range(size)) for _ in range(groups))
-
-
-_ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"  # no two look alike

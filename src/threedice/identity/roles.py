@@ -1,9 +1,4 @@
-"""Roles, and the session and second-factor policy for each.
-
-The roles of a house, and which of them go together.
-
-How long things last, and whether staff need codes.
-"""
+"""Roles, and the policy for sessions, passwords and second factors."""
 
 from __future__ import annotations
 
@@ -17,19 +12,25 @@ Role = Literal[
     "player", "dealer", "supervisor", "pit-manager", "shift-manager", "auditor", "administrator"
 ]
 
-
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-
 
 STAFF: Final[tuple[Role, ...]] = ROLES[1:]
 
-
 EXCLUSIVE_ROLES: Final[tuple[Role, ...]] = ("player", "auditor")
-"""Staff do not play, and an auditor who could change something would audit himself."""
+"""Roles that an account has alone: staff do not play, and auditors must not audit themselves."""
+
+SECOND: Final = 1_000_000
+"""Microseconds in a second."""
+
+HOUR: Final = 3600 * SECOND
+"""Microseconds in an hour."""
+
+MicrosecondClock = Callable[[], int]
+"""Function that returns the time in microseconds of UTC since 1970."""
 
 
 def is_staff(roles: Iterable[Role]) -> bool:
-    """Tell whether any of the roles is one of the staff.
+    """Return whether any of the roles is a staff role.
 
     >>> is_staff(["player"]), is_staff(["dealer"])
     (False, True)
@@ -37,36 +38,30 @@ def is_staff(roles: Iterable[Role]) -> bool:
     return any(role in STAFF for role in roles)
 
 
-def validate_roles(given: Iterable[str]) -> tuple[Role, ...]:
-    """Return roles once each and in their order, if there are such and they go together.
+def validate_roles(names: Iterable[str]) -> tuple[Role, ...]:
+    """Return the named roles in order and without duplicates; raise `InvalidInput` if invalid.
+
+    A role must exist, and must be allowed together with the others.
 
     >>> validate_roles(["supervisor", "dealer", "dealer"])
     ('dealer', 'supervisor')
     """
-    asked = set(given)
-    roles = tuple(role for role in ROLES if role in asked)
-    if not roles or len(roles) < len(asked):
-        unknown = ", ".join(sorted(asked - set(ROLES))) or "none"
+    requested = set(names)
+    roles = tuple(role for role in ROLES if role in requested)
+    if not roles or len(roles) < len(requested):
+        unknown = ", ".join(sorted(requested - set(ROLES))) or "none"
         raise InvalidInput(f"{unknown}: not a role; the roles are {', '.join(ROLES)}")
     for role in EXCLUSIVE_ROLES:
         if role in roles and len(roles) > 1:
-            raise InvalidInput(f"{role} goes with no other role; make another account")
+            raise InvalidInput(
+                f"{role} cannot be combined with another role; create a separate account"
+            )
     return roles
-
-
-MicrosecondClock = Callable[[], int]
-"""Tells the time: microseconds of UTC since 1970."""
-
-
-SECOND: Final = 1_000_000
-
-
-HOUR: Final = 3600 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityPolicy:
-    """What a house asks of its people; the defaults are meant for real money."""
+    """Timeouts and second-factor rules of a house; the defaults are meant for real money."""
 
     second_factor: bool = True
     staff_idle_seconds: int = 30 * 60
@@ -78,14 +73,14 @@ class IdentityPolicy:
     issuer: str = "Threedice"
 
     def idle_timeout_microseconds(self, roles: Iterable[Role]) -> int:
-        """Return after how many idle microseconds a session ends."""
+        """Return the idle time after which a session ends."""
         seconds = self.staff_idle_seconds if is_staff(roles) else self.player_idle_seconds
         return seconds * SECOND
 
     def lock_timeout_microseconds(self, roles: Iterable[Role]) -> int | None:
-        """Return after how many idle microseconds a session locks, if it does."""
+        """Return the idle time after which a session locks; None for roles that never lock."""
         return self.lock_seconds * SECOND if "dealer" in roles else None
 
     def requires_second_factor(self, roles: Iterable[Role]) -> bool:
-        """Tell whether somebody must have codes beside a password."""
+        """Return whether an account with these roles needs a second factor."""
         return self.second_factor and is_staff(roles)

@@ -1,4 +1,4 @@
-"""All that is known of a house's people, opened as one."""
+"""The identity service of a house: every part of it, opened on one database."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _URL_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 @dataclass(frozen=True, slots=True)
 class IdentityService:
-    """The people of a house, part by part."""
+    """The parts of the identity package, opened together on one database."""
 
     accounts: Accounts
     authentication: Authentication
@@ -52,23 +52,23 @@ class IdentityService:
     context: IdentityContext
 
     def ensure_administrator(self) -> FirstPassword | None:
-        """Make the first account of a house that has none, and return its password this once."""
+        """Create the first administrator if there are no accounts; return the one-time password."""
         return self.accounts.ensure_administrator()
 
     def poll(self) -> None:
-        """Write down who was seen, and tell whoever listens what other servers changed."""
+        """Store last-seen times, then deliver other servers' access changes to subscribers."""
         self.context.poll()
 
     def close(self) -> None:
-        """Write down who was seen, and let go of the database."""
-        with suppress(OperatingFailure):  # it is seldom worth much
+        """Store last-seen times and close the database."""
+        with suppress(OperatingFailure):  # losing the last-seen times does little harm
             self.sessions.write_last_seen(force=True)
             self.tokens.write_last_used()
         self.context.database.close()
 
 
 def utc_now_microseconds() -> int:
-    """Return the time: microseconds of UTC since 1970."""
+    """Return the current time in microseconds of UTC since 1970."""
     return time.time_ns() // 1000
 
 
@@ -80,30 +80,33 @@ def open_identity(
     cost: Argon2Cost | None = None,
     policy: IdentityPolicy | None = None,
 ) -> IdentityService:
-    """Open the people of a house, in the database of its log or in one of their own.
+    """Open the identity database at a URL, which may be the database of the log.
 
-    The key of their secrets is kept in the state directory.
+    The encryption key for stored secrets is a file in the state directory.
     """
     database = _open_database(url)
     try:
-        key, changes = open_encryption_key(database, state), AccessChanges(database, clock)
+        key = open_encryption_key(database, state)
+        access_changes = AccessChanges(database, clock)
     except BaseException:
         database.close()
         raise
-    passwords = Argon2Hasher(cost or Argon2Cost())
-    records = IdentityContext(database, clock, key, policy or IdentityPolicy(), passwords, changes)
-    sessions, tries = Sessions(records), SignInAttempts(records)
+    hasher = Argon2Hasher(cost or Argon2Cost())
+    context = IdentityContext(
+        database, clock, key, policy or IdentityPolicy(), hasher, access_changes
+    )
+    sessions, attempts = Sessions(context), SignInAttempts(context)
     return IdentityService(
-        Accounts(records),
-        Authentication(records, sessions, tries),
-        SecondFactors(records, sessions, tries),
-        sessions,
-        ApiTokens(records),
-        Assignments(records),
-        Approvals(records),
-        AuditTrail(database),
-        changes,
-        records,
+        accounts=Accounts(context),
+        authentication=Authentication(context, sessions, attempts),
+        second_factors=SecondFactors(context, sessions, attempts),
+        sessions=sessions,
+        tokens=ApiTokens(context),
+        assignments=Assignments(context),
+        approvals=Approvals(context),
+        audit_trail=AuditTrail(database),
+        access_changes=access_changes,
+        context=context,
     )
 
 
@@ -114,5 +117,7 @@ def _open_database(url: str) -> Database:
         return PostgresDatabase(url)
     path = url.removeprefix(_SQLITE_PREFIX)
     if not path or path.endswith("/") or (path == url and _URL_SCHEME.match(url)):
-        raise InvalidInput("this URL names no database; write sqlite:///PATH or postgresql://...")
+        raise InvalidInput(
+            "this is not the URL of a database; write sqlite:///PATH or postgresql://..."
+        )
     return SqliteDatabase(path)

@@ -1,13 +1,11 @@
-"""Sign in, unlock a session, change a password: verify credentials and count attempts.
+"""Sign in, unlock a session, change a password: check credentials and count attempts.
 
-The door: signing in, unlocking, and choosing another password.
+Every attempt goes through `SignInAttempts`, which applies the limits of `sign_in_throttle` and
+records failures in the audit trail. An attempt with an unknown name costs the same time, waits as
+long and returns the same error as one with a wrong password.
 
-A token is new whenever somebody comes to be allowed more than before; none is ever taken from
-whoever asks.
-
-One try of a password or a code: counted before it is made, and noted if it fails.
-
-Of a name that nobody has, a try costs as much, waits as long and tells as little as any other.
+A session gets a new token whenever its rights increase; a token supplied by the client is never
+adopted.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Authentication:
-    """Lets people in."""
+    """Sign users in and re-authenticate them."""
 
     def __init__(
         self, context: IdentityContext, sessions: Sessions, attempts: SignInAttempts
@@ -50,99 +48,104 @@ class Authentication:
         address: str = "",
         replacing: str = "",
     ) -> IssuedSession:
-        """Begin a session for whoever knows a password, and has a code where that is needed.
+        """Start a session with a password, and with a code if the account has a second factor.
 
-        `replacing` is the token that the browser brought along: that session ends.
+        `replacing` is the session token that the browser sent along; that session ends.
         """
-        tried = self._attempts.begin("name", fold_name_for_lookup(name), address)
-        with self._attempts.record_failure(tried):
-            self._attempts.check_password(tried, password)
+        attempt = self._attempts.begin("name", fold_name_for_lookup(name), address)
+        with self._attempts.record_failure(attempt):
+            self._attempts.check_password(attempt, password)
             needs_code = second_factors.has_second_factor(
-                self._context.database.query, tried.account
+                self._context.database.query, attempt.account
             )
             if needs_code and not code:
-                self._attempts.uncount(tried)
+                self._attempts.uncount(attempt)
                 raise SignInRefused("code-needed")
-            renewed = self._rehash_if_outdated(tried, password)
+            new_hash = self._rehash_if_outdated(attempt, password)
 
             def work(run: SqlRunner) -> IssuedSession:
-                self._attempts.check_unchanged(run, tried)
-                if second_factors.has_second_factor(run, tried.account):
-                    self._attempts.use_code(run, tried, code)
-                self._attempts.record_success(run, tried)
-                end_session_by_token(run, replacing, tried.at)
-                if renewed:
+                self._attempts.check_unchanged(run, attempt)
+                if second_factors.has_second_factor(run, attempt.account):
+                    self._attempts.use_code(run, attempt, code)
+                self._attempts.record_success(run, attempt)
+                end_session_by_token(run, replacing, attempt.at)
+                if new_hash:
                     sql = "UPDATE people_accounts SET password = ? WHERE id = ?"
-                    run(sql, (renewed, tried.account))
-                record_security_event(
-                    run, tried.at, "signed-in", tried.account, tried.account, source=tried.source
-                )
-                return self._sessions.create(run, tried.account, tried.at)
+                    run(sql, (new_hash, attempt.account))
+                self._record_event(run, attempt, "signed-in")
+                return self._sessions.create(run, attempt.account, attempt.at)
 
             return self._context.transact(work)
 
     def unlock(
         self, token: str, *, password: str = "", code: str = "", address: str = ""
     ) -> IssuedSession:
-        """Have a locked session go on under a new token, for its password or a code of it."""
+        """Unlock a session with its password or a code; it continues under a new token."""
         session = self._sessions.require_state(token, "open", "locked")
-        tried = self._attempts.begin("id", session.account.id, address)
-        with self._attempts.record_failure(tried, "unlock-failed"):
+        attempt = self._attempts.begin("id", session.account.id, address)
+        with self._attempts.record_failure(attempt, "unlock-failed"):
             if password or not code:
-                self._attempts.check_password(tried, password)
+                self._attempts.check_password(attempt, password)
 
             def work(run: SqlRunner) -> IssuedSession:
-                found = self._sessions.find(run, token, tried.at)
-                self._attempts.check_unchanged(run, tried)
+                found = self._sessions.find(run, token, attempt.at)
+                self._attempts.check_unchanged(run, attempt)
                 if not password:
-                    self._attempts.use_code(run, tried, code)
-                self._attempts.record_success(run, tried)
-                record_security_event(
-                    run, tried.at, "unlocked", tried.account, tried.account, source=tried.source
-                )
-                return self._sessions.rotate(run, found.id, tried.at)
+                    self._attempts.use_code(run, attempt, code)
+                self._attempts.record_success(run, attempt)
+                self._record_event(run, attempt, "unlocked")
+                return self._sessions.rotate(run, found.id, attempt.at)
 
             return self._context.transact(work)
 
     def change_password(
         self, token: str, old: str, new: str, *, address: str = ""
     ) -> IssuedSession:
-        """Choose another password; this session goes on under a new token, all others end."""
+        """Change the password; the session continues under a new token, all others end."""
         session = self._sessions.require_state(token, "open", "new-password", "enrolment")
         validate_password(new, session.account.name, session.account.roles)
         if new == old:
-            raise PasswordRefused("same", "this is the password there is; choose another")
-        tried = self._attempts.begin("id", session.account.id, address)
-        with self._attempts.record_failure(tried):
-            self._attempts.check_password(tried, old)
-            hashed = self._context.hasher.hash(new)
+            raise PasswordRefused("same", "this is the present password; choose another")
+        attempt = self._attempts.begin("id", session.account.id, address)
+        with self._attempts.record_failure(attempt):
+            self._attempts.check_password(attempt, old)
+            new_hash = self._context.hasher.hash(new)
 
             def work(run: SqlRunner) -> IssuedSession:
-                found = self._sessions.find(run, token, tried.at)
-                self._attempts.check_unchanged(run, tried)
-                self._attempts.record_success(run, tried)
+                found = self._sessions.find(run, token, attempt.at)
+                self._attempts.check_unchanged(run, attempt)
+                self._attempts.record_success(run, attempt)
                 sql = "UPDATE people_accounts SET password = ?, first_until = 0 WHERE id = ?"
-                run(sql, (hashed, tried.account))
-                self._sessions.end_others(run, tried.account, found.id)
-                who = tried.account
-                record_security_event(
-                    run, tried.at, "password-changed", who, who, source=tried.source
-                )
-                return self._sessions.rotate(run, found.id, tried.at)
+                run(sql, (new_hash, attempt.account))
+                self._sessions.end_others(run, attempt.account, found.id)
+                self._record_event(run, attempt, "password-changed")
+                return self._sessions.rotate(run, found.id, attempt.at)
 
             return self._context.transact(work)
 
     def _rehash_if_outdated(self, attempt: SignInAttempt, password: str) -> str:
-        """Return a new hash of a right password, where the kept one is of another cost."""
-        passwords = self._context.hasher
-        if attempt.password_hash is None or not passwords.is_outdated(attempt.password_hash):
+        """Return a new hash of the password if the stored one has another cost, else ''."""
+        hasher = self._context.hasher
+        if attempt.password_hash is None or not hasher.is_outdated(attempt.password_hash):
             return ""
-        return passwords.hash(password)
+        return hasher.hash(password)
+
+    def _record_event(
+        self, run: SqlRunner, attempt: SignInAttempt, kind: SecurityEventKind
+    ) -> None:
+        """Record a successful attempt in the audit trail."""
+        record_security_event(
+            run, attempt.at, kind, attempt.account, attempt.account, source=attempt.source
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class SignInAttempt:
-    """A try of an account, as it was looked at before."""
+    """A counted attempt, with the account as it was before the password check.
+
+    For an unknown name, `account` is empty and `password_hash` is None. `source` is the hashed
+    client address for the audit trail.
+    """
 
     account: str
     enabled: bool
@@ -154,47 +157,48 @@ class SignInAttempt:
 
     @property
     def at(self) -> int:
-        """When it is made."""
+        """The time of the attempt."""
         return self.counted.at
 
 
 class SignInAttempts:
-    """Counts tries, and lets through those that are right."""
+    """Check passwords and codes, with throttling and an audit trail of failures."""
 
     def __init__(self, context: IdentityContext) -> None:
         self._context = context
 
     def begin(self, column: Literal["name", "id"], value: str, address: str) -> SignInAttempt:
-        """Count a try of the account of a name or an id; refuse it while there is to be waited."""
-        found = self._context.database.query(
-            f"SELECT id, name, enabled, password, first_until FROM people_accounts WHERE {column} = ?",
+        """Count an attempt on the account with a name or id; refuse it while it has to wait."""
+        rows = self._context.database.query(
+            "SELECT id, name, enabled, password, first_until FROM people_accounts"
+            f" WHERE {column} = ?",
             (value,),
         )
-        account, name, enabled, kept, first_until = found[0] if found else ("", value, 0, None, 0)
-        marks = {
-            self._context.encryption_key.keyed_hash(
-                "name", name
-            ): sign_in_throttle.FREE_ATTEMPTS_PER_NAME
-        }
-        (name_mark,), source = marks, ""
-        if address:
-            mark = self._context.encryption_key.keyed_hash(
-                "address", sign_in_throttle.client_network(address)
-            )
-            marks[mark], source = sign_in_throttle.FREE_ATTEMPTS_PER_ADDRESS, mark.hex()[:12]
-        now = self._context.clock()
-        began = self._context.database.transact(
-            lambda run: sign_in_throttle.count_attempt(run, now, marks), durable=False
+        account, name, enabled, password_hash, first_until = (
+            rows[0] if rows else ("", value, 0, None, 0)
         )
-        if isinstance(began, sign_in_throttle.ThrottleDelay):
-            raise SignInRefused("wait", _whole_seconds(began.wait))
-        return SignInAttempt(account, bool(enabled), kept, first_until, name_mark, source, began)
+        key = self._context.encryption_key
+        name_hash, source = key.keyed_hash("name", name), ""
+        free_attempts = {name_hash: sign_in_throttle.FREE_ATTEMPTS_PER_NAME}
+        if address:
+            address_hash = key.keyed_hash("address", sign_in_throttle.client_network(address))
+            free_attempts[address_hash] = sign_in_throttle.FREE_ATTEMPTS_PER_ADDRESS
+            source = address_hash.hex()[:12]
+        now = self._context.clock()
+        counted = self._context.database.transact(
+            lambda run: sign_in_throttle.count_attempt(run, now, free_attempts), durable=False
+        )
+        if isinstance(counted, sign_in_throttle.ThrottleDelay):
+            raise SignInRefused("wait", _whole_seconds(counted.wait_microseconds))
+        return SignInAttempt(
+            account, bool(enabled), password_hash, first_until, name_hash, source, counted
+        )
 
     @contextmanager
     def record_failure(
         self, attempt: SignInAttempt, kind: SecurityEventKind = "sign-in-failed"
     ) -> Iterator[None]:
-        """Note it, where a try turns out wrong, and refuse it."""
+        """Turn `WrongCredentials` into `SignInRefused`, and record it in the audit trail."""
         try:
             yield
         except WrongCredentials as wrong:
@@ -204,23 +208,24 @@ class SignInAttempts:
                     run, attempt.at, kind, attempt.account, "", source=attempt.source, detail=reason
                 )
             )
-            raise SignInRefused(reason, _whole_seconds(attempt.counted.wait)) from None
+            wait = _whole_seconds(attempt.counted.wait_microseconds)
+            raise SignInRefused(reason, wait) from None
 
     def check_password(self, attempt: SignInAttempt, password: str) -> None:
-        """Refuse a password that is wrong; slow by intention, so never within a transaction."""
+        """Refuse a wrong password; slow by design, so never call it inside a transaction."""
         if not self._context.hasher.verify(attempt.password_hash, password) or not attempt.enabled:
             raise WrongCredentials("credentials")
         if 0 < attempt.first_password_expires <= attempt.at:
             raise WrongCredentials("expired")
 
     def check_unchanged(self, run: SqlRunner, attempt: SignInAttempt) -> None:
-        """Refuse, if the account was disabled or its password changed since it was looked at."""
+        """Refuse if the account was disabled or its password changed since the attempt began."""
         sql = "SELECT 1 FROM people_accounts WHERE id = ? AND enabled = 1 AND password = ?"
         if not run(sql, (attempt.account, attempt.password_hash)):
             raise WrongCredentials("credentials")
 
     def use_code(self, run: SqlRunner, attempt: SignInAttempt, code: str) -> None:
-        """Use a code up, or refuse it."""
+        """Consume a TOTP or recovery code, or refuse it."""
         kind = second_factors.consume_code(
             run, self._context.encryption_key, attempt.account, code, attempt.at
         )
@@ -233,17 +238,17 @@ class SignInAttempts:
             )
 
     def record_success(self, run: SqlRunner, attempt: SignInAttempt) -> None:
-        """Forget the failures of an account; of an address, only that this was none."""
+        """Clear the failures of the account; those of the network stay, without this attempt."""
         sign_in_throttle.uncount_attempt(run, attempt.counted)
         sign_in_throttle.clear_failures(run, attempt.name_hash)
 
     def uncount(self, attempt: SignInAttempt) -> None:
-        """Count a try that was right so far as none."""
+        """Uncount an attempt with a right password that still lacks its code."""
         self._context.database.transact(
             lambda run: sign_in_throttle.uncount_attempt(run, attempt.counted), durable=False
         )
 
 
-def _whole_seconds(wait: int) -> int:
+def _whole_seconds(microseconds: int) -> int:
     """Return a wait in whole seconds, rounded up."""
-    return -(-wait // SECOND)
+    return -(-microseconds // SECOND)
