@@ -1,10 +1,8 @@
 """Second factors: TOTP enrolment, code verification and recovery codes.
 
-Setting up codes, replacing them, and getting new ones on paper.
-
-Codes beside a password: one every 30 seconds from a telephone, or one of ten kept on paper.
-
-Each is accepted once. The secret is kept sealed; of the codes on paper only marks are kept.
+A user with a second factor signs in with a password and a TOTP code (RFC 6238: six digits, 30
+seconds) or one of ten recovery codes. Each code is accepted once. TOTP secrets are stored
+encrypted; recovery codes are stored as keyed hashes.
 """
 
 from __future__ import annotations
@@ -29,16 +27,27 @@ if TYPE_CHECKING:
     from threedice.identity.sessions import Sessions
     from threedice.identity.sign_in import SignInAttempts
 
+TOTP_STEP_MICROSECONDS: Final = 30 * SECOND
+TOTP_DIGITS: Final = 6
+RECOVERY_CODE_COUNT: Final = 10
+
+
+class TotpEnrolment(msgspec.Struct, frozen=True):
+    """A new TOTP secret, as text and as the URI of a QR code."""
+
+    secret: str
+    uri: str
+
 
 class ConfirmedEnrolment(msgspec.Struct, frozen=True):
-    """A session that goes on with codes in use, and recovery codes that are shown once."""
+    """The session under its new token, and the recovery codes, which are shown once."""
 
     signed_in: IssuedSession
     recovery_codes: tuple[str, ...]
 
 
 class SecondFactors:
-    """The codes that people have beside their passwords."""
+    """Enrol, replace and reset the second factors of accounts."""
 
     def __init__(
         self, context: IdentityContext, sessions: Sessions, attempts: SignInAttempts
@@ -46,15 +55,16 @@ class SecondFactors:
         self._context, self._sessions, self._attempts = context, sessions, attempts
 
     def is_enrolled(self, account: str) -> bool:
-        """Tell whether an account has codes in use."""
+        """Return whether an account has a second factor."""
         return has_second_factor(self._context.database.query, account)
 
     def begin_enrolment(
         self, token: str, *, password: str = "", code: str = "", address: str = ""
     ) -> TotpEnrolment:
-        """Make a secret for a telephone, for the password; where codes are in use, also for one.
+        """Create a TOTP secret that waits for its first code.
 
-        Who has just signed in to set them up has said his password.
+        An open session has to give the password, and also a code if a second factor is already in
+        use. A session in the state `enrolment` has just given the password and need not repeat it.
         """
         session = self._sessions.require_state(token, "open", "enrolment")
         account = session.account
@@ -70,35 +80,37 @@ class SecondFactors:
         return self._context.transact(work)
 
     def confirm_enrolment(self, token: str, code: str, *, address: str = "") -> ConfirmedEnrolment:
-        """Put codes into use with the first of them; the session goes on under a new token."""
+        """Activate the pending secret with its first code.
+
+        The session continues under a new token, and all other sessions of the account end.
+        """
         account = self._sessions.require_state(token, "open", "enrolment").account.id
         if not has_pending_secret(self._context.database.query, account):
             raise SessionRefused("not-begun")
-        tried = self._attempts.begin("id", account, address)
+        attempt = self._attempts.begin("id", account, address)
 
         def work(run: SqlRunner) -> ConfirmedEnrolment:
-            session = self._sessions.find(run, token, tried.at)
-            codes = activate_pending_secret(
-                run, self._context.encryption_key, account, code, tried.at
+            session = self._sessions.find(run, token, attempt.at)
+            recovery_codes = activate_pending_secret(
+                run, self._context.encryption_key, account, code, attempt.at
             )
-            if codes is None:
+            if recovery_codes is None:
                 raise WrongCredentials("code")
-            self._attempts.record_success(run, tried)
+            self._attempts.record_success(run, attempt)
             self._sessions.end_others(run, account, session.id)
             record_security_event(
-                run, tried.at, "code-set-up", account, account, source=tried.source
+                run, attempt.at, "code-set-up", account, account, source=attempt.source
             )
-            return ConfirmedEnrolment(
-                self._sessions.rotate(run, session.id, tried.at), tuple(codes)
-            )
+            issued = self._sessions.rotate(run, session.id, attempt.at)
+            return ConfirmedEnrolment(issued, tuple(recovery_codes))
 
-        with self._attempts.record_failure(tried):
+        with self._attempts.record_failure(attempt):
             return self._context.transact(work)
 
     def replace_recovery_codes(
         self, token: str, *, password: str, code: str, address: str = ""
     ) -> tuple[str, ...]:
-        """Make ten recovery codes instead of those there were, for the password and a code."""
+        """Replace the recovery codes by ten new ones; requires the password and a code."""
         account = self._sessions.require_state(token, "open").account.id
         self._require_password_and_code(account, password, code, address)
         now = self._context.clock()
@@ -110,7 +122,7 @@ class SecondFactors:
         return self._context.transact(work)
 
     def reset(self, account: str, *, by: str = CONSOLE) -> None:
-        """Forget the codes of somebody who lost them; all his sessions end."""
+        """Delete the second factor of an account whose user lost it; all its sessions end."""
         now = self._context.clock()
 
         def work(run: SqlRunner) -> None:
@@ -122,77 +134,52 @@ class SecondFactors:
         self._context.transact(work)
 
     def _require_password(self, account: str, password: str, address: str) -> None:
-        """Refuse whoever only found a session open."""
-        tried = self._attempts.begin("id", account, address)
+        """Refuse without the password: an unattended open session is not enough."""
+        attempt = self._attempts.begin("id", account, address)
 
         def work(run: SqlRunner) -> None:
-            self._attempts.check_unchanged(run, tried)
-            self._attempts.record_success(run, tried)
+            self._attempts.check_unchanged(run, attempt)
+            self._attempts.record_success(run, attempt)
 
-        with self._attempts.record_failure(tried):
-            self._attempts.check_password(tried, password)
+        with self._attempts.record_failure(attempt):
+            self._attempts.check_password(attempt, password)
             self._context.transact(work)
 
     def _require_password_and_code(
         self, account: str, password: str, code: str, address: str
     ) -> None:
-        """Refuse whoever has not both the password and a code of an account."""
+        """Refuse without both the password and a code."""
         if not password or not code:
             raise SessionRefused("enrolled")
-        tried = self._attempts.begin("id", account, address)
+        attempt = self._attempts.begin("id", account, address)
 
         def work(run: SqlRunner) -> None:
-            self._attempts.check_unchanged(run, tried)
-            self._attempts.use_code(run, tried, code)
-            self._attempts.record_success(run, tried)
+            self._attempts.check_unchanged(run, attempt)
+            self._attempts.use_code(run, attempt, code)
+            self._attempts.record_success(run, attempt)
 
-        with self._attempts.record_failure(tried):
-            self._attempts.check_password(tried, password)
+        with self._attempts.record_failure(attempt):
+            self._attempts.check_password(attempt, password)
             self._context.transact(work)
 
 
-TOTP_STEP_MICROSECONDS: Final = 30 * SECOND
-
-
-TOTP_DIGITS: Final = 6
-
-
-RECOVERY_CODE_COUNT: Final = 10
-
-
-class TotpEnrolment(msgspec.Struct, frozen=True):
-    """A secret to be put into a telephone, as letters and as what a picture of it says."""
-
-    secret: str
-    uri: str
-
-
-def matching_totp_step(secret: str, code: str, now: int, after: int) -> int | None:
-    """Return which step a code belongs to: this one or a neighbour, and later than one used.
-
-    >>> matching_totp_step("JBSWY3DPEHPK3PXP", "996554", 59 * SECOND, after=0)
-    1
-    """
-    if len(code) != TOTP_DIGITS or not code.isascii() or not code.isdecimal():
-        return None
-    totp, present = pyotp.TOTP(secret), now // TOTP_STEP_MICROSECONDS
-    fitting = None
-    for step in (present - 1, present, present + 1):
-        fits = compare_digest(totp.generate_otp(step), code)
-        if fits and step > after:
-            fitting = step
-    return fitting
+# --- inside a transaction ------------------------------------------------------------------------
 
 
 def has_second_factor(run: SqlRunner, account: str) -> bool:
-    """Tell whether an account has codes in use."""
-    return any(secret for (secret,) in _secrets_in_column(run, "secret", account))
+    """Return whether an account has an active TOTP secret."""
+    return bool(_secrets_in_column(run, "secret", account))
+
+
+def has_pending_secret(run: SqlRunner, account: str) -> bool:
+    """Return whether a TOTP secret of an account waits for its first code."""
+    return bool(_secrets_in_column(run, "pending", account))
 
 
 def store_pending_secret(
     run: SqlRunner, key: EncryptionKey, account: str, name: str, issuer: str
 ) -> TotpEnrolment:
-    """Make a new secret, which waits for its first code; one in use stays in use until then."""
+    """Store a new secret that waits for its first code; the active one stays in use until then."""
     secret = pyotp.random_base32()
     run(
         "INSERT INTO people_codes (account, secret, pending, step) VALUES (?, ?, ?, 0)"
@@ -202,16 +189,11 @@ def store_pending_secret(
     return TotpEnrolment(secret, pyotp.TOTP(secret).provisioning_uri(name, issuer))
 
 
-def has_pending_secret(run: SqlRunner, account: str) -> bool:
-    """Tell whether a secret waits for its first code."""
-    return any(pending for (pending,) in _secrets_in_column(run, "pending", account))
-
-
 def activate_pending_secret(
     run: SqlRunner, key: EncryptionKey, account: str, code: str, now: int
 ) -> list[str] | None:
-    """Put the waiting secret into use, if the code is right; return new recovery codes."""
-    for (pending,) in _secrets_in_column(run, "pending", account):
+    """Activate the pending secret if the code matches; return new recovery codes, else None."""
+    for pending in _secrets_in_column(run, "pending", account):
         step = matching_totp_step(
             key.decrypt(pending, account).decode(), _normalise_code(code), now, after=0
         )
@@ -226,7 +208,7 @@ def activate_pending_secret(
 
 
 def create_recovery_codes(run: SqlRunner, key: EncryptionKey, account: str) -> list[str]:
-    """Make ten recovery codes instead of those there were, to be shown once."""
+    """Replace the recovery codes of an account by ten new ones, to be shown once."""
     codes = [random_readable_code(4, 4) for _ in range(RECOVERY_CODE_COUNT)]
     run("DELETE FROM people_recovery WHERE account = ?", (account,))
     for code in codes:
@@ -238,44 +220,62 @@ def create_recovery_codes(run: SqlRunner, key: EncryptionKey, account: str) -> l
 
 
 def count_recovery_codes(run: SqlRunner, account: str) -> int:
-    """Return how many recovery codes have not been used."""
+    """Return the number of unused recovery codes."""
     return len(run("SELECT 1 FROM people_recovery WHERE account = ?", (account,)))
 
 
 def consume_code(run: SqlRunner, key: EncryptionKey, account: str, code: str, now: int) -> str:
-    """Use a code up, if it is right; return what kind it was, or nothing."""
-    typed = _normalise_code(code)
-    for secret, used in run(
+    """Consume a code if it is right; return 'code' or 'recovery code', or '' if it is wrong."""
+    normalised = _normalise_code(code)
+    for secret, last_step in run(
         "SELECT secret, step FROM people_codes WHERE account = ? AND secret <> ?", (account, b"")
     ):
-        step = matching_totp_step(key.decrypt(secret, account).decode(), typed, now, after=used)
+        totp_secret = key.decrypt(secret, account).decode()
+        step = matching_totp_step(totp_secret, normalised, now, after=last_step)
         if step is not None:
             run("UPDATE people_codes SET step = ? WHERE account = ?", (step, account))
             return "code"
         if run(
             "DELETE FROM people_recovery WHERE account = ? AND mark = ? RETURNING account",
-            (account, _hash_recovery_code(key, account, typed)),
+            (account, _hash_recovery_code(key, account, normalised)),
         ):
             return "recovery code"
     return ""
 
 
 def delete_second_factor(run: SqlRunner, account: str) -> None:
-    """Forget the codes of an account."""
+    """Delete the TOTP secrets and recovery codes of an account."""
     run("DELETE FROM people_codes WHERE account = ?", (account,))
     run("DELETE FROM people_recovery WHERE account = ?", (account,))
 
 
-def _secrets_in_column(run: SqlRunner, column: str, account: str) -> list[tuple[bytes]]:
-    return [
-        (value,)
-        for (value,) in run(f"SELECT {column} FROM people_codes WHERE account = ?", (account,))
-        if value
-    ]
+def matching_totp_step(secret: str, code: str, now: int, after: int) -> int | None:
+    """Return the time step that a code matches, or None.
+
+    Only the present step and its two neighbours count, and only steps later than `after`, the step
+    of the last accepted code.
+
+    >>> matching_totp_step("JBSWY3DPEHPK3PXP", "996554", 59 * SECOND, after=0)
+    1
+    """
+    if len(code) != TOTP_DIGITS or not code.isascii() or not code.isdecimal():
+        return None
+    totp, present = pyotp.TOTP(secret), now // TOTP_STEP_MICROSECONDS
+    matching = None
+    for step in (present - 1, present, present + 1):  # all three, so that the time tells nothing
+        is_equal = compare_digest(totp.generate_otp(step), code)
+        if is_equal and step > after:
+            matching = step
+    return matching
+
+
+def _secrets_in_column(run: SqlRunner, column: str, account: str) -> list[bytes]:
+    rows = run(f"SELECT {column} FROM people_codes WHERE account = ?", (account,))
+    return [secret for (secret,) in rows if secret]
 
 
 def _normalise_code(code: str) -> str:
-    """Return a code without the spaces and hyphens that people put into it."""
+    """Return a code in lower case, without spaces and hyphens."""
     return "".join(code[:64].split()).replace("-", "").lower()
 
 

@@ -1,14 +1,11 @@
 """The identity database: transaction interface, tables and schema version.
 
-What the rules of people use of a database; there is one for SQLite and one for PostgreSQL.
+There is one implementation for SQLite and one for PostgreSQL. In both, write transactions run one
+at a time, across all processes: a transaction can check a rule and rely on it until the commit,
+and numbers assigned in transactions are in commit order.
 
-Changes happen one at a time in either, across all processes: whoever changes something sees what
-is true and stays true until it is done. Numbers given out in one are therefore in the order of
-their commits.
-
-The tables of people, defined once for both databases, and their version.
-
-They lie beside those of the log and all begin with `people_`; neither knows of the other.
+The tables are defined once for both databases. They can share a database with the log; their names
+start with `people_`, and neither uses the tables of the other.
 """
 
 from __future__ import annotations
@@ -25,64 +22,57 @@ from threedice.errors import StoreUnusable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-
 SqlRow = tuple[Any, ...]
-
 
 Result = TypeVar("Result")
 
 
 class SqlRunner(Protocol):
-    """Runs a statement with `?` for its values, and returns its rows."""
+    """Function that runs a statement and returns its rows."""
 
     def __call__(self, sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
-        """Run it."""
+        """Run a statement with `?` for each parameter."""
 
 
 TransactionBody = Callable[[SqlRunner], Result]
-"""Done within a transaction; it may be begun again, so it touches nothing else."""
+"""Function that runs inside a transaction.
+
+It may be run again on another connection, so it must have no other side effects.
+"""
 
 
 class Database(Protocol):
-    """Where people are kept."""
+    """A database with the identity tables."""
 
     name: str
 
     def transact(self, work: TransactionBody[Result], *, durable: bool = True) -> Result:
-        """Do something in a transaction that no other is beside; `lasting` waits for the disk."""
+        """Run a write transaction, one at a time; `durable` waits until it is on disk."""
 
     def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
-        """Return what is there."""
+        """Run a read-only statement and return its rows."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
 
 
 SCHEMA_VERSION: Final = 1
 
-
 MIGRATIONS: Final[Mapping[int, Callable[[SqlRunner], None]]] = {}
-"""By the version they start from; each runs in the one transaction that opens the database."""
-
+"""Migrations by the version they start from; all run in the transaction that opens the database."""
 
 TABLE_PREFIX: Final = "people_"
 
-
-# Names compare as their bytes do in both databases.
+# The C collation compares text by its bytes, as SQLite does.
 TEXT = Text(collation="C").with_variant(Text(), "sqlite")
-
-
 BYTES = LargeBinary()
-
-
 NUMBER = BigInteger().with_variant(Integer(), "sqlite")
-
 
 metadata = MetaData()
 
 
 def _table(name: str, *columns: Column[Any] | Index) -> Table:
-    """Define a table none of whose columns may be empty."""
+    """Define a table with NOT NULL columns only."""
     for column in columns:
         if isinstance(column, Column):
             column.nullable = False
@@ -101,26 +91,23 @@ accounts_table = _table(
     Column("enabled", Integer),
     Column("created", NUMBER),
     Column("password", TEXT),
-    Column("first_until", NUMBER),  # 0, or until when the password may be used to choose another
+    Column("first_until", NUMBER),  # expiry of a first password; 0: no first password
     Index("people_accounts_by_name", "name", unique=True),
 )
-
 
 codes_table = _table(
     "codes",
     Column("account", TEXT, primary_key=True),
-    Column("secret", BYTES),  # sealed; empty where none is in use
-    Column("pending", BYTES),  # sealed; empty where none waits for its first code
-    Column("step", NUMBER),  # of the last code that was accepted
+    Column("secret", BYTES),  # encrypted; empty: no second factor
+    Column("pending", BYTES),  # encrypted; empty: no enrolment in progress
+    Column("step", NUMBER),  # TOTP step of the last accepted code
 )
-
 
 recovery_table = _table(
     "recovery",
     Column("account", TEXT, primary_key=True),
     Column("mark", BYTES, primary_key=True),
 )
-
 
 sessions_table = _table(
     "sessions",
@@ -135,7 +122,6 @@ sessions_table = _table(
     Index("people_sessions_by_account", "account"),
 )
 
-
 tokens_table = _table(
     "tokens",
     Column("id", TEXT, primary_key=True),
@@ -146,24 +132,22 @@ tokens_table = _table(
     Column("scopes", TEXT),
     Column("created", NUMBER),
     Column("expires", NUMBER),  # 0: never
-    Column("used", NUMBER),  # to the hour; 0: never
+    Column("used", NUMBER),  # rounded down to the hour; 0: never
     Index("people_tokens_by_digest", "digest", unique=True),
     Index("people_tokens_by_account", "account"),
 )
-
 
 assignments_table = _table(
     "assignments",
     Column("id", TEXT, primary_key=True),
     Column("account", TEXT),
-    Column("place", TEXT),  # a table; empty: all
+    Column("place", TEXT),  # a table's id; empty: all tables
     Column("role", TEXT),
     Column("starts", NUMBER),
     Column("ends", NUMBER),
     Index("people_assignments_by_account", "account", "ends"),
     Index("people_assignments_by_end", "ends"),
 )
-
 
 attempts_table = _table(
     "attempts",
@@ -172,7 +156,6 @@ attempts_table = _table(
     Column("latest", NUMBER),
     Index("people_attempts_by_time", "latest"),
 )
-
 
 requests_table = _table(
     "requests",
@@ -192,7 +175,6 @@ requests_table = _table(
     Index("people_requests_by_state", "state", "expires"),
 )
 
-
 events_table = _table(
     "events",
     _number_column(),
@@ -204,7 +186,6 @@ events_table = _table(
     Column("detail", TEXT),
 )
 
-
 changes_table = _table(
     "changes",
     _number_column(),
@@ -213,11 +194,9 @@ changes_table = _table(
     Column("what", TEXT),
 )
 
-
 meta_table = _table("meta", Column("name", TEXT, primary_key=True), Column("value", TEXT))
 
-
-# What happened is never written again; that this program does not try is not enough.
+# Security events are append-only. The database enforces it, in case this program has a defect.
 _APPEND_ONLY_TRIGGERS: Final[Mapping[str, tuple[str, ...]]] = {
     "sqlite": tuple(
         f"CREATE TRIGGER people_events_no_{verb.lower()} BEFORE {verb} ON people_events"
@@ -242,7 +221,7 @@ def prepare_schema(
     version: int = SCHEMA_VERSION,
     migrations: Mapping[int, Callable[[SqlRunner], None]] = MIGRATIONS,
 ) -> None:
-    """Make the tables, or bring those found to this version, within a transaction already begun."""
+    """Create the tables, or migrate existing ones to this version, in the open transaction."""
     if meta_table.name not in set(existing_tables):
         for statement in create_statements(dialect):
             run(statement)
@@ -254,29 +233,29 @@ def prepare_schema(
 
 
 def create_statements(dialect: str) -> list[str]:
-    """Return the statements that make all tables and their indexes; SQLite's keep to their types.
+    """Return the statements that create all tables, indexes and triggers; STRICT in SQLite.
 
     >>> create_statements("sqlite")[0].split()[:3], create_statements("sqlite")[0].split()[-1]
     (['CREATE', 'TABLE', 'people_accounts'], 'STRICT')
     """
-    known = make_url(f"{dialect}://").get_dialect()()
+    engine_dialect = make_url(f"{dialect}://").get_dialect()()
     strict = " STRICT" if dialect == "sqlite" else ""
-    made = []
+    statements = []
     for table in metadata.sorted_tables:
-        made.append(str(CreateTable(table).compile(dialect=known)).strip() + strict)
+        statements.append(str(CreateTable(table).compile(dialect=engine_dialect)).strip() + strict)
         indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        made += [str(CreateIndex(index).compile(dialect=known)) for index in indexes]
-    return [*made, *_APPEND_ONLY_TRIGGERS[dialect]]
+        statements += [str(CreateIndex(index).compile(dialect=engine_dialect)) for index in indexes]
+    return [*statements, *_APPEND_ONLY_TRIGGERS[dialect]]
 
 
 def _stored_version(run: SqlRunner, database_name: str, version: int) -> int:
-    found = run("SELECT value FROM people_meta WHERE name = 'schema'")
-    stored = next((value for (value,) in found if value.isdecimal()), None)
+    rows = run("SELECT value FROM people_meta WHERE name = 'schema'")
+    stored = next((value for (value,) in rows if value.isdecimal()), None)
     if stored is None:
-        raise StoreUnusable(f"{database_name} holds tables of people that are not this program's")
+        raise StoreUnusable(f"{database_name} has identity tables that are not this program's")
     if int(stored) > version:
         raise StoreUnusable(
-            f"{database_name} has tables of people of version {stored}, this program knows version "
-            f"{version}; use the newer program that made them"
+            f"{database_name} has identity tables of version {stored}, this program knows version "
+            f"{version}; use the newer program that wrote them"
         )
     return int(stored)

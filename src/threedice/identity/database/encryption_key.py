@@ -1,8 +1,9 @@
-"""The key of people's secrets, a file outside the database: who steals the one needs the other.
+"""The encryption key for stored secrets, a file outside the database.
 
-`people.key` in the state directory holds 32 random bytes. It seals the secrets of codes, and makes
-marks of what is compared but never shown: recovery codes, and the names and addresses of those who
-failed to sign in. Servers that share a database share the file.
+`people.key` in the state directory holds 32 random bytes. It encrypts TOTP secrets, and keys the
+hashes of values that are only compared: recovery codes, and the names and addresses of failed
+sign-ins. A stolen database reveals none of these without the file. Servers that share a database
+share the file.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NONCE_BYTES: Final = 12
 
 
 class EncryptionKey:
-    """Seals, and makes marks that only this key makes."""
+    """Encrypt secrets and compute keyed hashes."""
 
     def __init__(self, secret: bytes) -> None:
         self._cipher = AESGCM(_derive_key(secret, "seal"))
@@ -39,47 +40,48 @@ class EncryptionKey:
         self.id = sha256(_derive_key(secret, "id")).hexdigest()[:16]
 
     def encrypt(self, plaintext: bytes, owner: str) -> bytes:
-        """Seal something about somebody; it opens as nothing about anybody else."""
+        """Encrypt a secret with AES-GCM, bound to its owner's id."""
         nonce = token_bytes(NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, plaintext, owner.encode())
 
     def decrypt(self, ciphertext: bytes, owner: str) -> bytes:
-        """Open what was sealed."""
-        nonce, rest = ciphertext[:NONCE_BYTES], ciphertext[NONCE_BYTES:]
+        """Decrypt a secret of an owner, or raise `TamperedData`."""
+        nonce, encrypted = ciphertext[:NONCE_BYTES], ciphertext[NONCE_BYTES:]
         try:
-            return self._cipher.decrypt(nonce, rest, owner.encode())
+            return self._cipher.decrypt(nonce, encrypted, owner.encode())
         except (InvalidTag, ValueError) as error:
-            raise TamperedData(owner, "its secret is not as it was sealed") from error
+            raise TamperedData(owner, "its stored secret cannot be decrypted") from error
 
     def keyed_hash(self, kind: str, text: str) -> bytes:
-        """Return what stands for a text, and tells nothing of it."""
+        """Return the HMAC-SHA-256 of a text; equal texts of different kinds differ."""
         return hmac(self._hash_key, f"{kind}\0{text}".encode(errors="surrogatepass"), "sha256")
 
 
 def open_encryption_key(database: Database, state_directory: Path) -> EncryptionKey:
-    """Return the key of a database; the first server to open it makes the key for all."""
+    """Return the key of a database; the first server that opens the database creates it."""
+    file = state_directory / KEY_FILE_NAME
 
     def work(run: SqlRunner) -> str:
-        found = run("SELECT value FROM people_meta WHERE name = 'key'")
-        if found:
-            known: str = found[0][0]
-            return known
+        rows = run("SELECT value FROM people_meta WHERE name = 'key'")
+        if rows:
+            stored_id: str = rows[0][0]
+            return stored_id
         _create_key_file(state_directory)
-        made = EncryptionKey(_read_key_file(state_directory / KEY_FILE_NAME))
-        run("INSERT INTO people_meta (name, value) VALUES ('key', ?)", (made.id,))
-        return made.id
+        new_key = EncryptionKey(_read_key_file(file))
+        run("INSERT INTO people_meta (name, value) VALUES ('key', ?)", (new_key.id,))
+        return new_key.id
 
-    known = database.transact(work)
-    file = state_directory / KEY_FILE_NAME
+    key_id = database.transact(work)
     if not os.path.lexists(file):
         raise StoreUnusable(
-            f"{file} is missing; bring it back from where it is kept, or copy it from the state "
-            f"directory of another server of {database.name}"
+            f"{file} is missing; restore it from a backup, or copy it from the state directory of "
+            f"another server that uses {database.name}"
         )
     key = EncryptionKey(_read_key_file(file))
-    if key.id != known:
+    if key.id != key_id:
         raise StoreUnusable(
-            f"{file} is not the key of {database.name}; copy that of another server"
+            f"{file} is not the key of {database.name}; restore the right one from a backup, or "
+            "copy it from the state directory of another server"
         )
     return key
 
@@ -89,7 +91,7 @@ def _derive_key(secret: bytes, purpose: str) -> bytes:
 
 
 def _create_key_file(state_directory: Path) -> None:
-    """Make the file, if there is none."""
+    """Create the key file unless it exists."""
     state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -97,11 +99,11 @@ def _create_key_file(state_directory: Path) -> None:
             file.write(token_bytes(KEY_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        folder = os.open(state_directory, os.O_RDONLY | os.O_DIRECTORY)
+        directory = os.open(state_directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(folder)
+            os.fsync(directory)
         finally:
-            os.close(folder)
+            os.close(directory)
 
 
 def _read_key_file(file: Path) -> bytes:
@@ -109,16 +111,16 @@ def _read_key_file(file: Path) -> bytes:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError as error:
         raise StoreUnusable(
-            f"the key {file} cannot be read ({error.strerror}); it must be a plain file that "
-            "belongs to whoever runs this program"
+            f"the key {file} cannot be read ({error.strerror}); it must be a plain file owned by "
+            "the user that runs this program"
         ) from error
     with os.fdopen(descriptor, "rb") as opened:
-        found = os.fstat(opened.fileno())
-        if found.st_uid != os.geteuid():
+        status = os.fstat(opened.fileno())
+        if status.st_uid != os.geteuid():
             raise StoreUnusable(f"{file} belongs to another user; run as that user, or chown it")
-        if not stat.S_ISREG(found.st_mode) or found.st_mode & 0o077:
-            raise StoreUnusable(f"{file} is open to other users; run chmod 0600 {file}")
+        if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077:
+            raise StoreUnusable(f"{file} is accessible to other users; run chmod 0600 {file}")
         secret = opened.read(KEY_BYTES + 1)
     if len(secret) != KEY_BYTES:
-        raise StoreUnusable(f"{file} is damaged; bring it back from where a copy is kept")
+        raise StoreUnusable(f"{file} is damaged; restore it from a backup")
     return secret

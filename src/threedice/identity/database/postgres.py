@@ -1,8 +1,8 @@
-"""People in PostgreSQL: several servers share them.
+"""The identity database in PostgreSQL, which several servers can share.
 
-Whoever changes something holds one lock of the database until it is committed, so that changes are
-one after the other as they are in SQLite; they are rare and short. Nothing waits longer than it
-may, even where the server has stopped altogether.
+Every write transaction holds one advisory lock until it commits, so that they run one at a time as
+in SQLite; they are rare and short. Every operation has a deadline, even if the server has stopped
+altogether.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from threedice.identity.database import Result, SqlRow, SqlRunner, TransactionBody
 
 WRITE_LOCK_KEYS: Final = "31, 6663"
-"""The advisory lock of whoever changes something."""
+"""Keys of the advisory lock that every write transaction takes."""
 
 MAX_IDLE_CONNECTIONS: Final = 8
 MAX_ATTEMPTS: Final = 3
 
 
 class DeadlinePassed(psycopg.OperationalError):
-    """The server has not answered in time."""
+    """The server did not respond before the deadline."""
 
 
 class DeadlineConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that is given up when its deadline passes."""
+    """A connection that closes when its deadline passes."""
 
     deadline: float = 0.0
     committing: bool = False
-    """Whether a commit is under way: if the connection is lost, who knows what became of it."""
+    """Whether a commit was sent: if the connection is lost then, its outcome is unknown."""
 
     def set_deadline(self, seconds: float) -> None:
-        """Let what follows take so long at most, all together."""
+        """Set the deadline for all following operations together."""
         self.deadline, self.committing = monotonic() + seconds, False
 
     def wait(self, gen: PQGen[Result], *args: Any, **kwargs: Any) -> Result:
-        """Wait for the server as psycopg does, but not beyond the deadline."""
+        """Wait for the server as psycopg does, but raise at the deadline."""
         try:
             return super().wait(_generate_until(self.deadline, gen), *args, **kwargs)
         except DeadlinePassed:
@@ -59,20 +59,20 @@ class DeadlineConnection(psycopg.Connection[tuple[Any, ...]]):
 
 def _generate_until(deadline: float, gen: PQGen[Result]) -> Generator[Any, Any, Result]:
     try:
-        wanted = next(gen)
+        wait_for = next(gen)
         while True:
-            ready = yield wanted
-            wanted = gen.send(ready)
+            ready = yield wait_for
+            wait_for = gen.send(ready)
             if monotonic() >= deadline:
                 gen.close()
-                raise DeadlinePassed("the database does not answer in time")
+                raise DeadlinePassed("the database does not respond in time")
     except StopIteration as done:
         result: Result = done.value
         return result
 
 
 class PostgresDatabase:
-    """People in a PostgreSQL database, which answers in time or is away."""
+    """Identity database in PostgreSQL; raises `StoreUnavailable` when the deadline passes."""
 
     def __init__(self, url: str, *, deadline_seconds: float = 5.0) -> None:
         self._url, self._deadline_seconds = url, deadline_seconds
@@ -86,7 +86,7 @@ class PostgresDatabase:
             raise
 
     def transact(self, work: TransactionBody[Result], *, durable: bool = True) -> Result:
-        """Do something in a transaction that no other is beside; `lasting` waits for the disk."""
+        """Run a write transaction, one at a time; `durable` waits until it is on disk."""
 
         def transaction(connection: DeadlineConnection) -> Result:
             run = _sql_runner(connection)
@@ -102,40 +102,42 @@ class PostgresDatabase:
         return self._run_with_retry(transaction)
 
     def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
-        """Return what is there."""
+        """Run a read-only statement and return its rows."""
         return self._run_with_retry(lambda connection: _sql_runner(connection)(sql, params))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()
 
     def _run_with_retry(self, work: Callable[[DeadlineConnection], Result]) -> Result:
-        """Do something; again on a new connection where the one that was kept turns out lost."""
+        """Run some work; retry on a new connection if the pooled one turns out to be lost."""
         if self._closed:
             raise StoreUnavailable(f"{self.name} has been closed")
-        left = MAX_ATTEMPTS
+        attempts_left = MAX_ATTEMPTS
         while True:
-            connection = self._borrow_connection(fresh=left < MAX_ATTEMPTS)
+            connection = self._borrow_connection(fresh=attempts_left < MAX_ATTEMPTS)
             connection.set_deadline(self._deadline_seconds)
-            left -= 1
+            attempts_left -= 1
             with self._translate_errors():
                 try:
                     result = work(connection)
                 except BaseException as error:
-                    again = left and not connection.committing and _is_connection_lost(error)
+                    retry = (
+                        attempts_left and not connection.committing and _is_connection_lost(error)
+                    )
                     self._roll_back(connection, error)
-                    if again:
+                    if retry:
                         continue
                     raise
             self._return_connection(connection)
             return result
 
     def _roll_back(self, connection: DeadlineConnection, error: BaseException) -> None:
-        """Roll back, and keep the connection where it is not the one at fault."""
+        """Roll back; keep the connection unless the error came from the database."""
         try:
-            connection.execute("ROLLBACK")  # closing alone would let go of the lock a little later
+            connection.execute("ROLLBACK")  # releases the lock sooner than closing
         except psycopg.Error:
             connection.close()
             return
@@ -164,24 +166,24 @@ class PostgresDatabase:
         try:
             yield
         except (UnicodeEncodeError, OverflowError, psycopg.DataError) as error:
-            raise InvalidInput(f"{self.name} cannot hold this: {_one_line(error)}") from error
+            raise InvalidInput(f"{self.name} cannot store this: {_one_line(error)}") from error
         except psycopg.OperationalError as error:
             raise StoreUnavailable(
-                f"{self.name} does not answer in time: {_one_line(error)}"
+                f"{self.name} does not respond in time: {_one_line(error)}"
             ) from error
         except psycopg.Error as error:
-            raise StoreFailed(f"{self.name} could not do its work: {_one_line(error)}") from error
+            raise StoreFailed(f"{self.name} reported an error: {_one_line(error)}") from error
 
     def _prepare_schema(self, run: SqlRunner) -> None:
-        named = run("SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()")
+        rows = run("SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()")
         prepare_schema(
-            run, [name for (name,) in named], dialect="postgresql", database_name=self.name
+            run, [name for (name,) in rows], dialect="postgresql", database_name=self.name
         )
 
 
 def _connect(url: str, seconds: float) -> DeadlineConnection:
-    """Connect, with every limit set; the server gives up a little before we do."""
-    given = conninfo_to_dict(url)
+    """Connect with all timeouts set; those of the server expire a little before ours."""
+    parameters = conninfo_to_dict(url)
     milliseconds = max(1, int(seconds * 1000))
     settings = {
         "synchronous_commit": "on",
@@ -191,10 +193,10 @@ def _connect(url: str, seconds: float) -> DeadlineConnection:
         "idle_in_transaction_session_timeout": milliseconds,
     }
     options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    given["options"] = f"{given.get('options') or ''} {options}".strip()
-    patience = {"connect_timeout": max(2, ceil(seconds)), "tcp_user_timeout": milliseconds}
+    parameters["options"] = f"{parameters.get('options') or ''} {options}".strip()
+    timeouts = {"connect_timeout": max(2, ceil(seconds)), "tcp_user_timeout": milliseconds}
     connection = DeadlineConnection.connect(
-        make_conninfo("", **(patience | given)), autocommit=True
+        make_conninfo("", **(timeouts | parameters)), autocommit=True
     )
     connection.set_deadline(seconds)
     return connection
@@ -222,16 +224,15 @@ def _with_psycopg_placeholders(sql: str) -> str:
 
 
 def _describe_url(url: str) -> str:
-    """Name a database in words that hold no password."""
+    """Describe a database for messages, without the password of its URL."""
     try:
-        given = conninfo_to_dict(url)
+        parameters = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         raise InvalidInput(
-            "this is no PostgreSQL URL; write postgresql://USER@HOST:PORT/DATABASE"
+            "this is not a PostgreSQL URL; write postgresql://USER@HOST:PORT/DATABASE"
         ) from None
-    return (
-        f"database {given.get('dbname') or 'of PostgreSQL'} on {given.get('host') or 'this host'}"
-    )
+    name, host = parameters.get("dbname"), parameters.get("host")
+    return f"database {name or 'of PostgreSQL'} on {host or 'this host'}"
 
 
 def _one_line(error: BaseException) -> str:

@@ -1,6 +1,7 @@
-"""People in an SQLite file, that of the log or one of their own, through connections of their own.
+"""The identity database in an SQLite file, which may be the file of the log.
 
-Transactions are short, for the log waits while one lasts: nothing slow happens within them.
+It has its own connections. The log waits during a write transaction, so nothing slow may happen
+inside one.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 BUSY_TIMEOUT_SECONDS: Final = 5.0
 SYNCHRONOUS_FULL, SYNCHRONOUS_NORMAL = "FULL", "NORMAL"
 SQLITE_BUSY, SQLITE_LOCKED = 5, 6
-"""The result codes of SQLite that mean: somebody else is at it."""
+"""Result codes of SQLite for a database locked by another connection."""
 
 
 class SqliteDatabase:
-    """People in an SQLite file; without a path, in memory."""
+    """Identity database in an SQLite file; without a path, in memory."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = None if path is None else Path(path)
@@ -43,7 +44,7 @@ class SqliteDatabase:
             raise
 
     def transact(self, work: TransactionBody[Result], *, durable: bool = True) -> Result:
-        """Do something in a transaction that no other is beside; `lasting` waits for the disk."""
+        """Run a write transaction, one at a time; `durable` waits until it is on disk."""
         with self._lock:
             self._refuse_if_closed()
             if self._failure:
@@ -55,12 +56,12 @@ class SqliteDatabase:
                 return _run_transaction(self._writer, work)
 
     def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
-        """Return what is there."""
+        """Run a read-only statement and return its rows."""
         with self._borrow_reader() as connection, self._translate_errors("read"):
             return connection.execute(sql, params).fetchall()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close all connections."""
         with self._lock:
             self._closed = True
             while self._readers:
@@ -96,15 +97,15 @@ class SqliteDatabase:
         try:
             yield
         except (UnicodeEncodeError, OverflowError) as error:
-            raise InvalidInput(f"{self.name} cannot hold this: {error}") from error
+            raise InvalidInput(f"{self.name} cannot store this: {error}") from error
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED):
                 raise StoreUnavailable(
-                    f"{self.name} is held by another process; try again"
+                    f"{self.name} is locked by another process; try again"
                 ) from error
-            # After a failed fsync a file may not be what is read from it.
+            # After a failed fsync the file may differ from what is read from it.
             self._failure = self._failure or (
-                f"{self.name} could not be {operation} ({error}); look at the disk, then start again"
+                f"{self.name} could not be {operation} ({error}); look at the disk, then restart"
             )
             raise StoreFailed(self._failure) from error
 
@@ -113,16 +114,16 @@ class SqliteDatabase:
             return _connect(self._path)
         except (OSError, sqlite3.Error) as error:
             raise StoreUnusable(
-                f"{self.name} cannot be opened: {error}; is its folder there?"
+                f"{self.name} cannot be opened: {error}; check that its folder exists"
             ) from error
 
     def _prepare_schema(self, run: SqlRunner) -> None:
-        named = run("SELECT name FROM sqlite_master WHERE type = 'table'")
-        prepare_schema(run, [name for (name,) in named], dialect="sqlite", database_name=self.name)
+        rows = run("SELECT name FROM sqlite_master WHERE type = 'table'")
+        prepare_schema(run, [name for (name,) in rows], dialect="sqlite", database_name=self.name)
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
-    """Open a database file; a new one is for its owner's eyes only."""
+    """Open a database file; a new file gets mode 0600."""
     if path is not None:
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -150,6 +151,6 @@ def _run_transaction(connection: sqlite3.Connection, work: TransactionBody[Resul
         with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
             run("ROLLBACK")
         if isinstance(error, sqlite3.IntegrityError):
-            raise StoreFailed(f"this cannot be kept: {error}") from error
+            raise StoreFailed(f"this cannot be stored: {error}") from error
         raise
     return result
