@@ -1,1 +1,1 @@
-"""Who is calling, what they may do, and what they may see."""
+"""Authentication of callers, their permissions, and the events they may see."""

@@ -1,11 +1,10 @@
 """Redact table events for the audience that sees them.
 
-Who may see what of a table: staff everything, a player the felt and what is his own.
-
-A player never learns another's stack, bets or winnings; of bets he sees what they come to in each
-spot. Most events look the same to everybody whom they do not concern, so that what is broadcast is
-made once: for staff, for players in common, and for each player concerned. All of it follows from
-the event alone, so that whoever comes back later is told the same as whoever stayed.
+Staff see everything. Players see the layout and what is their own, but never another player's
+stack, bets or winnings; of bets they see the totals per spot. Most events look the same to every
+player they do not concern, so each broadcast is encoded once for staff, once for players in
+common, and once for each player concerned. The redaction depends on the event alone, so that a
+player who reconnects gets the same events as one who stayed connected.
 """
 
 from __future__ import annotations
@@ -25,50 +24,82 @@ if TYPE_CHECKING:
     from threedice.house import CommandResult
     from threedice.house.events import AnyStreamEvent, TableStreamEvent
 
-
 ONE_PLAYER_EVENTS: Final = (
-    table_events.BoughtIn, table_events.CashedOut, table_events.ChipsChanged, table_events.DebtRepaid, table_events.ColourTaken,
-    table_events.ColouredUp, table_events.BetPlaced, table_events.BetWithdrawn, table_events.BetRejected, table_events.ChipsMoved,
-    table_events.ChipsPutBack, table_events.LineJudged, table_events.BetCorrected, table_events.RulingMade,
-)  # fmt: skip
-"""Events that are one player's business, and nobody else's but the staff's."""
-
+    table_events.BoughtIn,
+    table_events.CashedOut,
+    table_events.ChipsChanged,
+    table_events.DebtRepaid,
+    table_events.ColourTaken,
+    table_events.ColouredUp,
+    table_events.BetPlaced,
+    table_events.BetWithdrawn,
+    table_events.BetRejected,
+    table_events.ChipsMoved,
+    table_events.ChipsPutBack,
+    table_events.LineJudged,
+    table_events.BetCorrected,
+    table_events.RulingMade,
+)
+"""Events that only the player concerned and staff see."""
 
 STAFF_EVENTS: Final = (
-    table_events.FloatFilled, table_events.FloatCredited, table_events.IrregularityNoted, table_events.CheckPassed,
+    table_events.FloatFilled,
+    table_events.FloatCredited,
+    table_events.IrregularityNoted,
+    table_events.CheckPassed,
     house_events.WritingReleased,
-)  # fmt: skip
-"""Events that are the house's business."""
-
+)
+"""Events that only staff see."""
 
 SHARED_EVENTS: Final = (
-    table_events.LosersCollected, table_events.BetsApportioned, table_events.WinnersPaid, table_events.RoundVoided,
-    table_events.RoundsReversed, table_events.TableClosed, table_events.ShooterWon, table_events.ShooterLost,
+    table_events.LosersCollected,
+    table_events.BetsApportioned,
+    table_events.WinnersPaid,
+    table_events.RoundVoided,
+    table_events.RoundsReversed,
+    table_events.TableClosed,
+    table_events.ShooterWon,
+    table_events.ShooterLost,
     house_events.PlayersNotified,
-)  # fmt: skip
-"""Events that everybody sees, and each player his own part of."""
-
+)
+"""Events that everybody sees, but each player only with their own part of the lists."""
 
 REDACTED_FIELDS: Final[dict[type[Any], dict[str, Any]]] = {
     table_events.TableOpened: {"float_amount": 0},
     table_events.TableReleased: {"reason": ""},
 }
-"""Events that everybody sees except for what is the house's business in them."""
-
+"""Events that everybody sees, with fields that only staff see and their replacement values."""
 
 PUBLIC_EVENTS: Final = (
-    table_events.LimitsSet, table_events.TableLocked, table_events.RoundStarted, table_events.BettingOpened,
-    table_events.BettingClosed, table_events.StepTaken, table_events.DiceOffered, table_events.DiceChosen, table_events.DiceTumbled,
-    table_events.ResultCalled, table_events.KeyPressed, table_events.ResultEntered, table_events.ResultAmended,
-    table_events.AreasLit, table_events.ShooterAdvanced, table_events.ThrowRepeated, table_events.RoundContinued,
-    house_events.TableEstablished, house_events.SeedCommitted, house_events.SeedRevealed, house_events.SeedLost,
-    house_events.TableInterrupted, house_events.InterruptionResolved,
-)  # fmt: skip
-"""Events that everybody sees as they are."""
+    table_events.LimitsSet,
+    table_events.TableLocked,
+    table_events.RoundStarted,
+    table_events.BettingOpened,
+    table_events.BettingClosed,
+    table_events.StepTaken,
+    table_events.DiceOffered,
+    table_events.DiceChosen,
+    table_events.DiceTumbled,
+    table_events.ResultCalled,
+    table_events.KeyPressed,
+    table_events.ResultEntered,
+    table_events.ResultAmended,
+    table_events.AreasLit,
+    table_events.ShooterAdvanced,
+    table_events.ThrowRepeated,
+    table_events.RoundContinued,
+    house_events.TableEstablished,
+    house_events.SeedCommitted,
+    house_events.SeedRevealed,
+    house_events.SeedLost,
+    house_events.TableInterrupted,
+    house_events.InterruptionResolved,
+)
+"""Events that everybody sees unchanged."""
 
 
 def public_event(event: TableStreamEvent) -> TableStreamEvent | None:
-    """Return an event as players see it whom it does not concern, or nothing."""
+    """Return an event as seen by players it does not concern, or None if they do not see it."""
     kind = type(event)
     if kind in _PUBLIC_KINDS:
         return event
@@ -82,7 +113,7 @@ def public_event(event: TableStreamEvent) -> TableStreamEvent | None:
 def player_events(
     event: TableStreamEvent, players: Container[str] | None = None
 ) -> dict[str, TableStreamEvent]:
-    """Return an event as each player sees it whom it concerns, of all or of those asked about."""
+    """Return an event as seen by each player it concerns, optionally only for some players."""
     if isinstance(event, ONE_PLAYER_EVENTS):
         return {event.player: event} if players is None or event.player in players else {}
     if not isinstance(event, SHARED_EVENTS):
@@ -95,22 +126,20 @@ def player_events(
 
 
 def event_for_player(event: TableStreamEvent, player: str) -> TableStreamEvent | None:
-    """Return an event as one player sees it, or nothing."""
+    """Return an event as one player sees it, or None if they do not see it."""
     return player_events(event, (player,)).get(player) or public_event(event)
 
 
 _PUBLIC_KINDS: Final = frozenset(PUBLIC_EVENTS)
 
-
 _HIDDEN_KINDS: Final = frozenset(ONE_PLAYER_EVENTS) | frozenset(STAFF_EVENTS)
 
-
 PlayerLists = dict[str, list[Any]]
-"""Fields of an event that hold something of several players, with what one of them sees."""
+"""List fields of an event that concern several players, cut down to one player's items."""
 
 
 def _lists_by_player(event: TableStreamEvent) -> dict[str, PlayerLists]:
-    """Return what of an event's lists belongs to whom, in one walk over each."""
+    """Group the list fields of an event by player."""
     match event:
         case (
             table_events.LosersCollected()
@@ -122,9 +151,9 @@ def _lists_by_player(event: TableStreamEvent) -> dict[str, PlayerLists]:
             return _group_by_player({"returned": event.returned}, lambda stake: stake[1])
         case table_events.RoundsReversed():
             lists = {"transfers": event.transfers, "owing": event.owing}
-            return _group_by_player(lists, lambda moved: moved[0])
+            return _group_by_player(lists, lambda item: item[0])
         case table_events.TableClosed():
-            return _group_by_player({"carried_away": event.carried_away}, lambda moved: moved[0])
+            return _group_by_player({"carried_away": event.carried_away}, lambda item: item[0])
         case house_events.PlayersNotified():
             return _group_by_player({"players": event.players}, lambda player: player)
         case table_events.ShooterWon() | table_events.ShooterLost():
@@ -136,15 +165,15 @@ def _lists_by_player(event: TableStreamEvent) -> dict[str, PlayerLists]:
 def _group_by_player(
     lists: Mapping[str, Iterable[Any]], player_of: Callable[[Any], str]
 ) -> dict[str, PlayerLists]:
-    shares: dict[str, PlayerLists] = {}
+    lists_by_player: dict[str, PlayerLists] = {}
     for field, items in lists.items():
         for item in items:
-            shares.setdefault(player_of(item), {}).setdefault(field, []).append(item)
-    return shares
+            lists_by_player.setdefault(player_of(item), {}).setdefault(field, []).append(item)
+    return lists_by_player
 
 
 def _redact(event: TableStreamEvent, player: str, lists: PlayerLists) -> TableStreamEvent:
-    """Return an event of several players with one player's part of it; without, nobody's."""
+    """Return a shared event with only one player's part of it; with no part, for player ""."""
     match event:
         case table_events.ShooterWon() if event.player != player:
             return _replace(event, stake=0, winnings=0)
@@ -174,9 +203,9 @@ def _replace(event: TableStreamEvent, **changes: Any) -> TableStreamEvent:
 
 
 def spot_total_changes(event: TableStreamEvent) -> dict[str, int]:
-    """Return by how much an event changes the totals on spots.
+    """Return by how much an event changes the totals of spots.
 
-    A round begins with none, or with those of a void one whose bets stand.
+    A round starts without totals, or with those of a voided round whose bets stand.
     """
     match event:
         case table_events.BetPlaced():
@@ -186,7 +215,7 @@ def spot_total_changes(event: TableStreamEvent) -> dict[str, int]:
         case table_events.LineJudged():
             return {} if event.accepted else {event.spot: -event.amount}
         case table_events.ChipsMoved() | table_events.ChipsPutBack():
-            if event.spot == event.to_spot:  # from one end of it to the other
+            if event.spot == event.to_spot:  # between two areas of the same spot
                 return {}
             return {event.spot: -event.amount, event.to_spot: event.amount}
         case table_events.BetsApportioned():
@@ -198,25 +227,25 @@ def spot_total_changes(event: TableStreamEvent) -> dict[str, int]:
             return {}
 
 
-def encode_answer(answer: CommandResult, caller: Caller) -> bytes:
-    """Return an answer as bytes: the events as stored, or as much of them as a player sees."""
-    entries = answer.entries
-    stored = [entry.data for entry in entries]
+def encode_answer(result: CommandResult, caller: Caller) -> bytes:
+    """Encode a command result as JSON, with the stored events, redacted if a player sent it."""
+    entries = result.entries
+    encoded = [entry.data for entry in entries]
     if "player" in caller.account.roles:
-        me = caller.account.id
-        visible = [(_visible_event(each, me), each) for each in answer.events]
-        stored = [
-            entry.data if seen is event else msgspec.json.encode(seen)
-            for entry, (seen, event) in zip(entries, visible, strict=True)
-            if seen is not None
+        player = caller.account.id
+        visible = [_visible_event(event, player) for event in result.events]
+        encoded = [
+            entry.data if redacted is event else msgspec.json.encode(redacted)
+            for entry, event, redacted in zip(entries, result.events, visible, strict=True)
+            if redacted is not None
         ]
-    version = answer.version(entries[0].stream)
-    return b'{"version":%d,"events":[%b]}' % (version, b",".join(stored))
+    version = result.version(entries[0].stream)
+    return b'{"version":%d,"events":[%b]}' % (version, b",".join(encoded))
 
 
 def _visible_event(event: AnyStreamEvent, player: str) -> AnyStreamEvent | None:
-    """Return an event as a player sees it; of accounts he only ever moves his own."""
+    """Return an event as a player sees it; players only get account events of their own."""
     if isinstance(event, PlayerAccountEvent):
         return event
-    seen: AnyStreamEvent | None = event_for_player(event, player)
-    return seen
+    redacted: AnyStreamEvent | None = event_for_player(event, player)
+    return redacted

@@ -1,12 +1,4 @@
-"""Resolve session cookies and API tokens to callers, with a cache of their assignments.
-
-Who is asking: a person with a session's cookie, or a program with a token.
-
-Who works where just now, remembered for a few seconds.
-
-A change is heard of within a second, as all that concerns people's rights is; what is remembered
-is dropped then. A shift that begins or ends by itself is looked at again every time.
-"""
+"""Resolve session cookies and API tokens to callers, with a cache of their assignments."""
 
 from __future__ import annotations
 
@@ -24,24 +16,25 @@ if TYPE_CHECKING:
     from threedice.api.context import ServerContext
     from threedice.identity import AccessChange, Account, Assignment, IdentityService, SessionState
 
-
 BEARER_PREFIX: Final = "bearer "
-
-
 MAX_WARM_TOKENS: Final = 20_000
-
+ASSIGNMENT_CACHE_MICROSECONDS: Final = 5_000_000
+MAX_CACHED_ASSIGNMENTS: Final = 5_000
 
 _warm_tokens: dict[int, str] = {}
-"""Marks of tokens recognised before, with the account if it is one of the staff's: people remember
-those, so that asking again is quick."""
+"""Hashes of tokens resolved before, with the account id for staff and '' for players.
+
+The identity service has these tokens in its cache, so resolving them again does not block.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who was recognised; `session` is the id of the session or of the program.
+    """The account behind a request, with its session or API token.
 
-    `scopes` are what a program may be used for; a person has none. `posts` are where he works at
-    the moment he was recognised; a socket that stays open has him recognised again.
+    `session_id` is the id of either. `scopes` are those of an API token, and None for a session.
+    `assignments` are those in force when the caller was resolved; an open socket resolves its
+    caller again from time to time.
     """
 
     account: Account
@@ -52,12 +45,15 @@ class Caller:
 
 
 async def authenticate(context: ServerContext, token: str, *, touch: bool = True) -> Caller | None:
-    """Return whom a token stands for, however that stands; one seen before without waiting."""
+    """Resolve a token to its caller, whatever the session's state.
+
+    A token that is likely to be cached is resolved in the event loop, others in a thread.
+    """
     if not token:
         return None
     token_hash = hash(token)
-    staff = _warm_tokens.get(token_hash)
-    if staff == "" or (staff and context.assignments.is_cached(staff)):
+    staff_account = _warm_tokens.get(token_hash)
+    if staff_account == "" or (staff_account and context.assignments.is_cached(staff_account)):
         return resolve_token(context, token, touch=touch)
     caller = await to_thread.run_sync(lambda: resolve_token(context, token, touch=touch))
     if caller is not None:
@@ -68,8 +64,32 @@ async def authenticate(context: ServerContext, token: str, *, touch: bool = True
     return caller
 
 
+def resolve_token(context: ServerContext, token: str, *, touch: bool = True) -> Caller | None:
+    """Resolve a token to its caller, whatever the session's state; may query the database."""
+    if not token:
+        return None
+    if token.startswith(TOKEN_PREFIX):
+        api_token = context.identity.tokens.resolve(token)
+        if api_token is None:
+            return None
+        assignments = _current_assignments(context, api_token.account)
+        return Caller(api_token.account, api_token.id, api_token.scopes, "open", assignments)
+    session = context.identity.sessions.resolve(token, touch=touch)
+    if session is None:
+        return None
+    assignments = _current_assignments(context, session.account)
+    return Caller(session.account, session.id, None, session.standing, assignments)
+
+
+def _current_assignments(context: ServerContext, account: Account) -> tuple[Assignment, ...]:
+    return context.assignments.current(account.id) if is_staff(account.roles) else ()
+
+
 def extract_token(context: ServerContext, headers: Mapping[bytes, bytes]) -> str:
-    """Return the token that headers carry: a program's, or else that of the session's cookie."""
+    """Return the token of a request: from the Authorization header, else from the cookie.
+
+    An API token counts only in the header, a session token only in the cookie.
+    """
     authorization = headers.get(b"authorization")
     if authorization is not None:
         return _bearer_token(authorization.decode("latin-1"))
@@ -78,89 +98,61 @@ def extract_token(context: ServerContext, headers: Mapping[bytes, bytes]) -> str
 
 
 def _bearer_token(authorization: str) -> str:
-    """Return the token of a program; nothing where there is another kind of credential."""
+    """Return the API token of an Authorization header, or '' for other credentials."""
     if authorization[: len(BEARER_PREFIX)].lower() != BEARER_PREFIX:
         return ""
     token = authorization[len(BEARER_PREFIX) :].strip()
     return token if token.startswith(TOKEN_PREFIX) else ""
 
 
-def resolve_token(context: ServerContext, token: str, *, touch: bool = True) -> Caller | None:
-    """Return whom a token stands for, whether or not his session may be used now."""
-    if not token:
-        return None
-    if token.startswith(TOKEN_PREFIX):
-        program = context.identity.tokens.resolve(token)
-        if program is None:
-            return None
-        return Caller(
-            program.account,
-            program.id,
-            program.scopes,
-            "open",
-            _current_assignments(context, program.account),
-        )
-    session = context.identity.sessions.resolve(token, touch=touch)
-    if session is None:
-        return None
-    posts = _current_assignments(context, session.account)
-    return Caller(session.account, session.id, None, session.standing, posts)
+def has_session_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether a request has a session cookie."""
+    return bool(parse_cookie(headers.get(b"cookie", b""), context.cookie_name))
 
 
-def _current_assignments(context: ServerContext, account: Account) -> tuple[Assignment, ...]:
-    return context.assignments.current(account.id) if is_staff(account.roles) else ()
+def parse_cookie(cookies: bytes, name: str) -> str:
+    """Return the value of a cookie, or '' if it is missing.
 
-
-ASSIGNMENT_CACHE_MICROSECONDS: Final = 5_000_000
-
-
-MAX_CACHED_ASSIGNMENTS: Final = 5_000
+    >>> parse_cookie(b"theme=dark; threedice=abc", "threedice")
+    'abc'
+    """
+    for cookie in cookies.split(b";"):
+        key, _, value = cookie.strip().partition(b"=")
+        if key == name.encode():
+            return value.decode("latin-1")
+    return ""
 
 
 class AssignmentCache:
-    """The assignments of whoever has asked for something lately."""
+    """Assignments of recent callers, cached for five seconds.
 
-    def __init__(self, people: IdentityService) -> None:
-        self._people = people
+    Access changes, which arrive within a second, remove the entries of the account. The start and
+    end of each assignment are checked at every call.
+    """
+
+    def __init__(self, identity: IdentityService) -> None:
+        self._identity = identity
         self._cached: dict[str, tuple[int, list[Assignment]]] = {}
-        people.access_changes.subscribe(self._invalidate)
+        identity.access_changes.subscribe(self._invalidate)
 
     def is_cached(self, account: str) -> bool:
-        """Tell whether where somebody works is remembered, so that asking is quick."""
+        """Return whether `current` needs no query for an account."""
         at, _ = self._cached.get(account, (-ASSIGNMENT_CACHE_MICROSECONDS, []))
-        return 0 <= self._people.context.clock() - at < ASSIGNMENT_CACHE_MICROSECONDS
+        return 0 <= self._identity.context.clock() - at < ASSIGNMENT_CACHE_MICROSECONDS
 
     def current(self, account: str) -> tuple[Assignment, ...]:
-        """Return where somebody works at this moment."""
-        now = self._people.context.clock()
-        at, found = self._cached.get(account, (-ASSIGNMENT_CACHE_MICROSECONDS, []))
+        """Return the assignments of an account that are in force now."""
+        now = self._identity.context.clock()
+        at, assignments = self._cached.get(account, (-ASSIGNMENT_CACHE_MICROSECONDS, []))
         if not 0 <= now - at < ASSIGNMENT_CACHE_MICROSECONDS:
-            found = self._people.assignments.current(account=account, at=now)
+            assignments = self._identity.assignments.current(account=account, at=now)
             if len(self._cached) >= MAX_CACHED_ASSIGNMENTS:
                 self._cached.clear()
-            self._cached[account] = (now, found)
-        return tuple(each for each in found if each.starts <= now < each.until)
+            self._cached[account] = (now, assignments)
+        return tuple(each for each in assignments if each.starts <= now < each.until)
 
     def _invalidate(self, change: AccessChange) -> None:
         if change.account:
             self._cached.pop(change.account, None)
         else:
             self._cached.clear()
-
-
-def has_session_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> bool:
-    """Tell whether a request brings the cookie of a session."""
-    return bool(parse_cookie(headers.get(b"cookie", b""), context.cookie_name))
-
-
-def parse_cookie(cookies: bytes, name: str) -> str:
-    """Return the value of a cookie, or nothing.
-
-    >>> parse_cookie(b"theme=dark; threedice=abc", "threedice")
-    'abc'
-    """
-    for each in cookies.split(b";"):
-        key, _, value = each.strip().partition(b"=")
-        if key == name.encode():
-            return value.decode("latin-1")
-    return ""

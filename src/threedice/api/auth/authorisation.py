@@ -1,7 +1,7 @@
-"""Who may do what: one table, every command and every other operation by every role.
+"""Permissions: one table of all commands and operations, by role and token scope.
 
-This is the door; the rulebook decides behind it. What is not listed is refused, and a test sees to
-it that every route and every command of the application is listed.
+Everything that is not listed is refused, and a test checks that every route and every command of
+the application is listed. The rulebook decides later whether a permitted command is legal.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from threedice.rulebook.conduct import TableRole
 
 TokenScope = Literal["read", "play", "deal", "manage", "metrics", "any", "nobody"]
-"""What a program needs to be for; some things are open to any program, some to persons only."""
+"""Scope that an API token needs; `any`: any token will do, `nobody`: sessions only."""
 
 SCOPES: Final[tuple[TokenScope, ...]] = ("read", "play", "deal", "manage", "metrics")
-"""What a token can be made for."""
+"""Scopes that a token can be given."""
 
 TableAudience = tuple[Literal["staff", "player"], str]
-"""As whom somebody sees a table: as staff, or as a player of this id, who may be nobody."""
+"""View of a table: as staff, or as the player with this id ("" for no player in particular)."""
 
 ANYONE: Final = "anyone"
-"""Whoever asks, signed in or not."""
+"""Pseudo-role of every caller, signed in or not."""
 
 
 class Permission(NamedTuple):
-    """Who may do a thing: the roles, and the purpose that a program must be for."""
+    """The roles that may do something, and the scope that an API token needs for it."""
 
     roles: frozenset[str]
     scope: TokenScope
 
 
 def _parse_permissions(table: Mapping[TokenScope, Mapping[str, str]]) -> dict[str, Permission]:
-    """Read a table of letters; a star is anyone."""
+    """Parse a table with one letter per role; `*` means anyone."""
     letters: dict[str, str] = {**dict(zip("PDSMHAX", ROLES, strict=True)), "*": ANYONE}
     return {
-        name: Permission(frozenset(letters[each] for each in row if each != " "), scope)
+        name: Permission(frozenset(letters[letter] for letter in row if letter != " "), scope)
         for scope, rows in table.items()
         for name, row in rows.items()
     }
@@ -93,17 +93,17 @@ COMMAND_PERMISSIONS: Final = _parse_permissions({
         "Deposit":        "  SMH  ",
         "Withdraw":       "  SMH  ",
     },
-    "nobody": {  # persons only
+    "nobody": {  # sessions only
         "SetLimits":           " DSMH  ",
         "AmendResult":         " DSMH  ",
         "CorrectBet":          " DSMH  ",
         "ResolveInterruption": " DSMH  ",
         "MakeRuling":          "    H  ",
-        "InterruptTable":      "       ",  # the house itself
+        "InterruptTable":      "       ",  # sent by the house itself
         "RecoverRound":        "       ",
     },
 })  # fmt: skip
-"""Who may send each command."""
+"""Permission to send each command."""
 
 OPERATION_PERMISSIONS: Final = _parse_permissions({
     "read": {
@@ -138,7 +138,7 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
     "metrics": {
         "read-metrics":      "   MHAX",
     },
-    "nobody": {  # persons only
+    "nobody": {  # sessions only
         "show-house":        "*",
         "read-openapi":      "*",
         "read-health":       "*",
@@ -178,9 +178,9 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
         "read-trail":        "     AX",
     },
 })  # fmt: skip
-"""Who may ask, or do, everything else that there is a route for."""
+"""Permission for each operation of the API."""
 
-ALLOWED_STANDINGS: Final[dict[str, frozenset[SessionState]]] = {
+ALLOWED_SESSION_STATES: Final[dict[str, frozenset[SessionState]]] = {
     "show-session": frozenset({"open", "locked", "new-password", "enrolment"}),
     "sign-out": frozenset({"open", "locked", "new-password", "enrolment"}),
     "unlock": frozenset({"open", "locked"}),
@@ -188,18 +188,18 @@ ALLOWED_STANDINGS: Final[dict[str, frozenset[SessionState]]] = {
     "begin-codes": frozenset({"open", "enrolment"}),
     "confirm-codes": frozenset({"open", "enrolment"}),
 }
-"""What can be done with a session that is not simply open."""
+"""Session states in which an operation is allowed, where it is not only `open`."""
 
 ASSIGNED_ROLES: Final[tuple[Role, ...]] = ("dealer", "supervisor")
-"""Roles that count at the tables somebody is assigned to; others have the whole floor."""
+"""Roles that count only at the tables an account is assigned to; other roles count at all."""
 
 ON_DUTY_OPERATIONS: Final = frozenset({
     "show-account", "show-statement", "show-person", "set-person", "list-requests", "show-request",
 })  # fmt: skip
-"""What concerns players or the floor, and is not for those who work nowhere at the moment."""
+"""Operations that dealers and supervisors may use only during a shift."""
 
 OWN_PLAYER_COMMANDS: Final = frozenset({"BuyIn", "CashOut", "RepayDebt", "PlaceBet", "WithdrawBet"})
-"""Commands that a player may send for himself only."""
+"""Commands that players may send only for themselves."""
 
 PLAYER_FIELD_VALUES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "BuyIn": {"source": ("account",)},
@@ -207,10 +207,10 @@ PLAYER_FIELD_VALUES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "RepayDebt": {"source": ("stack",)},
     "PlaceBet": {"manner": ("self", "call")},
 }
-"""What a player's command may say: cash changes hands at the table, before its staff."""
+"""Field values allowed in players' commands: cash changes hands only through table staff."""
 
 STAFF_FIELD_VALUES: Final[dict[str, dict[str, tuple[str, ...]]]] = {"BuyIn": {"source": ("cash",)}}
-"""What a command of the staff may say: money of an account is moved by its owner."""
+"""Field values allowed in staff's commands: only players move the money of their accounts."""
 
 SECOND_PERSON_FIELDS: Final[dict[str, str]] = {
     "SetLimits": "approved_by",
@@ -219,21 +219,21 @@ SECOND_PERSON_FIELDS: Final[dict[str, str]] = {
     "ResolveInterruption": "confirmed_by",
     "Report": "approved_by",
 }
-"""Commands that name a second person, and where; `Report` only where the rules ask for one."""
+"""Commands that name a second person, and the field; `Report` only if the rules require one."""
 
 
 # --- roles at a table ---------------------------------------------------------------------------
 
 
 def roles_at(caller: Caller, table: str | None) -> tuple[Role, ...]:
-    """Return the roles in which somebody may act at a table now; at any, where none is named."""
+    """Return the roles in which a caller may act at a table now; at any table, for None."""
     return tuple(
         role
         for role in caller.account.roles
         if role not in ASSIGNED_ROLES
         or any(
-            post.role == role and (table is None or post.table in (None, table))
-            for post in caller.assignments
+            assignment.role == role and (table is None or assignment.table in (None, table))
+            for assignment in caller.assignments
         )
     )
 
@@ -241,18 +241,18 @@ def roles_at(caller: Caller, table: str | None) -> tuple[Role, ...]:
 def role_for(
     caller: Caller, command: str, table: str | None, stated: str | None = None
 ) -> TableRole | None:
-    """Return the role in which somebody sends a command at a table, or nothing if he may not.
+    """Return the role in which a caller may send a command at a table, or None.
 
-    Of several the lowest that may, unless the command states one of them. A player who chooses or
-    throws dice does so as the shooter; whether the dice are his is for the table to say.
+    If several roles may, it is the lowest, unless the command states one of them. A player who
+    chooses or throws dice acts as the shooter; the table checks that it is their turn.
     """
-    right = COMMAND_PERMISSIONS.get(command)
-    if right is None or not _has_scope(caller, right):
+    permission = COMMAND_PERMISSIONS.get(command)
+    if permission is None or not _has_scope(caller, permission):
         return None
     for role in roles_at(caller, table):
-        acting: Any = "shooter" if role == "player" and command in _SHOOTER_COMMANDS else role
-        if role in right.roles and stated in (None, acting):
-            return acting  # type: ignore[no-any-return]
+        acting_role: Any = "shooter" if role == "player" and command in _SHOOTER_COMMANDS else role
+        if role in permission.roles and stated in (None, acting_role):
+            return acting_role  # type: ignore[no-any-return]
     return None
 
 
@@ -260,44 +260,44 @@ _SHOOTER_COMMANDS: Final = ("ChooseDice", "Throw")
 
 
 def can_use(caller: Caller | None, operation: str) -> bool:
-    """Tell whether somebody may ask or do something that there is a route for."""
-    right = OPERATION_PERMISSIONS.get(operation)
-    if right is None:
+    """Return whether a caller may use an operation."""
+    permission = OPERATION_PERMISSIONS.get(operation)
+    if permission is None:
         return False
-    if ANYONE in right.roles:
+    if ANYONE in permission.roles:
         return True
-    if caller is None or caller.standing not in ALLOWED_STANDINGS.get(operation, _ONLY_OPEN):
+    if caller is None or caller.standing not in ALLOWED_SESSION_STATES.get(operation, _ONLY_OPEN):
         return False
     roles = roles_at(caller, None) if operation in ON_DUTY_OPERATIONS else caller.account.roles
-    return _has_scope(caller, right) and any(role in right.roles for role in roles)
+    return _has_scope(caller, permission) and any(role in permission.roles for role in roles)
 
 
 _ONLY_OPEN: Final[frozenset[SessionState]] = frozenset({"open"})
 
 
-def _has_scope(caller: Caller, right: Permission) -> bool:
-    """Tell whether a program is for this; a person need not be."""
-    if caller.scopes is None or right.scope == "any":
+def _has_scope(caller: Caller, permission: Permission) -> bool:
+    """Return whether an API token has the scope; sessions need none."""
+    if caller.scopes is None or permission.scope == "any":
         return True
-    return right.scope in caller.scopes
+    return permission.scope in caller.scopes
 
 
 def audience_of(caller: Caller, table: str) -> TableAudience | None:
-    """Return as whom somebody sees a table: all of it, or what a player of that id sees.
+    """Return the audience of a table that a caller belongs to, or None if it may not see it.
 
-    Staff who do not work there see what everybody sees.
+    Staff who are not assigned to the table see what is public.
     """
     if caller.standing != "open" or not can_use(caller, "show-table"):
         return None
     if "player" in caller.account.roles:
         return "player", caller.account.id
-    seeing = (role for role in roles_at(caller, table) if role in _FULL_VIEW_ROLES)
-    return ("staff", "") if any(seeing) else ("player", "")
+    full_view_roles = (role for role in roles_at(caller, table) if role in _FULL_VIEW_ROLES)
+    return ("staff", "") if any(full_view_roles) else ("player", "")
 
 
 _FULL_VIEW_ROLES: Final = frozenset(STAFF) - {"administrator"}
 
 
 def is_own_or_staff(caller: Caller, player: str) -> bool:
-    """Tell whether something of a player is the visitor's own, or he is of the staff."""
+    """Return whether a caller may see a player's data: their own, or any for staff."""
     return "player" not in caller.account.roles or caller.account.id == player

@@ -1,4 +1,4 @@
-"""The trail of security events: complete, only added to, and without anything secret."""
+"""The audit trail of security events: complete, only added to, and without anything secret."""
 
 from __future__ import annotations
 
