@@ -1,4 +1,4 @@
-"""For every operation a request that is meant to succeed, for whoever may make it."""
+"""A request for every operation, meant to succeed for the roles that are allowed."""
 
 from __future__ import annotations
 

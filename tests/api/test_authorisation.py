@@ -1,4 +1,4 @@
-"""The matrix: every route and every command of the application itself, by every role."""
+"""The permission matrix: every route and every command of the application, by every role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People in SQLite and in PostgreSQL."""
+"""Fixtures: an identity service on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def clock(setting: Setting) -> HandClock:
 
 
 def empty(url: str) -> None:
-    """Empty the tables of people, those too that nothing may be deleted from."""
+    """Empty the identity tables, including the append-only ones."""
     with psycopg.connect(url, autocommit=True) as connection:
         found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         there = {name for (name,) in found.fetchall()}

@@ -1,4 +1,4 @@
-"""A house's people for tests: a clock that is moved by hand, telephones, and people who sign in."""
+"""An identity service for tests, with a manual clock, TOTP devices and accounts that sign in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends a session is heard of, at once here and by polling elsewhere."""
+"""Access changes: delivered at once in the same process, by polling in others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Named(NamedTuple):
-    """Whom a digest stands for."""
+    """A minimal cached credential."""
 
     id: str
     account_id: str

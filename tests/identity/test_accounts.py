@@ -1,4 +1,4 @@
-"""Accounts: names, roles, and what may not be done to them."""
+"""Accounts: names, roles, and refused changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs a second person really needs two."""
+"""Approval requests need two people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who works where, and when."""
+"""Assignments of staff to tables."""
 
 from __future__ import annotations
 

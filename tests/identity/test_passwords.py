@@ -1,4 +1,4 @@
-"""Passwords: which may be chosen, and how they are kept."""
+"""Passwords: validation and storage."""
 
 from __future__ import annotations
 

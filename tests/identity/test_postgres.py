@@ -1,4 +1,4 @@
-"""People in a PostgreSQL that cuts connections, stops answering, or is held by others."""
+"""The identity database in a PostgreSQL that drops connections, stops or is locked."""
 
 from __future__ import annotations
 

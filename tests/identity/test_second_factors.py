@@ -1,4 +1,4 @@
-"""Codes beside a password: setting them up, using each once, and losing them."""
+"""Second factors: enrolment, single use of codes, and loss of the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening the people of a house: tables, versions, the key, and two at once."""
+"""Opening the identity service: tables, schema versions, the key, and two servers at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: how they stand, how they end, and what a token is worth that is not one."""
+"""Sessions: states, timeouts, and invalid tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in, and every way of getting in without."""
+"""Sign-in, and every attempt to get around it."""
 
 from __future__ import annotations
 

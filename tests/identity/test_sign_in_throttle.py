@@ -1,4 +1,4 @@
-"""How long somebody who failed has to wait."""
+"""Sign-in throttling: waiting time after failed attempts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def test_whoever_waits_as_long_as_he_is_told_may_try(database: SqliteDatabase) -
     now = HOUR
     for _ in range(20):
         while isinstance(told := attempt(database, now, {NAME: 5}), ThrottleDelay):
-            assert isinstance(attempt(database, now + told.wait_microseconds - 1, {NAME: 5}), ThrottleDelay)
+            assert isinstance(
+                attempt(database, now + told.wait_microseconds - 1, {NAME: 5}), ThrottleDelay
+            )
             now += told.wait_microseconds
         assert isinstance(told, CountedAttempt)
 

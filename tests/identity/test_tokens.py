@@ -1,4 +1,4 @@
-"""Tokens for programs."""
+"""API tokens for programs."""
 
 from __future__ import annotations
 
