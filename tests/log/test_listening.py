@@ -176,7 +176,7 @@ def test_a_connection_that_is_stuck_is_given_up(postgres_url: str) -> None:
                 version = own.append()
                 await comes_true(lambda: own.listener.connections > 1)
                 await follower.reaches(version)
-                assert "no answer" in own.listener.last_error
+                assert "no response" in own.listener.last_error
             finally:
                 os.kill(stuck, signal.SIGCONT)
 

@@ -1,9 +1,4 @@
-"""Demo house: a table for every rulebook, sign-ins for every role, simulated players.
-
-A house to try everything in: tables of every rulebook, sign-ins, and players who bet.
-
-The sign-ins of the demo, one for every role; they are no secret.
-"""
+"""Demo house: a table for every rulebook, sign-ins for every role, simulated players."""
 
 from __future__ import annotations
 
@@ -24,24 +19,15 @@ if TYPE_CHECKING:
     from threedice.api.context import ServerContext
     from threedice.identity import Account, IdentityService
 
-
 DEMO_PASSWORD: Final = "three dice for everybody"
-
-
 DEMO_PLAYERS: Final = ("player", "player2")
-
-
 PLAY_MONEY: Final = 100_000_000
-
-
 YEAR_MICROSECONDS: Final = 365 * 24 * 3600 * 1_000_000
-
-
 BIRTH_DATE: Final = date(1990, 1, 1)
 
 
 class DemoSignIn(msgspec.Struct, frozen=True):
-    """Who may be tried, with the password for it."""
+    """A public sign-in of the demo, with its password."""
 
     name: str
     role: Role
@@ -54,31 +40,34 @@ SIGN_INS: Final[tuple[DemoSignIn, ...]] = (
 )
 
 
-def check_database(people: IdentityService, *, demo: bool) -> None:
-    """Refuse to put sign-ins that are no secret into a real house, or to serve one with them."""
-    names = {account.name for account in people.accounts.all()}
+def check_database(identity: IdentityService, *, demo: bool) -> None:
+    """Refuse a demo on a real house's database, and a real house on a demo's.
+
+    The demo's passwords are public, so its accounts must not exist in a real house.
+    """
+    names = {account.name for account in identity.accounts.all()}
     if demo and names and not names.issuperset(DEMO_PLAYERS):
         raise InvalidInput(
-            "this database is a house's own, and the demo's passwords are no secret; give the demo "
-            "another with --database, or leave that and THREEDICE_DATABASE out"
+            "this database belongs to a real house, and the demo's passwords are public; give the "
+            "demo another database with --database, or omit that and THREEDICE_DATABASE"
         )
-    if not demo and names.issuperset(DEMO_PLAYERS) and _has_demo_password(people):
+    if not demo and names.issuperset(DEMO_PLAYERS) and _has_demo_password(identity):
         raise InvalidInput(
-            "this database is a demo's, whose passwords are no secret; give the house another with "
-            "--database"
+            "this database belongs to a demo, whose passwords are public; give the house another "
+            "one with --database"
         )
 
 
-def _has_demo_password(people: IdentityService) -> bool:
-    """Tell whether somebody can sign in with the password that everybody knows."""
-    found = people.context.database.query(
+def _has_demo_password(identity: IdentityService) -> bool:
+    """Return whether a demo player can sign in with the public password."""
+    rows = identity.context.database.query(
         "SELECT password FROM people_accounts WHERE name = ? AND enabled = 1", (DEMO_PLAYERS[0],)
     )
-    return any(people.context.hasher.verify(kept, DEMO_PASSWORD) for (kept,) in found)
+    return any(identity.context.hasher.verify(stored, DEMO_PASSWORD) for (stored,) in rows)
 
 
 async def create_accounts(context: ServerContext) -> tuple[DemoSignIn, ...]:
-    """Make the accounts that are missing, post the staff, and give players money to play with."""
+    """Create missing accounts, assign the staff to all tables, and give players play money."""
     accounts = await asyncio.to_thread(_create_missing_accounts, context.identity)
     for sign_in in SIGN_INS:
         if sign_in.role == "player":
@@ -86,33 +75,35 @@ async def create_accounts(context: ServerContext) -> tuple[DemoSignIn, ...]:
     return SIGN_INS
 
 
-def _create_missing_accounts(people: IdentityService) -> dict[str, Account]:
-    found = {}
-    now = people.context.clock()
-    for each in SIGN_INS:
-        account = people.accounts.find_by_name(each.name)
+def _create_missing_accounts(identity: IdentityService) -> dict[str, Account]:
+    accounts = {}
+    now = identity.context.clock()
+    for sign_in in SIGN_INS:
+        account = identity.accounts.find_by_name(sign_in.name)
         if account is None:
-            account = people.accounts.add(each.name, [each.role], password=each.password).account
-        if each.role in ASSIGNED_ROLES and not people.assignments.current(
+            account = identity.accounts.add(
+                sign_in.name, [sign_in.role], password=sign_in.password
+            ).account
+        if sign_in.role in ASSIGNED_ROLES and not identity.assignments.current(
             account=account.id, at=now
         ):
-            people.assignments.add(
-                account.id, None, each.role, starts=now, until=now + 10 * YEAR_MICROSECONDS
+            identity.assignments.add(
+                account.id, None, sign_in.role, starts=now, until=now + 10 * YEAR_MICROSECONDS
             )
-        found[each.name] = account
-    return found
+        accounts[sign_in.name] = account
+    return accounts
 
 
 async def _fund_player(context: ServerContext, player: Account) -> None:
-    """Give a player an account with play money, and say that he is of age."""
-    floor, currency = context.house.command_handler, context.config.currency
+    """Record a player as of age, and give them an account with play money."""
+    handler, currency = context.house.command_handler, context.config.currency
     person = Person(player.name, BIRTH_DATE)
-    await asyncio.to_thread(save_person, floor.store, player.id, person)
-    account = await floor.account(player.id)
+    await asyncio.to_thread(save_person, handler.store, player.id, person)
+    account = await handler.account(player.id)
     if not account.currency:
-        opening = OpenAccount(by=CONSOLE, player=player.id, currency=currency)
-        await floor.handle(opening, account=CONSOLE, key=f"demo: open {player.id}")
+        command = OpenAccount(by=CONSOLE, player=player.id, currency=currency)
+        await handler.handle(command, account=CONSOLE, key=f"demo: open {player.id}")
     if account.balance < PLAY_MONEY // 10:
-        number = (await asyncio.to_thread(floor.store.head, f"cage/{player.id}")).version
-        paid = Deposit(by=CONSOLE, player=player.id, amount=PLAY_MONEY)
-        await floor.handle(paid, account=CONSOLE, key=f"demo: fund {player.id} {number}")
+        version = (await asyncio.to_thread(handler.store.head, f"cage/{player.id}")).version
+        deposit = Deposit(by=CONSOLE, player=player.id, amount=PLAY_MONEY)
+        await handler.handle(deposit, account=CONSOLE, key=f"demo: fund {player.id} {version}")

@@ -1,7 +1,7 @@
-"""Simulated players, so that the felt lives: each looks at its table now and then, and bets.
+"""Simulated players for the demo: each table's players bet at random intervals.
 
-They ask of the floor what players ask, in their own names, and are refused as players are. One who
-gets the dice chooses and throws them. Nothing here touches the dice.
+They send the same commands as real players, under their own names, and are refused the same way. A
+simulated shooter chooses and throws the dice; nothing here affects the outcome of a roll.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ PLAYER_NAMES: Final = ("demo-ada", "demo-bai", "demo-cleo", "demo-dov")
 PAUSE_SECONDS: Final = (0.3, 1.8)
 RETRY_SECONDS: Final = 5.0
 STACK_CHIPS: Final = 2_000
-"""How many of the smallest chips somebody buys when he has few left."""
+"""Buy-in of a player who is low on chips, in chips of the smallest denomination."""
 
 AGE_YEARS: Final = 36
 EASY_BOX_PROBABILITY: Final = 0.6
-"""How often somebody takes one of the boxes that pay least, as people do."""
+"""Probability of betting on one of the six boxes that win most often, as people do."""
 
 
 async def play(house: House) -> None:
-    """Have simulated players at every table until cancelled."""
+    """Run simulated players at every table until cancelled."""
     streams = await asyncio.to_thread(house.command_handler.store.streams)
     tables = [name.partition("/")[2] for name in streams if name.startswith("table/")]
     async with asyncio.TaskGroup() as players:
@@ -46,38 +46,38 @@ async def play(house: House) -> None:
             players.create_task(_play_at_table(house.command_handler, table))
 
 
-async def _play_at_table(floor: CommandHandler, table: str) -> None:
-    crowd = DemoPlayers(table, Random())
+async def _play_at_table(handler: CommandHandler, table: str) -> None:
+    players = DemoPlayers(table, Random())
     while True:
         try:
-            house_table = await floor.table(table)
-            game = floor.game(house_table)
-            if game is not None and not floor.suspension_reason:
-                await _send(floor, table, crowd.next_command(game, house_table))
-            await asyncio.sleep(crowd.random.uniform(*PAUSE_SECONDS))
+            house_table = await handler.table(table)
+            game = handler.game(house_table)
+            if game is not None and not handler.suspension_reason:
+                await _send(handler, table, players.next_command(game, house_table))
+            await asyncio.sleep(players.random.uniform(*PAUSE_SECONDS))
         except Refusal:
-            await asyncio.sleep(crowd.random.uniform(*PAUSE_SECONDS))
+            await asyncio.sleep(players.random.uniform(*PAUSE_SECONDS))
         except OperatingFailure:
             await asyncio.sleep(RETRY_SECONDS)
-        except Exception as defect:
-            journal.warn("demo-players-failed", defect, table=table)
+        except Exception as error:
+            journal.warn("demo-players-failed", error, table=table)
             return
 
 
-async def _send(floor: CommandHandler, table: str, command: AnyCommand | None) -> None:
+async def _send(handler: CommandHandler, table: str, command: AnyCommand | None) -> None:
     if command is not None:
         account = command.by.id
-        await floor.handle(command, table=table, account=account, key=f"demo {uuid4()}")
+        await handler.handle(command, table=table, account=account, key=f"demo {uuid4()}")
 
 
 class DemoPlayers:
-    """The simulated players of one table, and what one of them does next."""
+    """The simulated players of one table."""
 
     def __init__(self, table: str, random: Random) -> None:
         self.table, self.random = table, random
 
     def next_command(self, game: Game, house_table: HouseTable) -> AnyCommand | None:
-        """Return what somebody does now, if anything."""
+        """Return the next command of a randomly chosen player, or None."""
         state, name = house_table.table, self.random.choice(PLAYER_NAMES)
         if not state.open or house_table.interrupted:
             return None
@@ -96,15 +96,15 @@ class DemoPlayers:
                 amount=STACK_CHIPS * chip,
                 age_years=AGE_YEARS,
             )
-        shooting = (
+        shooter_command = (
             self._shooter_command(game, house_table, state.shooter) if state.shooter else None
         )
-        if shooting is not None or not _is_betting(house_table):
-            return shooting
+        if shooter_command is not None or not _is_betting(house_table):
+            return shooter_command
         return self._random_bet(game, house_table, name)
 
     def _pass_check(self, house_table: HouseTable, check: str) -> AnyCommand | None:
-        """Pass the opening checks of a table that no people open."""
+        """Pass an opening check at a table without staff."""
         if house_table.dealt_by_house is None:
             return None
         return commands.PassCheck(by=CONSOLE_ACTOR, check=check)
@@ -112,22 +112,22 @@ class DemoPlayers:
     def _shooter_command(
         self, game: Game, house_table: HouseTable, shooter: Shooter
     ) -> AnyCommand | None:
-        """Choose, bet and throw for a simulated player who has the dice."""
+        """Return the next command of a simulated player who is the shooter, or None."""
         current, rule = house_table.table.round, game.facts.shooter
         if current is None or rule is None or shooter.player not in PLAYER_NAMES:
             return None
         by = Actor(id=shooter.player, role="shooter")
-        step = next((each for each in game.facts.procedure.order if each not in current.done), "")
+        step = next((step for step in game.facts.procedure.order if step not in current.done), "")
         if step == "choose-dice":
             return commands.ChooseDice(by=by, dice=[1, 3, 5])
         if _is_betting(house_table) and not shooter.stake:
             limits = house_table.table.limits
-            least = limits.for_box(rule.box).minimum if limits else house_table.table.chips[0]
-            return commands.PlaceBet(by=by, player=shooter.player, box=rule.box, amount=least)
+            minimum = limits.for_box(rule.box).minimum if limits else house_table.table.chips[0]
+            return commands.PlaceBet(by=by, player=shooter.player, box=rule.box, amount=minimum)
         return commands.Throw(by=by) if step == "throw" else None
 
     def _random_bet(self, game: Game, house_table: HouseTable, name: str) -> AnyCommand | None:
-        """Put a few chips on some box, more often on one that wins often."""
+        """Return a small bet on a random box, more often on one that wins often."""
         state, rule = house_table.table, game.facts.shooter
         boxes = [box for box in game.boxes.values() if not rule or box.id != rule.box]
         if self.random.random() < EASY_BOX_PROBABILITY:

@@ -1,8 +1,7 @@
 """Broadcast a table's events to its subscribers.
 
-A table's channel: one task reads its stream and tells everybody who follows it.
-
-Somebody who follows a table over a socket: where he is, and what waits to be sent to him.
+One task per table reads the table's stream from the feed, encodes the entries once per audience and
+queues them for every subscriber. Everything here runs in the event loop.
 """
 
 from __future__ import annotations
@@ -25,17 +24,20 @@ if TYPE_CHECKING:
     from threedice.log.entry import Entry
     from threedice.log.feed import Feed
 
-
 MAX_ENTRIES_PER_MESSAGE: Final = 64
-"""How many entries are told in one message at most."""
-
 
 SUBSCRIBERS_PER_SLICE: Final = 200
-"""How many sockets are told before commands and others get a turn."""
+"""Deliveries made before the broadcast yields to the event loop."""
+
+MAX_QUEUED_MESSAGES: Final = 256
+"""Maximum number of messages queued for a slow socket."""
+
+MAX_QUEUED_CHARACTERS: Final = 1 << 20
+"""Maximum total length of the messages queued for a slow socket."""
 
 
 class Channel:
-    """Those who follow one table; what happens is decoded and encoded once for all of them."""
+    """The subscribers of one table; each entry is decoded and encoded once for all of them."""
 
     def __init__(
         self, feed: Feed, table: str, version: int, on_failure: Callable[[Channel, Exception], None]
@@ -45,10 +47,10 @@ class Channel:
         self._staff: set[Subscriber] = set()
         self._players: dict[str, set[Subscriber]] = {}
         self._ahead: set[Subscriber] = set()
-        self._pump = asyncio.get_running_loop().create_task(self._run())
+        self._task = asyncio.get_running_loop().create_task(self._run())
 
     def attach(self, subscriber: Subscriber) -> bool:
-        """Have somebody told from his version on, unless there is something he missed before."""
+        """Add a subscriber from its version on; return False if it has to catch up first."""
         if subscriber.version < self.version:
             return False
         if subscriber.version > self.version:
@@ -60,46 +62,49 @@ class Channel:
         return True
 
     def detach(self, subscriber: Subscriber) -> None:
-        """Tell somebody nothing more."""
+        """Remove a subscriber."""
         self._ahead.discard(subscriber)
         self._staff.discard(subscriber)
-        if same := self._players.get(subscriber.player):
-            same.discard(subscriber)
-            if not same:
+        if sockets := self._players.get(subscriber.player):
+            sockets.discard(subscriber)
+            if not sockets:
                 del self._players[subscriber.player]
 
     def close(self) -> None:
-        """Stop reading."""
-        self._pump.cancel()
+        """Stop reading the stream."""
+        self._task.cancel()
 
     async def _run(self) -> None:
         try:
             entries = self._feed.subscribe(table_stream(self.table), self.version)
-            async with aclosing(entries) as news:
-                async for fresh in news:
-                    for chunk in split_entries(fresh):
+            async with aclosing(entries) as batches:
+                async for batch in batches:
+                    for chunk in split_entries(batch):
                         await self._broadcast(chunk)
         except Exception as defect:
             self._on_failure(self, defect)
 
     async def _broadcast(self, entries: Sequence[Entry]) -> None:
-        """Tell everybody; whoever comes meanwhile is further already, and others get a turn."""
+        """Deliver entries to all subscribers, yielding to the event loop now and then.
+
+        Subscribers that join meanwhile start past these entries.
+        """
         self.version = entries[-1].version
         ahead = tuple(self._ahead)
         encoded = encode_for_audiences(entries, staff=bool(self._staff), players=self._players)
-        due = [(each, encoded.staff) for each in self._staff]
-        for player, same in self._players.items():
+        deliveries = [(subscriber, encoded.staff) for subscriber in self._staff]
+        for player, sockets in self._players.items():
             message = encoded.message_for("player", player)
-            due += [(each, message) for each in same]
+            deliveries += [(subscriber, message) for subscriber in sockets]
         for subscriber in ahead:
             self._deliver_rest(subscriber, entries)
-        for start in range(0, len(due), SUBSCRIBERS_PER_SLICE):
-            for subscriber, message in due[start : start + SUBSCRIBERS_PER_SLICE]:
+        for start in range(0, len(deliveries), SUBSCRIBERS_PER_SLICE):
+            for subscriber, message in deliveries[start : start + SUBSCRIBERS_PER_SLICE]:
                 subscriber.deliver(encoded.version, message)
             await asyncio.sleep(0)
 
     def _deliver_rest(self, subscriber: Subscriber, entries: Sequence[Entry]) -> None:
-        """Tell somebody who was further than the channel what he does not know yet."""
+        """Deliver the entries that a subscriber ahead of the channel does not have yet."""
         if rest := [entry for entry in entries if entry.version > subscriber.version]:
             subscriber.deliver(self.version, encode_for_subscriber(subscriber, rest))
         if subscriber.version == self.version:
@@ -108,13 +113,13 @@ class Channel:
 
 
 def split_entries(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
-    """Yield entries in such parts as are told in one message."""
+    """Split entries into chunks that fit one message."""
     for start in range(0, len(entries), MAX_ENTRIES_PER_MESSAGE):
         yield entries[start : start + MAX_ENTRIES_PER_MESSAGE]
 
 
 def encode_for_subscriber(subscriber: Subscriber, entries: Sequence[Entry]) -> EncodedMessage:
-    """Return what one subscriber is told of entries."""
+    """Encode entries for one subscriber."""
     staff = subscriber.audience == "staff"
     players = () if staff else (subscriber.player,)
     return encode_for_audiences(entries, staff=staff, players=players).message_for(
@@ -122,27 +127,30 @@ def encode_for_subscriber(subscriber: Subscriber, entries: Sequence[Entry]) -> E
     )
 
 
-MAX_QUEUED_MESSAGES: Final = 256
-"""How many messages may wait for a socket that does not take them."""
-
-
-MAX_QUEUED_CHARACTERS: Final = 1 << 20
-"""How much they may come to."""
-
-
 class Subscriber:
-    """A socket's place at a table.
+    """A socket that follows a table, with its position and its queue.
 
-    `version` is how far he has been told. What happens is written to his socket at once where the
-    server can do that and nothing waits before it; otherwise it waits for his writer. He is `lost`
-    when more waits than may: what waits is dropped then, the table goes on, and he is shown the
-    table anew once he listens again.
+    `version` is the last one delivered. A message is written to the socket at once if the server
+    supports that and the queue is empty; otherwise it is queued for the socket's writer. When the
+    queue is full it is dropped and `has_overflowed` is set; the client then gets a new view of the
+    table once it takes messages again.
     """
 
     __slots__ = (
-        "_queue", "_queued_characters", "_wake_up", "_write_frame", "audience", "caller", "closed",
-        "has_overflowed", "player", "sending_since", "table", "token", "version",
-    )  # fmt: skip
+        "_queue",
+        "_queued_characters",
+        "_wake_up",
+        "_write_frame",
+        "audience",
+        "caller",
+        "closed",
+        "has_overflowed",
+        "player",
+        "sending_since",
+        "table",
+        "token",
+        "version",
+    )
 
     def __init__(
         self,
@@ -165,7 +173,7 @@ class Subscriber:
         self._queued_characters = 0
 
     def deliver(self, version: int, message: EncodedMessage) -> None:
-        """Have something sent that leads to a version, unless too much waits already."""
+        """Send or queue the message that leads to a version, unless the queue is full."""
         if self.has_overflowed or version <= self.version:
             return
         if self._write_frame and self._is_idle() and self._write_frame(message.frame):
@@ -184,23 +192,23 @@ class Subscriber:
         self._wake_writer()
 
     def _is_idle(self) -> bool:
-        """Tell whether the writer waits for news, so that nothing comes before them."""
+        """Return whether the writer waits for messages, so that none would be overtaken."""
         return self._wake_up is not None and not self._wake_up.done() and not self.closed.done()
 
     def send_notice(self, text: str) -> None:
-        """Have something sent that is no part of the table's history; dropped if much waits."""
+        """Queue a message that is not part of the table's history; drop it if the queue is full."""
         if not self.has_overflowed and len(self._queue) < MAX_QUEUED_MESSAGES:
             self._queued_characters += len(text)
             self._queue.append(text)
             self._wake_writer()
 
     def reset(self) -> None:
-        """Wait for news again, with nothing left over."""
+        """Empty the queue and accept messages again."""
         self._queue.clear()
         self._queued_characters, self.has_overflowed = 0, False
 
     async def next_message(self) -> str | None:
-        """Return what is to be sent next, waiting for it; nothing once he is lost."""
+        """Wait for the next message to send; return None after an overflow."""
         while not self.has_overflowed:
             if self._queue:
                 text = self._queue.popleft()
@@ -216,10 +224,10 @@ class Subscriber:
             self._wake_up.set_result(None)
 
     def close(self, code: int, reason: str) -> None:
-        """Have the socket closed."""
+        """Request that the socket be closed."""
         if not self.closed.done():
             self.closed.set_result((code, reason))
 
     def blocked_seconds(self) -> float:
-        """Return for how long he has not taken what is being sent."""
+        """Return for how long the client has not taken the message being sent."""
         return monotonic() - self.sending_since if self.sending_since else 0.0

@@ -1,11 +1,7 @@
 """One live WebSocket: admission, hello, catch-up, events and pings.
 
-A live socket from its first word to its last: hello, what was missed, what happens.
-
-A writer's task sends, a reader's listens for pings and for the end. Nothing else is taken: commands
-go over HTTP, where they are authorised.
-
-The route of live sockets: who may follow a table, and from where.
+One task sends; another receives pings and notices the disconnect. Nothing else is accepted:
+commands go over HTTP, where they are authorised.
 """
 
 from __future__ import annotations
@@ -58,222 +54,41 @@ if TYPE_CHECKING:
     Receive = Callable[[], Awaitable[Any]]
     Send = Callable[[Any], Awaitable[None]]
 
-
-T = TypeVar("T")
-
+Result = TypeVar("Result")
 
 MAX_MESSAGE_LENGTH: Final = 1024
-
-
 MESSAGES_PER_SECOND: Final = 5.0
-
-
 MAX_REFUSED_MESSAGES: Final = 3
-
-
 CATCH_UP_PAGE_ENTRIES: Final = 512
-"""How many entries are read at a time for somebody who missed them."""
-
+"""Entries read at a time while a subscriber catches up."""
 
 STORE_RETRY_SECONDS: Final = 0.5
-
-
 CLOSE_TIMEOUT_SECONDS: Final = 1.0
-
-
 CLOSE_POLICY_VIOLATION: Final = 1008
-
-
 CLOSE_MESSAGE_TOO_BIG: Final = 1009
 
-
-_PING_DECODER: Final = msgspec.json.Decoder(PingMessage)
-
-
-async def serve_socket(
-    hub: Hub, subscriber: Subscriber, after_version: int | None, receive: Receive, send: Send
-) -> None:
-    """Follow a table for somebody until he goes, or must."""
-    await send({"type": "websocket.accept"})
-    hub.join(subscriber)
-    tasks = [
-        asyncio.create_task(_SocketWriter(hub, subscriber, send).run(after_version)),
-        asyncio.create_task(_receive_pings(subscriber, receive)),
-    ]
-    ends: list[asyncio.Future[Any]] = [*tasks, subscriber.closed]
-    try:
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        hub.leave(subscriber)
-        for task in tasks:
-            task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-    code, reason = _close_code(subscriber, results)
-    if code:
-        hub.metrics.sockets_closed.labels(str(code)).inc()
-        with suppress(TimeoutError, *_DISCONNECT_ERRORS):
-            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
-                await send({"type": "websocket.close", "code": code, "reason": reason})
-
-
-_DISCONNECT_ERRORS: Final = (OSError, WebSocketDisconnect)
-"""What is raised where a client has gone."""
-
-
-def _close_code(subscriber: Subscriber, results: list[Any]) -> tuple[int, str]:
-    """Return how to close a socket; with 0, the client has gone already."""
-    if subscriber.closed.done():
-        return subscriber.closed.result()
-    for result in results:
-        if isinstance(result, Exception) and not isinstance(result, _DISCONNECT_ERRORS):
-            journal.warn("live-socket-failed", result, table=subscriber.table)
-            return CLOSE_INTERNAL_ERROR, "the table cannot be read"
-    return 0, ""
-
-
-class _SocketWriter:
-    """Sends a socket what its subscriber is told, as fast as he takes it."""
-
-    def __init__(self, hub: Hub, subscriber: Subscriber, send: Send) -> None:
-        self._hub, self._subscriber, self._asgi_send = hub, subscriber, send
-        self._head = 0
-
-    async def run(self, after_version: int | None) -> None:
-        """Say hello, tell what was missed, and go on; start over with whoever was too slow."""
-        subscriber = self._subscriber
-        await self._send_hello(after_version)
-        while True:
-            await self._catch_up()
-            while (text := await subscriber.next_message()) is not None:
-                await self._send(text)
-            self._hub.metrics.resyncs.inc()
-            self._hub.detach(subscriber)
-            subscriber.reset()
-            view = await self._load_view()
-            subscriber.version = view.version
-            resync = ResyncMessage(server_time=_now(), version=view.version, view=view)
-            await self._send(encode_message(resync))
-
-    async def _send_hello(self, after_version: int | None) -> None:
-        """Begin at a version that the client knows, or at the table as it is now."""
-        subscriber, view = self._subscriber, await self._load_view()
-        if (
-            after_version is not None and after_version > view.version
-        ):  # this server may be behind the store
-            after_version = after_version if after_version <= await self._stored_version() else None
-        subscriber.version = view.version if after_version is None else after_version
-        hello = HelloMessage(
-            protocol=PROTOCOL_VERSION,
-            server_time=_now(),
-            table=subscriber.table,
-            audience=subscriber.audience,
-            player=subscriber.player,
-            version=subscriber.version,
-            suspended=view.suspended,
-            view=view if after_version is None else None,
-        )
-        await self._send(encode_message(hello))
-
-    async def _load_view(self) -> TableView:
-        subscriber, floor = self._subscriber, self._hub.house.command_handler
-        view = await retry_while_unavailable(
-            lambda: load_table_view(floor, subscriber.table, subscriber.audience, subscriber.player)
-        )
-        self._head = view.version
-        return view
-
-    async def _stored_version(self) -> int:
-        store, stream = self._hub.house.command_handler.store, subscribed_stream(self._subscriber)
-        return (
-            await retry_while_unavailable(lambda: asyncio.to_thread(store.head, stream))
-        ).version
-
-    async def _catch_up(self) -> None:
-        """Tell what was missed out of the store, until the channel goes on from there."""
-        subscriber = self._subscriber
-        while not self._hub.attach(subscriber, self._head):
-            for chunk in split_entries(await self._read_missed()):
-                await self._send(encode_for_subscriber(subscriber, chunk).text)
-                subscriber.version = chunk[-1].version
-                await asyncio.sleep(0)  # one who comes from far holds nobody up
-
-    async def _read_missed(self) -> list[Entry]:
-        store, stream = self._hub.house.command_handler.store, subscribed_stream(self._subscriber)
-        after = self._subscriber.version
-        return await retry_while_unavailable(
-            lambda: asyncio.to_thread(store.read, stream, after, CATCH_UP_PAGE_ENTRIES)
-        )
-
-    async def _send(self, text: str) -> None:
-        self._subscriber.sending_since = monotonic()
-        await self._asgi_send({"type": "websocket.send", "text": text})
-        self._subscriber.sending_since = 0.0
-
-
-async def retry_while_unavailable(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Ask the store again and again while it is away; whoever waits can go at any time."""
-    while True:
-        try:
-            return await attempt()
-        except StoreUnavailable:
-            await asyncio.sleep(STORE_RETRY_SECONDS)
-
-
-async def _receive_pings(subscriber: Subscriber, receive: Receive) -> None:
-    """Answer pings until the client goes; refuse the rest, and close on whoever goes on."""
-    allowance, refused = RateLimiter(MESSAGES_PER_SECOND), 0
-    while True:
-        message = await receive()
-        if message["type"] != "websocket.receive":
-            return
-        said = message.get("text") or message.get("bytes") or b""
-        if len(said) > MAX_MESSAGE_LENGTH:
-            subscriber.close(CLOSE_MESSAGE_TOO_BIG, "no message here is that long")
-        elif allowance.take(""):
-            subscriber.close(CLOSE_POLICY_VIOLATION, "too many messages")
-        else:
-            answer = _reply_to_message(said)
-            refused += isinstance(answer, RefusedMessage)
-            subscriber.send_notice(encode_message(answer))
-            if refused > MAX_REFUSED_MESSAGES:
-                subscriber.close(CLOSE_POLICY_VIOLATION, "nothing but pings is taken here")
-
-
-def _reply_to_message(message: str | bytes) -> ServerMessage:
-    try:
-        ping = _PING_DECODER.decode(message)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return RefusedMessage(
-            code="live/not-a-ping",
-            text='only {"type":"ping"} is taken here; commands go over HTTP, '
-            "POST /api/tables/{table}/commands",
-        )
-    return PongMessage(server_time=_now(), echo=ping.echo)
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
-
-
 MAX_VERSION_DIGITS: Final = 15
-"""How many digits a version may have, so that every client can hold it."""
-
+"""Maximum number of digits of a version, so that every client can represent it."""
 
 FULL_RETRY_SECONDS: Final = 60
-"""After how long somebody with too many sockets may try again."""
+"""Retry delay given to an account that has too many sockets."""
+
+_PING_DECODER: Final = msgspec.json.Decoder(PingMessage)
+_DISCONNECT_ERRORS: Final = (OSError, WebSocketDisconnect)
+"""Errors that mean that the client has disconnected."""
 
 
 @websocket("/api/tables/{table:str}/live", opt={"query": "watch-table"})
 async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
-    """Follow a table: everything after a version, then as it happens."""
+    """Follow a table: send the events after a version, then new ones as they happen."""
     context, table = server_context(socket), socket.path_params["table"]
-    await socket.receive()  # the client's wish to connect
+    await socket.receive()  # websocket.connect
     try:
         subscriber = await admit_subscriber(socket, context, table)
         after = parse_after_version(socket.scope["query_string"])
     except Exception as error:
-        reply = problem_response(error, parse_headers(socket.scope), context)
-        await reject_handshake(socket.scope, socket.send, reply)
+        response = problem_response(error, parse_headers(socket.scope), context)
+        await reject_handshake(socket.scope, socket.send, response)
         return
     await serve_socket(context.live_hub, subscriber, after, socket.receive, socket.send)
 
@@ -281,7 +96,7 @@ async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
 async def admit_subscriber(
     socket: WebSocket[Any, Any, Any], context: ServerContext, table: str
 ) -> Subscriber:
-    """Return somebody's place at a table, if he may follow it."""
+    """Return the subscriber for a socket, or raise if the caller may not follow the table."""
     headers, hub = parse_headers(socket.scope), context.live_hub
     check_single_host(socket.scope)
     if headers.get(b"host", b"").decode("latin-1").lower() not in context.hosts:
@@ -297,8 +112,8 @@ async def admit_subscriber(
     audience = audience_of(caller, table)
     if audience is None or not can_use(caller, "watch-table"):
         raise HttpProblem(403, "door/scope" if caller.scopes is not None else "door/role")
-    if wait := hub.open_limiter.take(caller.account.id):
-        raise HttpProblem(429, "door/rate", seconds=ceil(wait))
+    if delay := hub.open_limiter.take(caller.account.id):
+        raise HttpProblem(429, "door/rate", seconds=ceil(delay))
     if not hub.has_capacity(caller.account.id):
         raise HttpProblem(429, "door/rate", seconds=FULL_RETRY_SECONDS)
     try:
@@ -311,19 +126,184 @@ async def admit_subscriber(
 
 
 def parse_after_version(query: bytes) -> int | None:
-    """Return the version that a client says it has, if it does.
+    """Parse the version that the client has from the query string, if it gives one.
 
     >>> parse_after_version(b"after=12"), parse_after_version(b"")
     (12, None)
     """
     if not query:
         return None
-    name, _, said = query.decode("latin-1").partition("=")
+    name, _, version = query.decode("latin-1").partition("=")
     if name != "after" or not (
-        said.isascii() and said.isdigit() and len(said) <= MAX_VERSION_DIGITS
+        version.isascii() and version.isdigit() and len(version) <= MAX_VERSION_DIGITS
     ):
-        raise HttpProblem(422, "door/form", problem="say after=VERSION, the version that you have")
-    return int(said)
+        raise HttpProblem(422, "door/form", problem="give after=VERSION, the version that you have")
+    return int(version)
 
 
 LIVE_ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (follow_table,)
+
+
+# --- the socket ---------------------------------------------------------------------------------
+
+
+async def serve_socket(
+    hub: Hub, subscriber: Subscriber, after_version: int | None, receive: Receive, send: Send
+) -> None:
+    """Serve an admitted socket until the client disconnects or the socket is closed."""
+    await send({"type": "websocket.accept"})
+    hub.join(subscriber)
+    tasks = [
+        asyncio.create_task(_SocketWriter(hub, subscriber, send).run(after_version)),
+        asyncio.create_task(_receive_pings(subscriber, receive)),
+    ]
+    endings: list[asyncio.Future[Any]] = [*tasks, subscriber.closed]
+    try:
+        await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        hub.leave(subscriber)
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    code, reason = _close_code(subscriber, results)
+    if code:
+        hub.metrics.sockets_closed.labels(str(code)).inc()
+        with suppress(TimeoutError, *_DISCONNECT_ERRORS):
+            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
+                await send({"type": "websocket.close", "code": code, "reason": reason})
+
+
+def _close_code(subscriber: Subscriber, results: list[Any]) -> tuple[int, str]:
+    """Return the close code and reason; code 0 means that the client has disconnected."""
+    if subscriber.closed.done():
+        return subscriber.closed.result()
+    for result in results:
+        if isinstance(result, Exception) and not isinstance(result, _DISCONNECT_ERRORS):
+            journal.warn("live-socket-failed", result, table=subscriber.table)
+            return CLOSE_INTERNAL_ERROR, "the table cannot be read"
+    return 0, ""
+
+
+class _SocketWriter:
+    """Send a subscriber's messages to its socket, as fast as the client takes them."""
+
+    def __init__(self, hub: Hub, subscriber: Subscriber, send: Send) -> None:
+        self._hub, self._subscriber, self._asgi_send = hub, subscriber, send
+        self._head = 0
+
+    async def run(self, after_version: int | None) -> None:
+        """Send hello, missed entries and live events; resync a client that was too slow."""
+        subscriber = self._subscriber
+        await self._send_hello(after_version)
+        while True:
+            await self._catch_up()
+            while (text := await subscriber.next_message()) is not None:
+                await self._send(text)
+            self._hub.metrics.resyncs.inc()
+            self._hub.detach(subscriber)
+            subscriber.reset()
+            view = await self._load_view()
+            subscriber.version = view.version
+            resync = ResyncMessage(server_time=_now(), version=view.version, view=view)
+            await self._send(encode_message(resync))
+
+    async def _send_hello(self, after_version: int | None) -> None:
+        """Start at the version that the client has, or at the current view of the table."""
+        subscriber, view = self._subscriber, await self._load_view()
+        if after_version is not None and after_version > view.version:
+            # This server may be behind the store; a version beyond the store's is ignored.
+            after_version = after_version if after_version <= await self._stored_version() else None
+        subscriber.version = view.version if after_version is None else after_version
+        hello = HelloMessage(
+            protocol=PROTOCOL_VERSION,
+            server_time=_now(),
+            table=subscriber.table,
+            audience=subscriber.audience,
+            player=subscriber.player,
+            version=subscriber.version,
+            suspended=view.suspended,
+            view=view if after_version is None else None,
+        )
+        await self._send(encode_message(hello))
+
+    async def _load_view(self) -> TableView:
+        subscriber, handler = self._subscriber, self._hub.house.command_handler
+        view = await retry_while_unavailable(
+            lambda: load_table_view(
+                handler, subscriber.table, subscriber.audience, subscriber.player
+            )
+        )
+        self._head = view.version
+        return view
+
+    async def _stored_version(self) -> int:
+        store, stream = self._hub.house.command_handler.store, subscribed_stream(self._subscriber)
+        return (
+            await retry_while_unavailable(lambda: asyncio.to_thread(store.head, stream))
+        ).version
+
+    async def _catch_up(self) -> None:
+        """Send missed entries from the store until the channel can continue from there."""
+        subscriber = self._subscriber
+        while not self._hub.attach(subscriber, self._head):
+            for chunk in split_entries(await self._read_missed()):
+                await self._send(encode_for_subscriber(subscriber, chunk).text)
+                subscriber.version = chunk[-1].version
+                await asyncio.sleep(0)  # a long catch-up must not delay others
+
+    async def _read_missed(self) -> list[Entry]:
+        store, stream = self._hub.house.command_handler.store, subscribed_stream(self._subscriber)
+        after = self._subscriber.version
+        return await retry_while_unavailable(
+            lambda: asyncio.to_thread(store.read, stream, after, CATCH_UP_PAGE_ENTRIES)
+        )
+
+    async def _send(self, text: str) -> None:
+        self._subscriber.sending_since = monotonic()
+        await self._asgi_send({"type": "websocket.send", "text": text})
+        self._subscriber.sending_since = 0.0
+
+
+async def retry_while_unavailable(attempt: Callable[[], Awaitable[Result]]) -> Result:
+    """Retry while the store is unavailable; can be cancelled at any time."""
+    while True:
+        try:
+            return await attempt()
+        except StoreUnavailable:
+            await asyncio.sleep(STORE_RETRY_SECONDS)
+
+
+async def _receive_pings(subscriber: Subscriber, receive: Receive) -> None:
+    """Respond to pings until the client disconnects; refuse other messages, then close."""
+    limiter, refused = RateLimiter(MESSAGES_PER_SECOND), 0
+    while True:
+        message = await receive()
+        if message["type"] != "websocket.receive":
+            return
+        data = message.get("text") or message.get("bytes") or b""
+        if len(data) > MAX_MESSAGE_LENGTH:
+            subscriber.close(CLOSE_MESSAGE_TOO_BIG, "the message is too long")
+        elif limiter.take(""):
+            subscriber.close(CLOSE_POLICY_VIOLATION, "too many messages")
+        else:
+            response = _respond(data)
+            refused += isinstance(response, RefusedMessage)
+            subscriber.send_notice(encode_message(response))
+            if refused > MAX_REFUSED_MESSAGES:
+                subscriber.close(CLOSE_POLICY_VIOLATION, "only pings are accepted")
+
+
+def _respond(message: str | bytes) -> ServerMessage:
+    try:
+        ping = _PING_DECODER.decode(message)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return RefusedMessage(
+            code="live/not-a-ping",
+            text='only {"type":"ping"} is accepted here; send commands over HTTP, '
+            "POST /api/tables/{table}/commands",
+        )
+    return PongMessage(server_time=_now(), echo=ping.echo)
+
+
+def _now() -> int:
+    return time.time_ns() // 1000

@@ -1,9 +1,9 @@
-"""WebSocket frames that are made once and written to many sockets.
+"""WebSocket frames that are encoded once and written to many sockets.
 
-A server's frames carry no mask, and nothing here is compressed, so that one broadcast is the same
-bytes for everybody. `LimitedWebSocketProtocol` is uvicorn's protocol with a way to write such bytes, told to the
-application as the ASGI extension `threedice.frames`; and with an end for clients that take nothing
-or only ping.
+A server's frames are not masked, and these are not compressed, so a broadcast is the same bytes for
+every client. `LimitedWebSocketProtocol` extends uvicorn's protocol to write such frames, announced
+to the application as the ASGI extension `threedice.frames`. It also limits what a client may send,
+and aborts connections of clients that take nothing.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 FRAME_EXTENSION: Final = "threedice.frames"
 MAX_CONTROL_FRAMES_PER_SECOND: Final = 5.0
-"""How many frames may come that are no message: pings, pongs, and parts of what comes in parts."""
+"""Rate limit for pings, pongs and continuation frames."""
 
 MAX_BYTES_PER_SECOND: Final = 8 * 1024
 MAX_BURST_BYTES: Final = 12 * 1024
-"""How much a client may send: pings of the largest size as often as they are taken, and some."""
+"""Byte limits for a client: enough for pings of maximum size at the maximum rate, and some."""
 
 ABORT_TIMEOUT_SECONDS: Final = 15.0
-"""How long a client that is told to go may still take what was sent to it."""
+"""How long a closed client may still take what was sent before its connection is aborted."""
 
-_TEXT_OPCODE: Final = b"\x81"  # one whole text message
+_TEXT_OPCODE: Final = b"\x81"  # FIN, text
 
 
 class EncodedMessage:
-    """A text for sockets, and the frame that carries it, made when it is first wanted."""
+    """A text message and its frame, which is encoded when first needed."""
 
     __slots__ = ("_frame", "text")
 
@@ -53,7 +53,7 @@ class EncodedMessage:
 
 
 def encode_frame(text: str) -> bytes:
-    """Return a text as one WebSocket frame of a server's.
+    """Encode a text as one unmasked WebSocket frame.
 
     >>> encode_frame("hello")
     b'\\x81\\x05hello'
@@ -68,7 +68,7 @@ def encode_frame(text: str) -> bytes:
 
 
 class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
-    """A WebSocket connection of uvicorn's to which frames can be written as they are."""
+    """Uvicorn's WebSocket protocol, extended to write encoded frames and to limit clients."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -77,54 +77,54 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
         self._abort_timer: TimerHandle | None = None
 
     def handle_connect(self, event: Request) -> None:
-        """Take a handshake, and tell the application that frames can be written."""
+        """Handle a handshake, and announce the frame extension to the application."""
         super().handle_connect(event)
         if self.response.status_code == 101:
             extensions: Any = self.scope["extensions"]
             extensions[FRAME_EXTENSION] = self.write_frame
 
     def write_frame(self, frame: bytes) -> bool:
-        """Write a frame, unless the client is slow or going; tells whether it was written."""
+        """Write a frame unless the client is slow or closing, and return whether it was written."""
         if not self.writable.is_set() or self.close_sent or self.transport.is_closing():
             return False
         self.transport.write(frame)
         return True
 
     def data_received(self, data: bytes) -> None:
-        """Read on, but not a flood: what is more than may come is not even looked at."""
+        """Process received bytes up to the rate limit, and close the connection above it."""
         if not self.handshake_initiated:
             super().data_received(data)
             return
-        taken = self._byte_limiter.take(len(data))
-        if taken and not self.transport.is_closing():
-            super().data_received(data[:taken])
-        if taken < len(data):
-            self._close_for_abuse("too much at once")
+        allowed = self._byte_limiter.take(len(data))
+        if allowed and not self.transport.is_closing():
+            super().data_received(data[:allowed])
+        if allowed < len(data):
+            self._close_for_abuse("too much data")
 
     def handle_ping(self) -> None:
-        """Answer a ping, but not a flood of them."""
+        """Respond to a ping within the frame limit."""
         if self._is_within_frame_limit():
             super().handle_ping()
 
     def handle_pong(self, event: Frame) -> None:
-        """Hear that a client is there, but not again and again."""
+        """Handle a pong within the frame limit."""
         if self._is_within_frame_limit():
             super().handle_pong(event)
 
     def handle_cont(self, event: Frame) -> None:
-        """Take a part of a message that comes in parts, if they are few."""
+        """Handle a continuation frame within the frame limit."""
         if self._is_within_frame_limit():
             super().handle_cont(event)
 
     def _is_within_frame_limit(self) -> bool:
-        """Count a frame that is no message of its own; end it with whoever sends too many."""
+        """Count a frame, and close the connection of a client that sends too many."""
         if self._frame_limiter.take(""):
             self._close_for_abuse("too many frames")
             return False
         return True
 
     def _close_for_abuse(self, reason: str) -> None:
-        """Tell a client to go, and hear no more of it."""
+        """Close the connection with 1008 and process nothing more from it."""
         if not self.close_sent:
             self.conn.fail(1008, reason)
             self.transport.write(b"".join(self.conn.data_to_send()))
@@ -133,23 +133,26 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
         self._abort_later()
 
     def keepalive_timeout(self) -> None:
-        """Let a client go that does not answer."""
+        """Close the connection of a client that does not respond to pings."""
         super().keepalive_timeout()
         self._abort_later()
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send; a handshake that was refused is at its end, which uvicorn takes for a mistake."""
+        """Send an ASGI message.
+
+        A rejected handshake counts as complete, which uvicorn would otherwise report as an error.
+        """
         await super().send(message)
         if message["type"] == "websocket.http.response.body":
             self.handshake_complete = True
 
     async def run_asgi(self) -> None:
-        """Run the application; a client that takes nothing is not waited for after it."""
+        """Run the application, then abort the connection if the client takes nothing more."""
         await super().run_asgi()
         self._abort_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
+        """Cancel the abort timer."""
         if self._abort_timer is not None:
             self._abort_timer.cancel()
         super().connection_lost(exc)

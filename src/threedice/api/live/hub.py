@@ -1,14 +1,9 @@
 """Registry of all live sockets, and the monitor that closes those whose permission has ended.
 
-All live sockets of a server: which tables they follow, whose they are, and when they must close.
-
-A channel is there for as long as somebody follows its table. What ends somebody's right to look,
-here or at another server, closes his sockets within a second (see `watching`).
-
-What a server looks at several times a second: whose rights have ended, who is stuck, the store.
-
-A change of rights closes sockets as soon as it is heard of. What ends by itself (a session that is
-idle for too long, a shift) is found by asking again: of staff every second, of players in turns.
+A channel exists as long as its table has subscribers. A change of permissions, made here or on
+another server, closes the affected sockets as soon as the monitor polls it, within a second.
+Permissions that end by themselves (an idle session, the end of an assignment) are found by checking
+again: staff every second, players every ten seconds.
 """
 
 from __future__ import annotations
@@ -37,38 +32,31 @@ if TYPE_CHECKING:
     from threedice.house.house import House
     from threedice.identity import AccessChange
 
-
 MAX_SOCKETS: Final = 20_000
-
-
 MAX_SOCKETS_PER_ACCOUNT: Final = 50
-
-
 MAX_OPENS_PER_SECOND: Final = 10.0
-
+MAX_BLOCKED_SECONDS: Final = 20.0
+"""How long a client may take no data before its socket is closed."""
 
 CLOSE_SERVER_STOPPING: Final = 1001
-
-
 CLOSE_INTERNAL_ERROR: Final = 1011
-
-
+CLOSE_TRY_AGAIN_LATER: Final = 1013
 CLOSE_SESSION_ENDED: Final = 4401
-
-
 CLOSE_PERMISSIONS_CHANGED: Final = 4403
-
-
 CLOSE_SESSION_LOCKED: Final = 4423
-
 
 CLOSE_REASONS: Final[dict[str, tuple[int, str]]] = {
     "ended": (CLOSE_SESSION_ENDED, "signed out; sign in again"),
     "locked": (CLOSE_SESSION_LOCKED, "locked; unlock the session and connect again"),
-    "rights": (CLOSE_PERMISSIONS_CHANGED, "what you may see has changed; connect again"),
-    "rotated": (CLOSE_PERMISSIONS_CHANGED, "your session has another token now; connect again"),
+    "rights": (CLOSE_PERMISSIONS_CHANGED, "your permissions have changed; connect again"),
+    "rotated": (CLOSE_PERMISSIONS_CHANGED, "your session has a new token; connect again"),
 }
-"""How sockets are closed by a change of somebody's rights."""
+"""Close code and reason by the kind of access change."""
+
+TICK_SECONDS: Final = 0.25
+TICKS_PER_ROUND: Final = 4
+ROUNDS_PER_PLAYER_CHECK: Final = 10
+"""Rounds of the monitor in which every player's socket is checked once."""
 
 
 class Hub:
@@ -92,22 +80,22 @@ class Hub:
             yield from tuple(subscribers)
 
     def has_capacity(self, account: str) -> bool:
-        """Tell whether an account may open one more socket."""
+        """Return whether an account may open one more socket."""
         return (
             len(self) < MAX_SOCKETS
             and len(self._by_account.get(account, ())) < MAX_SOCKETS_PER_ACCOUNT
         )
 
     def join(self, subscriber: Subscriber) -> None:
-        """Count somebody among those whose socket is open."""
+        """Register an open socket."""
         self._by_table.setdefault(subscriber.table, set()).add(subscriber)
         self._by_account.setdefault(subscriber.caller.account.id, set()).add(subscriber)
         self.metrics.subscribers.labels(subscriber.audience).inc()
         if self.is_closing:
-            subscriber.close(CLOSE_SERVER_STOPPING, "the server stops")
+            subscriber.close(CLOSE_SERVER_STOPPING, "the server is stopping")
 
     def leave(self, subscriber: Subscriber) -> None:
-        """Forget somebody, and the channel that nobody else follows."""
+        """Remove a socket, and close its channel if nobody else follows the table."""
         table, account = subscriber.table, subscriber.caller.account.id
         if channel := self._channels.get(table):
             channel.detach(subscriber)
@@ -121,9 +109,9 @@ class Hub:
         self.metrics.subscribers.labels(subscriber.audience).dec()
 
     def attach(self, subscriber: Subscriber, head: int) -> bool:
-        """Have somebody told what happens, unless there is something before that he was not told.
+        """Add a subscriber to its table's channel; return False if it has to catch up first.
 
-        The first at a table has its channel begin where the table stood when he came.
+        The first subscriber of a table creates the channel, which starts at version `head`.
         """
         channel = self._channels.get(subscriber.table)
         if channel is None:
@@ -132,71 +120,58 @@ class Hub:
         return channel.attach(subscriber)
 
     def detach(self, subscriber: Subscriber) -> None:
-        """Tell somebody nothing until he is attached again."""
+        """Remove a subscriber from its channel until it is attached again."""
         if channel := self._channels.get(subscriber.table):
             channel.detach(subscriber)
 
-    def _channel_failed(self, channel: Channel, defect: Exception) -> None:
-        journal.warn("live-failed", defect, table=channel.table)
+    def _channel_failed(self, channel: Channel, error: Exception) -> None:
+        journal.warn("live-failed", error, table=channel.table)
         if self._channels.get(channel.table) is channel:
             del self._channels[channel.table]
         for subscriber in tuple(self._by_table.get(channel.table, ())):
             subscriber.close(CLOSE_INTERNAL_ERROR, "the table cannot be read")
 
-    # --- whose right to look has ended ----------------------------------------------------------
-
     def on_identity_change(self, change: AccessChange) -> None:
-        """Close what a change ends, from whichever thread hears of it."""
+        """Close the sockets affected by an access change; may be called from any thread."""
         with suppress(RuntimeError):  # the loop is closed, and no socket is open
             self._loop.call_soon_threadsafe(self._close_affected, change)
 
     def _close_affected(self, change: AccessChange) -> None:
         code, reason = CLOSE_REASONS[change.what]
-        whose = tuple(self._by_account.get(change.account, ())) if change.account else tuple(self)
-        for subscriber in whose:
+        subscribers = (
+            tuple(self._by_account.get(change.account, ())) if change.account else tuple(self)
+        )
+        for subscriber in subscribers:
             if change.session in ("", subscriber.caller.session_id):
                 subscriber.close(code, reason)
 
     def broadcast_suspension(self, *, suspended: bool) -> None:
-        """Tell everybody whether the house takes commands."""
+        """Notify all sockets whether the house is suspended."""
         text = encode_message(StandingMessage(suspended=suspended))
         for subscriber in self:
             subscriber.send_notice(text)
 
     async def close(self) -> None:
-        """Have every socket closed because the server stops, and wait until none is open."""
+        """Close every socket because the server stops, and wait until none is open."""
         self.is_closing = True
         for subscriber in self:
-            subscriber.close(CLOSE_SERVER_STOPPING, "the server stops")
+            subscriber.close(CLOSE_SERVER_STOPPING, "the server is stopping")
         while self._by_table:
             await asyncio.sleep(0.01)
 
 
 def subscribed_stream(subscriber: Subscriber) -> str:
-    """Return the stream that somebody follows."""
+    """Return the name of the stream that a subscriber follows."""
     return table_stream(subscriber.table)
 
 
-TICK_SECONDS: Final = 0.25
-
-
-TICKS_PER_ROUND: Final = 4
-
-
-ROUNDS_PER_PLAYER_CHECK: Final = 10
-"""After how many rounds every player's socket has been asked about."""
-
-
-MAX_BLOCKED_SECONDS: Final = 20.0
-
-
-CLOSE_TRY_AGAIN_LATER: Final = 1013
+# --- monitor ------------------------------------------------------------------------------------
 
 
 async def run_monitor(context: ServerContext, hub: Hub) -> None:
-    """Watch until cancelled; whatever goes wrong is written down, and watching goes on."""
-    stop = context.identity.access_changes.subscribe(hub.on_identity_change)
-    seen, tick = MonitorState(bool(context.house.command_handler.suspension_reason)), 0
+    """Poll access changes, sockets and the house until cancelled; errors are logged."""
+    unsubscribe = context.identity.access_changes.subscribe(hub.on_identity_change)
+    state, tick = MonitorState(bool(context.house.command_handler.suspension_reason)), 0
     try:
         while True:
             await asyncio.sleep(TICK_SECONDS)
@@ -205,20 +180,20 @@ async def run_monitor(context: ServerContext, hub: Hub) -> None:
                 await asyncio.to_thread(context.identity.poll)
                 if tick % TICKS_PER_ROUND == 0:
                     await _check_subscribers(context, hub, tick // TICKS_PER_ROUND)
-                seen.note_identity_store(away=False)
+                state.note_identity_store(away=False)
             except OperatingFailure:
-                seen.note_identity_store(away=True)
-            except Exception as defect:
-                journal.warn("watching-failed", defect)
-            if seen.note_house(context.house):
-                hub.broadcast_suspension(suspended=seen.suspended)
+                state.note_identity_store(away=True)
+            except Exception as error:
+                journal.warn("watching-failed", error)
+            if state.note_house(context.house):
+                hub.broadcast_suspension(suspended=state.suspended)
     finally:
-        stop()
+        unsubscribe()
 
 
 @dataclass(slots=True)
 class MonitorState:
-    """What was the matter when it was last looked at; each change of it is written down once."""
+    """Problems found at the last poll; each change is logged once."""
 
     suspended: bool
     away: bool = False
@@ -226,13 +201,13 @@ class MonitorState:
     stuck: frozenset[str] = frozenset()
 
     def note_identity_store(self, *, away: bool) -> None:
-        """Note whether the people's database answers."""
+        """Record whether the identity database is unavailable."""
         if away != self.away:
             self.away = away
             journal.warn("people-away") if away else journal.write("people-answer")
 
     def note_house(self, house: House) -> bool:
-        """Note how the house is; tells whether it has begun or ceased to take commands."""
+        """Record the state of the house, and return whether it was suspended or released."""
         if house.background_error != self.behind:
             self.behind = house.background_error
             journal.write("books-behind" if self.behind else "books-kept", cause=self.behind)
@@ -240,26 +215,30 @@ class MonitorState:
         for table in stuck - self.stuck:
             journal.warn("dealer-stuck", table=table, cause=house.dealers[table].stuck)
         self.stuck = stuck
-        cause = house.command_handler.suspension_reason
-        if bool(cause) == self.suspended:
+        reason = house.command_handler.suspension_reason
+        if bool(reason) == self.suspended:
             return False
         self.suspended = not self.suspended
-        journal.warn("suspended", cause=cause) if cause else journal.write("released")
+        journal.warn("suspended", cause=reason) if reason else journal.write("released")
         return True
 
 
 async def _check_subscribers(context: ServerContext, hub: Hub, round_number: int) -> None:
-    """Close the sockets of those who are stuck, or may not look any more."""
-    for each in hub:
-        if each.blocked_seconds() > MAX_BLOCKED_SECONDS:
-            each.close(CLOSE_TRY_AGAIN_LATER, "too slow; connect again")
-    due = [each for each in hub if each.audience == "staff" or _is_due(each, round_number)]
-    reasons = await asyncio.to_thread(
-        lambda: [(each, _close_reason(context, each)) for each in due]
+    """Close sockets that are blocked, or whose caller may not follow the table any more."""
+    for subscriber in hub:
+        if subscriber.blocked_seconds() > MAX_BLOCKED_SECONDS:
+            subscriber.close(CLOSE_TRY_AGAIN_LATER, "too slow; connect again")
+    due = [
+        subscriber
+        for subscriber in hub
+        if subscriber.audience == "staff" or _is_due(subscriber, round_number)
+    ]
+    changes = await asyncio.to_thread(
+        lambda: [(subscriber, _access_change(context, subscriber)) for subscriber in due]
     )
-    for subscriber, what in reasons:
-        if what:
-            subscriber.close(*CLOSE_REASONS[what])
+    for subscriber, change in changes:
+        if change:
+            subscriber.close(*CLOSE_REASONS[change])
 
 
 def _is_due(subscriber: Subscriber, round_number: int) -> bool:
@@ -269,8 +248,8 @@ def _is_due(subscriber: Subscriber, round_number: int) -> bool:
     )
 
 
-def _close_reason(context: ServerContext, subscriber: Subscriber) -> str:
-    """Return what has become of somebody's right to look, if anything."""
+def _access_change(context: ServerContext, subscriber: Subscriber) -> str:
+    """Return how the caller's access to the table has ended, or an empty string."""
     caller = resolve_token(context, subscriber.token, touch=False)
     if caller is None:
         return "ended"

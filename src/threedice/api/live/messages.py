@@ -1,11 +1,8 @@
 """Live socket messages, and table events encoded once per audience.
 
-What is said over a live socket, both ways, as one tagged union of JSON messages.
-
-`hello` comes first, then `events` without gap or repetition: each has the next version. Where
-`hello` or `resync` brings a view, the client draws that, and the events after its version follow.
-
-Entries of a table's stream as what is told to each audience; each thing is encoded once.
+Both directions use tagged JSON messages. `hello` comes first, then `events` without gap or
+repetition: each event has the next version. When `hello` or `resync` carries a view, the client
+draws that view, and the events after its version follow.
 """
 
 from __future__ import annotations
@@ -26,15 +23,14 @@ if TYPE_CHECKING:
 
     from threedice.log.entry import Entry
 
-
 PROTOCOL_VERSION: Final = 1
-"""The version of what is said here; a client that does not know it should not go on."""
+"""Version of this protocol; a client that does not know it should disconnect."""
 
 
 class HelloMessage(msgspec.Struct, frozen=True, tag="hello", kw_only=True):
-    """The first word: the house's clock in microseconds of UTC, and from where events follow.
+    """The first message: the server's clock in UTC microseconds, and the version before the events.
 
-    A client that comes back with a version gets no view: it has one, and events follow from there.
+    A client that reconnects with a version gets no view: it has one, and events follow from there.
     """
 
     protocol: int
@@ -48,9 +44,9 @@ class HelloMessage(msgspec.Struct, frozen=True, tag="hello", kw_only=True):
 
 
 class LiveEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of the table: when it was written, what of it this audience sees, if anything.
+    """An entry of the table's stream: when it was written, and the event if this audience sees it.
 
-    `totals` tells by how much everybody's chips on spots have changed.
+    `totals` holds the changes of the chip totals of all players, by spot.
     """
 
     version: int
@@ -60,13 +56,13 @@ class LiveEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventsMessage(msgspec.Struct, frozen=True, tag="events", kw_only=True):
-    """What has happened, in order."""
+    """Events in version order."""
 
     events: list[LiveEvent]
 
 
 class ResyncMessage(msgspec.Struct, frozen=True, tag="resync", kw_only=True):
-    """The client was too slow: this is how the table stands now; what came before is skipped."""
+    """A new view of the table for a client that was too slow; the events before it are skipped."""
 
     server_time: int
     version: int
@@ -74,20 +70,20 @@ class ResyncMessage(msgspec.Struct, frozen=True, tag="resync", kw_only=True):
 
 
 class StandingMessage(msgspec.Struct, frozen=True, tag="standing", kw_only=True):
-    """Whether the house takes commands at all, said when that changes."""
+    """Whether the house is suspended; sent when that changes."""
 
     suspended: bool
 
 
 class PongMessage(msgspec.Struct, frozen=True, tag="pong", kw_only=True):
-    """The answer to a ping, with the house's clock and whatever the ping said."""
+    """The response to a ping, with the server's clock and the text of the ping."""
 
     server_time: int
     echo: str
 
 
 class RefusedMessage(msgspec.Struct, frozen=True, tag="refused", kw_only=True):
-    """Something that cannot be said here; commands go over HTTP."""
+    """The response to any other message; commands go over HTTP."""
 
     code: str
     text: str
@@ -99,39 +95,36 @@ ServerMessage = (
 
 
 SERVER_MESSAGES: Final = ServerMessage
-"""Everything a server says."""
+"""All messages that a server sends."""
 
 
 class PingMessage(msgspec.Struct, frozen=True, tag="ping", forbid_unknown_fields=True):
-    """All that a client may say."""
+    """The only message that a client may send."""
 
     echo: str = ""
 
 
 CLIENT_MESSAGES: Final = PingMessage
-
+"""All messages that a client may send."""
 
 EVENTS_BEGIN: Final = '{"type":"events","events":['
-
-
 EVENTS_END: Final = "]}"
-
 
 _ENCODER: Final = msgspec.json.Encoder()
 
 
 def encode_message(message: ServerMessage) -> str:
-    """Return a message as the text of a frame."""
+    """Encode a message as the text of a frame."""
     return _ENCODER.encode(message).decode()
 
 
 def encode_event(event: LiveEvent) -> str:
-    """Return one item of `events` as text."""
+    """Encode one item of `events`."""
     return _ENCODER.encode(event).decode()
 
 
 def encode_events(items: list[str]) -> str:
-    """Return `events` of items that are text already.
+    """Join encoded items to an `events` message.
 
     >>> encode_events(["{}", "{}"])
     '{"type":"events","events":[{},{}]}'
@@ -144,7 +137,7 @@ EMPTY_MESSAGE: Final = EncodedMessage("")
 
 @dataclass(slots=True)
 class EncodedEvents:
-    """What staff, players in common, and players concerned are told of some entries."""
+    """Messages for some entries: for staff, for players in general, and for concerned players."""
 
     version: int
     staff: EncodedMessage = EMPTY_MESSAGE
@@ -152,7 +145,7 @@ class EncodedEvents:
     concerned: dict[str, EncodedMessage] = field(default_factory=dict)
 
     def message_for(self, audience: AudienceKind, player: str) -> EncodedMessage:
-        """Return what somebody is told."""
+        """Return the message for an audience and player."""
         if audience == "staff":
             return self.staff
         return self.concerned.get(player) or self.players
@@ -161,27 +154,27 @@ class EncodedEvents:
 def encode_for_audiences(
     entries: Sequence[Entry], *, staff: bool, players: Collection[str]
 ) -> EncodedEvents:
-    """Return what is told of entries, to staff if there are any and to these players."""
+    """Encode entries for these players, and for staff if there are any."""
     for_staff: list[str] = []
     for_players: list[str] = []
-    others: dict[str, dict[int, str]] = {}
-    for place, entry in enumerate(entries):
+    concerned: dict[str, dict[int, str]] = {}
+    for index, entry in enumerate(entries):
         event = cast("TableStreamEvent", decode(entry))
         totals = spot_total_changes(event)
         if staff:
             for_staff.append(_encode_item(entry, event, totals))
         if players:
             for_players.append(_encode_item(entry, public_event(event), totals))
-            for player, seen in player_events(event, players).items():
-                others.setdefault(player, {})[place] = _encode_item(entry, seen, totals)
+            for player, own_event in player_events(event, players).items():
+                concerned.setdefault(player, {})[index] = _encode_item(entry, own_event, totals)
     encoded = EncodedEvents(entries[-1].version)
     if staff:
         encoded.staff = EncodedMessage(encode_events(for_staff))
     if players:
         encoded.players = EncodedMessage(encode_events(for_players))
-    for player, items in others.items():
-        his = [items.get(place, item) for place, item in enumerate(for_players)]
-        encoded.concerned[player] = EncodedMessage(encode_events(his))
+    for player, own_items in concerned.items():
+        items = [own_items.get(index, item) for index, item in enumerate(for_players)]
+        encoded.concerned[player] = EncodedMessage(encode_events(items))
     return encoded
 
 

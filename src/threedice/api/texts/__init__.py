@@ -1,7 +1,7 @@
-"""What people are told, in English, 繁體中文 and 简体中文: a text for every code.
+"""User-facing texts in English, 繁體中文 and 简体中文: one for every refusal and problem code.
 
-The texts of rules stand with the rules, in English; here are those of the door, and all of them in
-Chinese. A test sees to it that none is missing.
+The English texts of the rules stand next to the rules; the files here hold the API's own English
+texts and all Chinese ones. A test checks that none is missing.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, Literal
 
-from threedice.account.decider import ACCOUNT_REFUSAL_TEXTS as CAGE
-from threedice.house.decisions import HOUSE_REFUSAL_TEXTS as FLOOR
-from threedice.table.rules import TABLE_REFUSAL_TEXTS as TABLE
+from threedice.account.decider import ACCOUNT_REFUSAL_TEXTS
+from threedice.house.decisions import HOUSE_REFUSAL_TEXTS
+from threedice.table.rules import TABLE_REFUSAL_TEXTS
 
 Language = Literal["en", "zh-Hant", "zh-Hans"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh-Hant", "zh-Hans")
@@ -34,37 +34,42 @@ _LANGUAGE_TAGS: Final[dict[str, Language]] = {
 
 @cache
 def texts(language: Language) -> dict[str, str]:
-    """Return all texts of a language by their codes."""
+    """Return all texts of a language by code."""
     text = files(__name__).joinpath(f"{language}.toml").read_text(encoding="utf-8")
-    read: dict[str, str] = tomllib.loads(text)
-    return {**TABLE, **FLOOR, **CAGE, **read} if language == "en" else read
+    own_texts: dict[str, str] = tomllib.loads(text)
+    if language != "en":
+        return own_texts
+    return {**TABLE_REFUSAL_TEXTS, **HOUSE_REFUSAL_TEXTS, **ACCOUNT_REFUSAL_TEXTS, **own_texts}
 
 
 def text_template(code: str, language: Language) -> str:
-    """Return the text for a code, with holes for its facts."""
+    """Return the text for a code, with placeholders for its facts."""
     return texts(language)[code]
 
 
 @lru_cache(256)
 def preferred_language(header: bytes) -> Language:
-    """Return the language of ours that `Accept-Language` asks for most, or English.
+    """Return the supported language that an `Accept-Language` header prefers, or English.
 
-    >>> preferred_language(b"fr, zh-TW;q=0.8, en;q=0.5"), preferred_language(b"zh"), preferred_language(b"*")
-    ('zh-Hant', 'zh-Hans', 'en')
+    >>> preferred_language(b"fr, zh-TW;q=0.8, en;q=0.5"), preferred_language(b"zh")
+    ('zh-Hant', 'zh-Hans')
+    >>> preferred_language(b"*")
+    'en'
     """
     ranges = [
-        _parse_language_range(each) for each in header[:200].decode("latin-1").lower().split(",")
+        _parse_language_range(part) for part in header[:200].decode("latin-1").lower().split(",")
     ]
-    for _, spoken in sorted(ranges, key=lambda each: -each[0]):
-        parts = spoken.split("-")
+    for _, tag in sorted(ranges, key=lambda weighted: -weighted[0]):
+        parts = tag.split("-")
         for length in range(len(parts), 0, -1):
             if found := _LANGUAGE_TAGS.get("-".join(parts[:length])):
                 return found
     return "en"
 
 
-def _parse_language_range(spoken: str) -> tuple[float, str]:
-    name, _, weight = spoken.partition(";q=")
+def _parse_language_range(text: str) -> tuple[float, str]:
+    """Return the weight and the tag of one range of the header."""
+    name, _, weight = text.partition(";q=")
     try:
         return float(weight or 1), name.strip()
     except ValueError:

@@ -1,1 +1,1 @@
-"""Stores of the log: in memory, in SQLite and in PostgreSQL, with their tables, rows, files and locks."""
+"""Stores of the log: in memory, in SQLite and in PostgreSQL; their tables, files and locks."""

@@ -1,20 +1,7 @@
-"""Files and locks beneath the stores: serving lock, write lock, SQLite connections, fsync, halt markers.
+"""Files and locks below the stores: serving lock, write lock, fsync, halt markers, connections.
 
-One serving process for a database file: a lock beside it, which ends with the process.
-
-The lock lies beside the file itself, whatever links lead there. A file with several names has no
-such place: it is not served.
-
-Whose turn it is to write a file: threads wait for it, and so does one who must not block.
-
-What the operating system is asked about files themselves: to keep their names, to forget.
-
-The note of a halted writer that outlives its process, kept outside the database.
-
-A disk that is full or failing may take no new row and no new file, but it lets go of a file. So it
-is the absence of `healthy` that says a writer was halted here: it is made before anything is
-written and unlinked on a halt, while `served`, which stays, tells a halt from a first start. A
-killed process unlinks nothing and comes back writing.
+The serving lock keeps a second process from serving an SQLite file and ends with its process. The
+halt markers record outside the database that a writer was halted, and survive its process.
 """
 
 from __future__ import annotations
@@ -40,42 +27,45 @@ if TYPE_CHECKING:
     from threedice.log.store import StoredRow
     from threedice.log.stores.sql import StatementRunner, WorkResult
 
+# --- serving lock -------------------------------------------------------------------------------
 
 SERVING_LOCK_ATTEMPTS: Final = 20
-
-
 SERVING_LOCK_PAUSE_SECONDS: Final = 0.01
 
 
 def acquire_serving_lock(database: Path) -> int:
-    """Become the process that serves a database; returns what `release_serving_lock` takes."""
+    """Take the lock of the process that serves a database, and return its file descriptor.
+
+    The lock file lies next to the database file itself, whatever symbolic links lead there. A file
+    with several hard links would have several lock files, so it is refused.
+    """
     _refuse_hard_links(database)
     try:
         lock = os.open(_serving_lock_path(database), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise StoreUnusable(f"{database} cannot be served: {error}") from error
-    # somebody who only asks whether the file is served holds the lock for a moment
+    # is_served holds a shared lock for a moment, so one failed attempt proves nothing
     for _ in range(SERVING_LOCK_ATTEMPTS):
         if _try_flock(lock, fcntl.LOCK_EX):
             os.ftruncate(lock, 0)
             os.pwrite(lock, b"%d\n" % os.getpid(), 0)
             return lock
         sleep(SERVING_LOCK_PAUSE_SECONDS)
-    holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "of unknown number"
+    holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "(unknown pid)"
     os.close(lock)
     raise StoreUnusable(
-        f"{database} is served by process {holder} already; stop that one, "
+        f"{database} is served by process {holder} already; stop that process, "
         "or use PostgreSQL for several servers"
     )
 
 
 def release_serving_lock(lock: int) -> None:
-    """Serve a database no longer."""
+    """Release the serving lock."""
     os.close(lock)
 
 
 def is_served(database: Path) -> bool:
-    """Tell whether some process serves a database."""
+    """Return whether some process serves a database."""
     try:
         lock = os.open(_serving_lock_path(database), os.O_RDWR)
     except FileNotFoundError:
@@ -87,16 +77,17 @@ def is_served(database: Path) -> bool:
 
 
 def _serving_lock_path(database: Path) -> Path:
-    itself = database.resolve()
-    return itself.with_name(itself.name + ".serving")
+    file = database.resolve()
+    return file.with_name(file.name + ".serving")
 
 
 def _refuse_hard_links(database: Path) -> None:
-    with suppress(OSError):  # there is none yet, or whoever opens it says what is the matter
-        if (names := database.stat().st_nlink) > 1 and database.is_file():
+    with suppress(OSError):  # the file does not exist yet, or opening it reports the problem
+        if (links := database.stat().st_nlink) > 1 and database.is_file():
             raise StoreUnusable(
-                f"{database} is one of {names} names of the same file (hard links), each of which "
-                "another process could serve; remove the others, or copy it with threedice backup"
+                f"{database} is one of {links} names of the same file (hard links); "
+                "each could be served by another process: remove the others, or copy it with "
+                "threedice backup"
             )
 
 
@@ -108,18 +99,19 @@ def _try_flock(lock: int, kind: int) -> bool:
     return True
 
 
+# --- write lock ---------------------------------------------------------------------------------
+
 WRITE_LOCK_POLL_SECONDS: Final = 0.0005
 
 
 class WriteLock:
-    """A lock that threads take with `with`, and a coroutine with `async with ... .soon()`."""
+    """A lock that threads take with `with`, and coroutines with `async with acquire_async()`."""
 
     def __init__(self) -> None:
         self._lock = RLock()
         self._waiting: deque[None] = deque()
-        self._held_by_coroutine = (
-            False  # by a coroutine: to others of its thread the lock would be open
-        )
+        # The RLock alone would let a second coroutine of the same thread in.
+        self._held_by_coroutine = False
 
     def __enter__(self) -> None:
         self._waiting.append(None)
@@ -138,7 +130,10 @@ class WriteLock:
 
     @asynccontextmanager
     async def acquire_async(self) -> AsyncIterator[None]:
-        """Have the turn once nobody is waiting: whoever writes batch after batch lets others in."""
+        """Take the lock once no thread waits for it, without blocking the event loop.
+
+        Waiting threads go first, so that a coroutine that writes batch after batch lets them in.
+        """
         while self._waiting or self._held_by_coroutine or not self._lock.acquire(blocking=False):
             await asyncio.sleep(WRITE_LOCK_POLL_SECONDS)
         self._held_by_coroutine = True
@@ -149,10 +144,13 @@ class WriteLock:
             self._lock.release()
 
 
+# --- directory sync and page cache --------------------------------------------------------------
+
+
 def sync_directory(directory: Path) -> None:
-    """Make durable which files a directory has: without its name, what is in one would be lost."""
+    """Fsync a directory, so that files created or removed in it survive a power cut."""
     if os.name == "nt":
-        return  # a directory cannot be opened there
+        return  # Windows cannot open a directory
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -161,74 +159,76 @@ def sync_directory(directory: Path) -> None:
 
 
 def drop_cached_pages(file: Path) -> None:
-    """Have a file that nobody has open read from the disk itself, not from memory.
+    """Drop a file's pages from the page cache, so that it is read from the disk again.
 
-    After a sync that failed, the operating system takes for written what never reached the disk. A
-    process that starts on the same machine would go by such a log and move it into the database: a
-    power cut meanwhile would leave that half moved, and no log to move it by. What the disk itself
-    has of a log ends with a whole commit, and all that was acknowledged is before it.
+    The file must not be open anywhere. After a failed fsync the kernel may treat pages as clean
+    that never reached the disk. A process restarted on the same machine would read such a
+    write-ahead log and checkpoint it into the database; a power cut during that checkpoint would
+    leave a half-written database and no log to repair it from. The log as it is on the disk ends
+    with a complete commit and contains everything that was acknowledged.
     """
     if not hasattr(os, "posix_fadvise"):
-        return  # then only a restart of the machine does it
+        return  # without it, only a reboot drops the pages
     with suppress(FileNotFoundError):
-        opened = os.open(file, os.O_RDONLY)
+        descriptor = os.open(file, os.O_RDONLY)
         try:
-            os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
-            os.close(opened)
+            os.close(descriptor)
 
+
+# --- halt marker --------------------------------------------------------------------------------
+#
+# A full or failing disk may refuse a new row or a new file, but it can still unlink a file. So a
+# halt is recorded by removing `healthy`, which is created before the first write. `served` is never
+# removed and tells a halt from a first start. A killed process unlinks nothing and may write again
+# after its restart.
 
 HEALTHY_MARKER = "healthy"
-
-
 SERVED_MARKER = "served"
 
 
 def is_halted(state_dir: Path) -> bool:
-    """Tell whether a writer was halted here and nobody has released it."""
+    """Return whether a writer was halted here and not released since."""
     return (state_dir / SERVED_MARKER).exists() and not (state_dir / HEALTHY_MARKER).exists()
 
 
 def mark_halted(state_dir: Path) -> None:
-    """Note a halt, as far as the disk still lets us."""
+    """Record a halt, as far as the disk still allows."""
     with suppress(OSError):
         (state_dir / HEALTHY_MARKER).unlink(missing_ok=True)
         sync_directory(state_dir)
 
 
 def clear_halt(state_dir: Path) -> None:
-    """Note that a writer may write here."""
+    """Record that a writer may write here."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in (
-        HEALTHY_MARKER,
-        SERVED_MARKER,
-    ):  # in this order, or a crash between them would read as a halt
+    # In this order: a crash between the two must not look like a halt.
+    for name in (HEALTHY_MARKER, SERVED_MARKER):
         if not (state_dir / name).exists():
             (state_dir / name).touch()
             sync_directory(state_dir)
 
 
-MIN_SQLITE_VERSION: Final = (3, 37, 0)
-"""The first SQLite with tables that keep to their types."""
+# --- SQLite connection --------------------------------------------------------------------------
 
+MIN_SQLITE_VERSION: Final = (3, 37, 0)
+"""First SQLite version with STRICT tables."""
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
 
-
 CACHE_SIZE_KIBIBYTES: Final = 32 * 1024
-"""How much of the file a connection may keep: the ends of all streams, and where keys go."""
-
+"""Page cache of a connection: holds the ends of all streams and the upper levels of the indexes."""
 
 SYNCHRONOUS_FULL, SYNCHRONOUS_NORMAL = 2, 1
-"""Whether a commit waits for the disk, or leaves that to the next that does."""
-
+"""`PRAGMA synchronous`: FULL fsyncs at each commit, NORMAL leaves that to the next FULL commit."""
 
 SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB = 5, 6, 11, 19, 26
-"""The result codes of SQLite that are not simply failures."""
+"""SQLite result codes that are handled differently from other failures."""
 
 
 class SqliteConnection(Protocol):
-    """What is used of a driver's connection; statements take effect as they stand, one by one."""
+    """The part of a driver's connection that is used; it must be in autocommit mode."""
 
     def execute(self, sql: str, params: Sequence[Any] = ..., /) -> Iterable[StoredRow]:
         """Run a statement and return its rows."""
@@ -237,14 +237,14 @@ class SqliteConnection(Protocol):
         """Run a statement for every row of parameters."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection."""
 
 
 SqliteConnector = Callable[[str], SqliteConnection]
 
 
 def connect_sqlite(path: str) -> SqliteConnection:
-    """Open a database file with the standard driver; a new one is for its owner's eyes only."""
+    """Open a database file with the standard driver; a new file is readable by its owner only."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         sync_directory(Path(path).parent)
@@ -254,34 +254,37 @@ def connect_sqlite(path: str) -> SqliteConnection:
 
 
 def configure_connection(connection: SqliteConnection, synchronous: int) -> None:
-    """Make a connection durable, and see that it is."""
+    """Set the pragmas that make commits durable, and check that they took effect."""
 
-    def ask(sql: str) -> Any:
+    def execute(sql: str) -> Any:
         return next((row[0] for row in list(connection.execute(sql))), None)
 
-    if tuple(map(int, ask("SELECT sqlite_version()").split("."))) < MIN_SQLITE_VERSION:
+    if tuple(map(int, execute("SELECT sqlite_version()").split("."))) < MIN_SQLITE_VERSION:
         raise StoreUnusable(f"SQLite {'.'.join(map(str, MIN_SQLITE_VERSION))} or later is needed")
-    ask(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
-    ask("PRAGMA trusted_schema = OFF")
-    ask(f"PRAGMA cache_size = {-CACHE_SIZE_KIBIBYTES}")
-    ask(
-        f"PRAGMA secure_delete = {int(synchronous == SYNCHRONOUS_FULL)}"
-    )  # personal data; folds hold none
-    if (mode := ask("PRAGMA journal_mode = WAL")) != "wal":
+    execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
+    execute("PRAGMA trusted_schema = OFF")
+    execute(f"PRAGMA cache_size = {-CACHE_SIZE_KIBIBYTES}")
+    # Overwrite deleted personal data. The NORMAL connection writes only derived data, without any.
+    execute(f"PRAGMA secure_delete = {int(synchronous == SYNCHRONOUS_FULL)}")
+    if (mode := execute("PRAGMA journal_mode = WAL")) != "wal":
         raise StoreUnusable(
             f"its journal is {mode!r}, not a write-ahead log; use a local file system"
         )
-    ask("PRAGMA wal_autocheckpoint = 0")  # the store does it, and hears when it fails
-    ask(f"PRAGMA synchronous = {synchronous}")
-    if (level := ask("PRAGMA synchronous")) != synchronous:
+    execute(
+        "PRAGMA wal_autocheckpoint = 0"
+    )  # the store checkpoints itself, to notice when that fails
+    execute(f"PRAGMA synchronous = {synchronous}")
+    if (level := execute("PRAGMA synchronous")) != synchronous:
         raise StoreUnusable(
-            f"synchronous is {level}, not {synchronous}; use an SQLite that obeys it"
+            f"synchronous is {level}, not {synchronous}; use an SQLite build that obeys it"
         )
 
 
 def run_transaction(
     connection: SqliteConnection, work: Callable[[StatementRunner], WorkResult]
 ) -> WorkResult:
+    """Run some work in one transaction, rolled back if it raises."""
+
     def run(sql: str, params: Sequence[Any] = ()) -> list[StoredRow]:
         return list(connection.execute(sql, params))
 
@@ -290,13 +293,18 @@ def run_transaction(
         result = work(run)
         run("COMMIT")
     except BaseException:
-        with suppress(Exception):  # SQLite may have rolled back by itself
+        with suppress(Exception):  # SQLite may have rolled back already
             run("ROLLBACK")
         raise
     return result
 
 
 def result_code(error: Exception) -> int:
-    """Return SQLite's result code, by whatever name the driver has for it."""
+    """Return SQLite's primary result code from an error of either driver."""
     code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
     return int(code) & 0xFF
+
+
+def is_undecodable(error: Exception) -> bool:
+    """Return whether an error of either driver means that stored text is not valid UTF-8."""
+    return isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)

@@ -1,4 +1,4 @@
-"""A store in memory: for tests, for trying things out, and as the model of the other two."""
+"""A store in memory: for tests, for experiments, and as the model for the other two."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class MemoryStore:
-    """Keeps everything while the program runs, and nothing after it."""
+    """A store that lives as long as the process."""
 
     writer_process: None = None
 
@@ -45,10 +45,10 @@ class MemoryStore:
         self._people: dict[str, bytes] = {}
         self._suspended = ""
 
-    # the log itself
+    # --- streams, answers and games
 
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch; each proposal as a whole or not at all."""
+        """Write a batch; each proposal is written completely or not at all."""
         for proposal in proposals:
             check_proposal(proposal)
         with self._lock:
@@ -59,48 +59,48 @@ class MemoryStore:
             return outcomes
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
-        """Return entries of a stream in order, from the version after the one given."""
+        """Return up to `limit` entries of a stream in order, from the version after `after`."""
         with self._lock:
             return self._entries.get(stream, [])[after : after + limit]
 
     def scan(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        """Yield all entries of a stream in the order of their versions."""
+        """Yield all entries of a stream in version order."""
         while page := self.read(stream, after):
             yield from page
             after = page[-1].version
 
     def head(self, stream: str) -> Head:
-        """Return the head of a stream, that of an empty one where there is none."""
+        """Return the head of a stream, or the empty head if it has no entries."""
         with self._lock:
             return self._heads.get(stream, EMPTY_HEAD)
 
     def heads(self) -> dict[str, Head]:
-        """Return the heads of all streams, as one moment saw them."""
+        """Return the heads of all streams, read from one snapshot."""
         with self._lock:
             return {stream: head for stream, head in self._heads.items() if head.version}
 
     def streams(self) -> list[str]:
-        """Return the names of all streams, sorted."""
+        """Return the sorted names of all streams."""
         return sorted(self.heads())
 
     def answer(self, account: str, key: str) -> StoredAnswer | None:
-        """Return what became of a command, or nothing where it was never accepted."""
+        """Return the stored answer of an accepted command, or None."""
         with self._lock:
             return self._answers.get((account, key))
 
     def answers(self) -> Iterator[StoredAnswer]:
-        """Yield every answer, by account and key."""
+        """Yield all answers, ordered by account and key."""
         with self._lock:
-            kept = sorted(self._answers.items())
-        yield from (answer for _, answer in kept)
+            ordered = sorted(self._answers.items())
+        yield from (answer for _, answer in ordered)
 
     def game(self, game_hash: str) -> bytes | None:
-        """Return the canonical bytes of a game that some round pins."""
+        """Return the canonical bytes of a game pinned by some round, or None."""
         with self._lock:
             return self._games.get(game_hash)
 
     def games(self) -> dict[str, bytes]:
-        """Return the canonical bytes of all games, by their hash."""
+        """Return the canonical bytes of all games by hash."""
         with self._lock:
             return dict(self._games)
 
@@ -110,38 +110,41 @@ class MemoryStore:
         for game_hash, canonical in proposal.games.items():
             self._games.setdefault(game_hash, canonical)
 
-    # folds over it
+    # --- snapshots and projections
 
     def snapshot(self, stream: str, name: str) -> Snapshot | None:
-        """Return the latest snapshot of a fold over a stream."""
+        """Return the latest snapshot of a stream under a name, or None."""
         with self._lock:
             return self._snapshots.get((stream, name))
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """Yield every snapshot, by stream and name."""
+        """Yield all snapshots, ordered by stream and name."""
         with self._lock:
-            kept = sorted(self._snapshots.items(), key=lambda each: each[0])
-        yield from (snapshot for _, snapshot in kept)
+            ordered = sorted(self._snapshots.items(), key=lambda each: each[0])
+        yield from (snapshot for _, snapshot in ordered)
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot instead of the one of that stream and name before it."""
+        """Save a snapshot, replacing the previous one of the same stream and name."""
         with self._lock:
             self._snapshots[snapshot.stream, snapshot.name] = snapshot
 
     def project(
-        self, view: str, stream: str, after: int, upto: int, lines: Sequence[ProjectionLine]
+        self, view: str, stream: str, after: int, up_to: int, lines: Sequence[ProjectionLine]
     ) -> bool:
-        """Add the lines that follow from entries after one version up to another."""
-        check_projection_lines(view, stream, after, upto, lines)
+        """Add the projection lines of the entries from after `after` up to `up_to`.
+
+        Return False, and add nothing, if the view is not at version `after`.
+        """
+        check_projection_lines(view, stream, after, up_to, lines)
         with self._lock:
             if self._views.get((view, stream), 0) != after:
                 return False
-            self._views[view, stream] = upto
+            self._views[view, stream] = up_to
             self._lines.setdefault(view, []).extend(lines)
             return True
 
     def projected_version(self, view: str, stream: str) -> int:
-        """Return up to which version of a stream a view has come."""
+        """Return the version of a stream up to which a view is projected."""
         with self._lock:
             return self._views.get((view, stream), 0)
 
@@ -155,9 +158,12 @@ class MemoryStore:
         until: int | None = None,
         limit: int | None = None,
     ) -> list[ProjectionLine]:
-        """Return lines of a view in the order of time, stream, version and place."""
+        """Return lines of a view, ordered by time, stream, version and place.
+
+        `since` and `until` bound the time (`until` excluded); `limit` keeps the last lines.
+        """
         with self._lock:
-            found = [
+            matching = [
                 line
                 for line in self._lines.get(view, ())
                 if (subject is None or line.subject == subject)
@@ -165,8 +171,8 @@ class MemoryStore:
                 and (since is None or line.at >= since)
                 and (until is None or line.at < until)
             ]
-        found.sort(key=lambda line: (line.at, line.stream, line.version, line.place))
-        return found if limit is None else found[max(0, len(found) - limit) :]
+        matching.sort(key=lambda line: (line.at, line.stream, line.version, line.place))
+        return matching if limit is None else matching[max(0, len(matching) - limit) :]
 
     def all_lines(self) -> list[ProjectionLine]:
         """Return the lines of all views."""
@@ -174,101 +180,101 @@ class MemoryStore:
             return [line for lines in self._lines.values() for line in lines]
 
     def all_view_versions(self) -> list[tuple[str, str, int]]:
-        """Return how far each view has come in each stream."""
+        """Return view, stream and projected version for each view of each stream."""
         with self._lock:
-            return [(view, stream, upto) for (view, stream), upto in self._views.items()]
+            return [(view, stream, version) for (view, stream), version in self._views.items()]
 
     def delete_view(self, view: str) -> None:
-        """Delete the lines of a view, and how far it has come."""
+        """Delete the lines of a view and its progress."""
         with self._lock:
             self._lines.pop(view, None)
-            self._views = {key: upto for key, upto in self._views.items() if key[0] != view}
+            self._views = {key: version for key, version in self._views.items() if key[0] != view}
 
     def delete_derived_data(self, stream: str | None = None) -> None:
-        """Delete snapshots, lines and how far views have come, of all streams or of one."""
+        """Delete snapshots, projection lines and view progress, of one stream or of all."""
 
-        def stays(other: str) -> bool:
+        def is_kept(other: str) -> bool:
             return stream is not None and other != stream
 
         with self._lock:
             self._snapshots = {
-                key: each for key, each in self._snapshots.items() if stays(each.stream)
+                key: each for key, each in self._snapshots.items() if is_kept(each.stream)
             }
             for view, lines in self._lines.items():
-                self._lines[view] = [line for line in lines if stays(line.stream)]
-            self._views = {key: upto for key, upto in self._views.items() if stays(key[1])}
+                self._lines[view] = [line for line in lines if is_kept(line.stream)]
+            self._views = {key: version for key, version in self._views.items() if is_kept(key[1])}
 
-    # what proves it
+    # --- checkpoints
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint for ever; another of its number is a conflict."""
+        """Store a checkpoint for ever; a different one with the same number is a conflict."""
         with self._lock:
             if self._checkpoints.setdefault(checkpoint.number, checkpoint) != checkpoint:
                 raise StreamConflict(f"there is another checkpoint {checkpoint.number} already")
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Return all checkpoints by number."""
+        """Return all checkpoints, ordered by number."""
         with self._lock:
             return [self._checkpoints[number] for number in sorted(self._checkpoints)]
 
-    # who is at work
+    # --- leases and suspension
 
     def acquire_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Take or renew a lease, unless another holds it still."""
+        """Acquire or renew a lease unless another holder has it."""
         now = monotonic()
         with self._lock:
-            other, until = self._leases.get(name, (holder, now))
-            if other != holder and until > now:
+            current_holder, until = self._leases.get(name, (holder, now))
+            if current_holder != holder and until > now:
                 return False
             self._leases[name] = (holder, now + seconds)
             return True
 
     def release_lease(self, name: str, holder: str) -> None:
-        """Give a lease up."""
+        """Release a lease, if this holder has it."""
         with self._lock:
             if self._leases.get(name, ("", 0.0))[0] == holder:
                 del self._leases[name]
 
     @contextmanager
     def recovery_lock(self) -> Iterator[bool]:
-        """Come back; there is no other server."""
+        """Yield True: there is no other server."""
         yield True
 
     def is_sole_server(self) -> bool:
-        """Tell whether no other server has this store open: nobody else can reach it."""
+        """Return True: no other process can open this store."""
         return True
 
     def suspension_reason(self) -> str:
-        """Return why nothing may be written, or nothing."""
+        """Return why writing is suspended, or an empty string."""
         with self._lock:
             return self._suspended
 
     def suspend(self, reason: str) -> None:
-        """Note that nothing may be written until a person has looked, and why."""
+        """Record that writing is suspended until a person releases it, and why."""
         with self._lock:
             self._suspended = reason
 
     def release(self) -> None:
-        """Let writing go on after a person has looked."""
+        """End the suspension."""
         with self._lock:
             self._suspended = ""
 
-    # personal data
+    # --- personal data
 
     def set_person(self, player: str, data: bytes) -> None:
-        """Keep or replace what is known of a person."""
+        """Store or replace the personal data of a player."""
         with self._lock:
             self._people[player] = data
 
     def person(self, player: str) -> bytes | None:
-        """Return what is known of a person."""
+        """Return the personal data of a player, or None."""
         with self._lock:
             return self._people.get(player)
 
     def erase_person(self, player: str) -> bool:
-        """Forget a person; tells whether there was anything to forget."""
+        """Erase the personal data of a player, and return whether there was any."""
         with self._lock:
             return self._people.pop(player, None) is not None
 
     def close(self) -> None:
-        """Let go of nothing: the store lives as long as it is referred to."""
+        """Do nothing: the store lives as long as it is referenced."""

@@ -1,8 +1,8 @@
-"""The log in PostgreSQL: several servers may serve one database.
+"""The log in PostgreSQL, which several servers can share.
 
-Whoever appends to a stream locks its row first, in the order of the names; what was read before is
-then still true when it is written. A lost connection is made anew, and the batch is written again
-unless it turns out to have been written before.
+An append first locks the rows of its streams in name order, so that the heads it has read still
+hold when it writes. A lost connection is replaced, and the batch is written again unless it turns
+out to have been committed.
 """
 
 from __future__ import annotations
@@ -45,19 +45,23 @@ if TYPE_CHECKING:
 
 POLL_PAUSE_SECONDS: Final = 0.05
 MAX_IDLE_CONNECTIONS: Final = 8
-"""How many connections are kept for those who read."""
+"""Maximum number of idle connections kept for reads and small transactions."""
 
 WRITER_PROCESS_TIMEOUT_SECONDS, WRITER_PROCESS_TIMEOUT_DEADLINES = 60.0, 12
-"""How long a scribe may take: twice as many deadlines as its store needs where all goes wrong (two
-of trying, one more for each of waiting for the server, connecting, looking and the work), and time
-for a busy machine to start a process."""
+"""Timeout of the writer process: the larger of the seconds and so many store deadlines.
+
+The store needs six deadlines at worst: two for retries, and one each for waiting for the server,
+connecting, reading and the work. Twice that leaves time for a busy machine to start a process.
+"""
 
 RECOVERY_WAIT_SECONDS = 60.0
-"""How long a server waits for another that comes back, and marks tables, before it gives up."""
+"""How long a server waits for the recovery of another server before it gives up."""
 
 ACTIVE_LEASE_SECONDS = 5.0
-"""How long a server still counts as playing whose connection was lost, with the lock that it had;
-twice as long as it takes until it asks again and connects anew."""
+"""How long a server counts as active after losing its connection, and with it its advisory lock.
+
+Twice the time that it takes to poll again and reconnect.
+"""
 
 SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK = (
     "31, 6661",
@@ -65,12 +69,13 @@ SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK = (
     "31, 6663",
     "31, 6664",
 )
-"""The advisory locks of those who serve, of who makes the tables, of who comes back, and of those
-who have: a server that is suspended from its start serves, but does not play."""
+"""Advisory locks: of all serving servers, of the one that creates the tables, of the one that
+recovers, and of all that have recovered. A server suspended since its start serves, but is not
+active."""
 
 
 class PostgresStore(SqlStore):
-    """A store in a PostgreSQL database, which answers in time or is away."""
+    """A store in a PostgreSQL database, which responds in time or counts as unavailable."""
 
     CLOCK_SQL: ClassVar[str] = "extract(epoch FROM clock_timestamp())::double precision"
 
@@ -110,57 +115,56 @@ class PostgresStore(SqlStore):
         self._ready = True
 
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch in one durable transaction; each proposal as a whole or not at all."""
+        """Write a batch in one durable transaction; each proposal completely or not at all."""
         for proposal in proposals:
             check_proposal(proposal)
         sent: set[int] = set()
         return self._run_on_writer(lambda connection: append_batch(connection, proposals, sent))
 
     def suspension_reason(self) -> str:
-        """Return why nothing may be written, or nothing.
+        """Return why writing is suspended, or an empty string.
 
-        A server asks now and then, on the connection by which it serves: where that was lost, and
-        another process writes, nobody else would make it anew.
+        A server polls this on the connection that holds its locks, and so replaces that connection
+        when it is lost: batches are written by another process, on a connection of its own.
         """
         if not self._serving or self._failed:
             return super().suspension_reason()
 
-        def ask(connection: PostgresConnection) -> str:
-            cause = _read_suspension(_statement_runner(connection))
+        def read(connection: PostgresConnection) -> str:
+            reason = _read_suspension(_statement_runner(connection))
             self._renew_lease(connection)
-            return cause
+            return reason
 
-        return self._run_on_writer(ask)
+        return self._run_on_writer(read)
 
     def is_sole_server(self) -> bool:
-        """Tell whether no other server is connected to this database."""
-
+        """Return whether no other server is connected to this database."""
         return self._run_on_writer(lambda connection: _can_lock(connection, SERVING_LOCK))
 
     @contextmanager
     def recovery_lock(self) -> Iterator[bool]:
-        """Come back while no other server does; from the end of it on, this one plays."""
+        """Hold the recovery lock, and yield whether no server is active; afterwards this one is."""
         if not self._serving:
             yield False
             return
-        connection = self._connect()  # its own: if this process dies, the lock goes with it
+        connection = self._connect()  # a separate one: if this process dies, so does the lock
         try:
             self._wait_for_recovery_lock(connection)
             yield self._has_no_active_server(connection)
-            self._run_on_writer(lambda serving: serving.execute(_LOCK_SHARED.format(ACTIVE_LOCK)))
+            self._run_on_writer(lambda writer: writer.execute(_LOCK_SHARED.format(ACTIVE_LOCK)))
             self._locks = [SERVING_LOCK, ACTIVE_LOCK]
             self._run_on_writer(self._renew_lease)
         finally:
             connection.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Release all locks and close all connections."""
         with self._write_lock:
             self._closed = True
             if self.writer_process is not None:
                 self.writer_process.close()
             if self._writer is not None:
-                with suppress(psycopg.Error):  # the server itself would notice only a little later
+                with suppress(psycopg.Error):  # the server would notice the closed connection later
                     self._writer.set_deadline(self._deadline_seconds)
                     self._writer.execute("SELECT pg_advisory_unlock_all()")
                     if ACTIVE_LOCK in self._locks:
@@ -170,13 +174,13 @@ class PostgresStore(SqlStore):
                 self._writer.close()
             self._close_idle()
 
-    # how statements are run
+    # --- running statements
 
     def _run_on_writer(self, work: Callable[[PostgresConnection], WorkResult]) -> WorkResult:
-        """Do something on the connection that writes, again where that may help."""
+        """Run some work on the writing connection, with retries on a new one."""
         with self._write_lock:
             self._require_usable(writing=True)
-            tries = RetryBudget(2 * self._deadline_seconds)
+            budget = RetryBudget(2 * self._deadline_seconds)
             while True:
                 connection = self._writer = self._writer or self._connect(self._locks)
                 connection.set_deadline(self._deadline_seconds)
@@ -184,7 +188,7 @@ class PostgresStore(SqlStore):
                     return work(connection)
                 except BaseException as error:
                     self._discard_writer(connection)
-                    self._raise_unless_retryable(error, tries)
+                    self._raise_unless_retryable(error, budget)
 
     def _transact(
         self,
@@ -213,9 +217,9 @@ class PostgresStore(SqlStore):
     def _run_pooled(
         self, work: Callable[[PostgresConnection], WorkResult], *, writing: bool
     ) -> WorkResult:
-        """Do something on a connection of one's own, while others write."""
+        """Run some work on an idle connection, concurrently with the writing one."""
         self._require_usable(writing=writing)
-        tries = RetryBudget(2 * self._deadline_seconds)
+        budget = RetryBudget(2 * self._deadline_seconds)
         while True:
             connection = self._borrow_connection()
             connection.set_deadline(self._deadline_seconds)
@@ -223,9 +227,9 @@ class PostgresStore(SqlStore):
                 result = work(connection)
             except BaseException as error:
                 connection.close()
-                if connection.is_committing:  # it may have happened: whoever asked must look
-                    tries.exhaust()
-                self._raise_unless_retryable(error, tries)
+                if connection.is_committing:  # perhaps committed: the caller must find out
+                    budget.exhaust()
+                self._raise_unless_retryable(error, budget)
             else:
                 self._return_connection(connection)
                 return result
@@ -236,40 +240,43 @@ class PostgresStore(SqlStore):
         if self._failed and writing:
             raise StoreFailed(self._failed)
 
-    def _raise_unless_retryable(self, error: BaseException, tries: RetryBudget) -> None:
-        """Return if the same should be tried again; otherwise raise what the error means."""
+    def _raise_unless_retryable(self, error: BaseException, budget: RetryBudget) -> None:
+        """Return if the work should be retried; otherwise raise the matching store error."""
         if isinstance(error, ThreediceError) or not isinstance(error, Exception):
             raise error
-        meaning = classify_error(error)
+        kind = classify_error(error)
         if (
-            meaning in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.RETRYABLE)
-            and tries.take_attempt()
+            kind in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.RETRYABLE)
+            and budget.take_attempt()
         ):
             return
-        if meaning is DatabaseErrorKind.INVALID_INPUT:
+        if kind is DatabaseErrorKind.INVALID_INPUT:
             raise InvalidInput(f"{self._name} cannot hold this: {error}") from error
-        if meaning in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.TIMED_OUT):
+        if kind in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.TIMED_OUT):
             raise StoreUnavailable(
                 f"{self._name} does not answer in time: {_one_line(error)}"
             ) from error
-        if meaning is DatabaseErrorKind.RETRYABLE and not isinstance(
+        if kind is DatabaseErrorKind.RETRYABLE and not isinstance(
             error, psycopg.errors.UniqueViolation
         ):
-            raise StreamConflict(f"{self._name} is written by others again and again") from error
+            raise StreamConflict(
+                f"{self._name}: concurrent transactions kept interfering; try again"
+            ) from error
         self._note_failure(
-            f"{self._name} could not do its work ({_one_line(error)}); look at it, then start again"
+            f"{self._name} could not be written ({_one_line(error)}); "
+            "check the database, then restart"
         )
         raise StoreFailed(self._failed) from error
 
-    def _note_failure(self, cause: str) -> str:
-        """Note a failure, and return the first."""
-        self._failed = self._failed or cause
+    def _note_failure(self, reason: str) -> str:
+        """Record a failure, and return the first one recorded."""
+        self._failed = self._failed or reason
         return self._failed
 
-    # connections
+    # --- connections and locks
 
     def _connect(self, locks: Sequence[str] = ()) -> PostgresConnection:
-        """Connect; once the database has been there, try for a while until it is back."""
+        """Connect; after the first success, retry for a while when the database is down."""
         until = monotonic() + (self._deadline_seconds if self._ready else 0.0)
         while True:
             try:
@@ -282,7 +289,7 @@ class PostgresStore(SqlStore):
             sleep(POLL_PAUSE_SECONDS)
 
     def _wait_for_recovery_lock(self, connection: PostgresConnection) -> None:
-        """Wait until no other server comes back."""
+        """Acquire the recovery lock, waiting for other servers to finish theirs."""
         until = monotonic() + RECOVERY_WAIT_SECONDS
         while True:
             connection.set_deadline(self._deadline_seconds)
@@ -292,7 +299,7 @@ class PostgresStore(SqlStore):
                 if monotonic() >= until:
                     raise StoreUnavailable(
                         f"another server on {self._name} has not finished coming back; "
-                        "look at that one, then start again"
+                        "look at that server, then start this one again"
                     ) from error
             except psycopg.Error as error:
                 raise StoreUnavailable(
@@ -302,7 +309,7 @@ class PostgresStore(SqlStore):
                 return
 
     def _has_no_active_server(self, connection: PostgresConnection) -> bool:
-        """Tell whether nobody holds the lock, nor held it so lately that he may take it again."""
+        """Return whether no server holds the active lock, or may still reconnect to take it."""
         try:
             while True:
                 connection.set_deadline(self._deadline_seconds)
@@ -318,7 +325,7 @@ class PostgresStore(SqlStore):
             raise StoreUnavailable(f"{self._name} does not answer: {_one_line(error)}") from error
 
     def _renew_lease(self, connection: PostgresConnection) -> None:
-        """Note that this server plays; where that cannot be written, its lock must do."""
+        """Record that this server is active; if that fails, its advisory lock still shows it."""
         if ACTIVE_LOCK in self._locks:
             with suppress(psycopg.Error):
                 connection.execute(
@@ -336,18 +343,18 @@ class PostgresStore(SqlStore):
             connection.close()
         else:
             self._idle.append(connection)
-        if self._closed:  # perhaps only since: whoever closed did not see this one
+        if self._closed:  # closed meanwhile: close() did not see this connection
             self._close_idle()
 
     def _close_idle(self) -> None:
-        with suppress(IndexError):  # several may be at it together
+        with suppress(IndexError):  # other threads may be closing connections too
             while True:
                 self._idle.pop().close()
 
     def _discard_writer(self, connection: PostgresConnection) -> None:
-        """Give up the connection that writes: it does not know any more what is prepared on it."""
+        """Close the writing connection: after an error its prepared statements are uncertain."""
         with suppress(psycopg.Error):
-            connection.execute("ROLLBACK")  # closing alone would let go of the locks a little later
+            connection.execute("ROLLBACK")  # releases the locks sooner than closing alone
         connection.close()
         self._writer = None
 
@@ -355,10 +362,12 @@ class PostgresStore(SqlStore):
         run = _statement_runner(connection)
         run("BEGIN", ())
         run(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})", ())
-        named = run("SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()", ())
+        tables = run(
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()", ()
+        )
         prepare_schema(
             lambda sql: run(sql, ()),
-            [name for (name,) in named],
+            [name for (name,) in tables],
             dialect="postgresql",
             database=self._name,
         )
@@ -366,13 +375,11 @@ class PostgresStore(SqlStore):
 
 
 _LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared({})"
-
-
 _RENEW_LEASE: Final = (
     f"INSERT INTO leases (name, holder, until) VALUES (%s, %s, {PostgresStore.CLOCK_SQL} + %s)"
     " ON CONFLICT (name) DO UPDATE SET until = excluded.until"
 )
-# a server that was away with the database has its time from when that is back
+# After a restart of the database, a server has the full time to reconnect.
 _SELECT_RECENT_LEASES: Final = (
     "SELECT name FROM leases WHERE name LIKE 'playing/%%' AND greatest("
     f"until, extract(epoch FROM pg_postmaster_start_time()) + %s) > {PostgresStore.CLOCK_SQL}"
@@ -380,11 +387,11 @@ _SELECT_RECENT_LEASES: Final = (
 
 
 def _can_lock(connection: PostgresConnection, lock: str) -> bool:
-    """Tell whether a lock could be taken from which all others are shut out."""
-    ((taken,),) = connection.execute(f"SELECT pg_try_advisory_lock({lock})").fetchall()
-    if taken:
+    """Return whether the exclusive lock can be taken: whether no other session holds it."""
+    ((acquired,),) = connection.execute(f"SELECT pg_try_advisory_lock({lock})").fetchall()
+    if acquired:
         connection.execute(f"SELECT pg_advisory_unlock({lock})")
-    return bool(taken)
+    return bool(acquired)
 
 
 def _connect_with_locks(url: str, seconds: float, locks: Sequence[str]) -> PostgresConnection:
@@ -399,7 +406,7 @@ def _connect_with_locks(url: str, seconds: float, locks: Sequence[str]) -> Postg
 
 
 def _read_suspension(run: StatementRunner) -> str:
-    return next((cause for (cause,) in run(SELECT_SUSPENSION, ())), "")
+    return next((reason for (reason,) in run(SELECT_SUSPENSION, ())), "")
 
 
 def _statement_runner(connection: PostgresConnection) -> StatementRunner:
@@ -416,11 +423,10 @@ def _with_psycopg_placeholders(sql: str) -> str:
 
 
 def _describe_url(url: str) -> str:
-    """Name a database in words that hold no password."""
-    given = conninfo_to_dict(url)
-    return (
-        f"database {given.get('dbname') or 'of PostgreSQL'} on {given.get('host') or 'this host'}"
-    )
+    """Describe a database by its name and host, without the password."""
+    params = conninfo_to_dict(url)
+    name, host = params.get("dbname") or "of PostgreSQL", params.get("host") or "this host"
+    return f"database {name} on {host}"
 
 
 def _one_line(error: BaseException) -> str:

@@ -1,11 +1,7 @@
 """PostgreSQL connections with deadlines, classification of database errors, and bounded retries.
 
-Connections to PostgreSQL that never wait longer than they may.
-
-The server is asked to give up by itself first; a deadline on this side holds even when the server,
-or one process of it, has stopped altogether.
-
-What the errors of PostgreSQL mean for whoever meets them, and how often to try again.
+Server-side timeouts end a statement first. The deadline on the client's side also holds when the
+server, or the backend process of a connection, has stopped completely.
 """
 
 from __future__ import annotations
@@ -31,18 +27,18 @@ WaitResult = TypeVar("WaitResult")
 
 
 class StoreDeadlineExceeded(psycopg.OperationalError):
-    """The server has not answered in time."""
+    """The server has not responded before the deadline."""
 
 
 class PostgresConnection(psycopg.Connection[StoredRow]):
-    """A connection that is given up when its deadline passes."""
+    """A connection that is closed when its deadline passes."""
 
     deadline: float = 0.0
     is_committing: bool = False
-    """Whether a commit is under way: if the connection is lost, who knows what became of it."""
+    """Whether a COMMIT has been sent: if the connection is lost now, its outcome is unknown."""
 
     def set_deadline(self, seconds: float) -> None:
-        """Let what follows take so long at most, all together."""
+        """Set the deadline for all statements that follow, together."""
         self.deadline, self.is_committing = monotonic() + seconds, False
 
     def wait(self, gen: PQGen[WaitResult], *args: Any, **kwargs: Any) -> WaitResult:
@@ -56,28 +52,28 @@ class PostgresConnection(psycopg.Connection[StoredRow]):
 
 def _wait_until(deadline: float, gen: PQGen[WaitResult]) -> Generator[Any, Any, WaitResult]:
     try:
-        wanted = next(gen)
+        event = next(gen)
         while True:
-            ready = yield wanted
-            wanted = gen.send(ready)
+            ready = yield event
+            event = gen.send(ready)
             if monotonic() >= deadline:
                 gen.close()
                 raise StoreDeadlineExceeded("the database does not answer in time")
-    except StopIteration as done:
-        result: WaitResult = done.value
+    except StopIteration as stop:
+        result: WaitResult = stop.value
         return result
 
 
 def connect_postgres(url: str, seconds: float) -> PostgresConnection:
-    """Connect, with every limit and every promise of durability set, and see that they are."""
-    given = conninfo_to_dict(url)
+    """Connect with all timeouts and durability settings, and check that the server has them."""
+    params = conninfo_to_dict(url)
     settings = _SESSION_SETTINGS | _server_timeouts(seconds)
     options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    given["options"] = f"{given.get('options') or ''} {options}".strip()
-    patience = {"connect_timeout": max(2, ceil(seconds)), "tcp_user_timeout": int(seconds * 1000)}
-    defaults = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2} | patience
+    params["options"] = f"{params.get('options') or ''} {options}".strip()
+    timeouts = {"connect_timeout": max(2, ceil(seconds)), "tcp_user_timeout": int(seconds * 1000)}
+    defaults = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2} | timeouts
     connection = PostgresConnection.connect(
-        make_conninfo("", **(defaults | given)), autocommit=True
+        make_conninfo("", **(defaults | params)), autocommit=True
     )
     try:
         connection.set_deadline(seconds)
@@ -88,7 +84,7 @@ def connect_postgres(url: str, seconds: float) -> PostgresConnection:
     return connection
 
 
-# Statements must find their few rows by index even before the tables have been analysed.
+# Only index scans: statements must find their few rows quickly even before the first ANALYZE.
 _SESSION_SETTINGS: Final = {
     "synchronous_commit": "on",
     "default_transaction_isolation": r"read\ committed",
@@ -99,7 +95,6 @@ _SESSION_SETTINGS: Final = {
     "jit": "off",
 }
 
-
 _REQUIRED_SETTINGS: Final = {
     "synchronous_commit": "on",
     "fsync": "on",
@@ -109,7 +104,10 @@ _REQUIRED_SETTINGS: Final = {
 
 
 def _server_timeouts(seconds: float) -> dict[str, str]:
-    """The server gives up a little before we do; one that we have left waiting, a little after."""
+    """Return settings that make the server give up shortly before the client's deadline.
+
+    The timeout of an abandoned transaction is the deadline itself.
+    """
     milliseconds = max(1, int(seconds * 1000))
     return {
         "lock_timeout": f"{max(1, milliseconds * 6 // 10)}",
@@ -119,39 +117,41 @@ def _server_timeouts(seconds: float) -> dict[str, str]:
 
 
 def _require_durable_settings(connection: PostgresConnection) -> None:
-    asked = ", ".join(f"current_setting('{name}')" for name in _REQUIRED_SETTINGS)
-    found = connection.execute(f"SELECT {asked}").fetchone() or ()
-    for (name, wanted), value in zip(_REQUIRED_SETTINGS.items(), found, strict=True):
-        if value != wanted:
+    columns = ", ".join(f"current_setting('{name}')" for name in _REQUIRED_SETTINGS)
+    values = connection.execute(f"SELECT {columns}").fetchone() or ()
+    for (name, required), value in zip(_REQUIRED_SETTINGS.items(), values, strict=True):
+        if value != required:
             raise StoreUnusable(
-                f"PostgreSQL has {name} = {value}; what it says is written would not be safe: "
-                f"set {name} = {wanted} in its configuration"
+                f"PostgreSQL has {name} = {value}, with which committed data is not safe; "
+                f"set {name} = {required} in its configuration"
             )
 
+
+# --- errors and retries -------------------------------------------------------------------------
 
 MAX_ATTEMPTS: Final = 5
 
 
 class DatabaseErrorKind(Enum):
-    """What an error of PostgreSQL means for whoever met it."""
+    """How the caller must treat a PostgreSQL error."""
 
-    RETRYABLE = auto()  # others were in the way; the same again may succeed at once
-    CONNECTION_LOST = auto()  # the connection is gone; a new one may serve
-    TIMED_OUT = auto()  # the server gave up in time; nothing happened
-    INVALID_INPUT = auto()  # no database could hold what was given
-    FAILED = auto()  # it could not be written, and a person must look
+    RETRYABLE = auto()  # a concurrent transaction interfered; an immediate retry may succeed
+    CONNECTION_LOST = auto()  # a retry on a new connection may succeed
+    TIMED_OUT = auto()  # the server gave up in time; nothing was written
+    INVALID_INPUT = auto()  # the values cannot be stored
+    FAILED = auto()  # writing failed, and a person must look at it
 
 
 def classify_error(error: BaseException) -> DatabaseErrorKind:
-    """Tell what an error means, by its SQLSTATE."""
+    """Classify an error by its SQLSTATE."""
     if isinstance(error, UnicodeEncodeError | OverflowError | psycopg.DataError):
         return DatabaseErrorKind.INVALID_INPUT
     if not isinstance(error, psycopg.Error):
         return DatabaseErrorKind.FAILED
     state = error.sqlstate or ""
-    for prefixes, meaning in _SQLSTATE_KINDS.items():
+    for prefixes, kind in _SQLSTATE_KINDS.items():
         if state.startswith(prefixes):
-            return meaning
+            return kind
     lost = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     return DatabaseErrorKind.CONNECTION_LOST if lost else DatabaseErrorKind.FAILED
 
@@ -165,16 +165,16 @@ _SQLSTATE_KINDS: Final = {
 
 
 class RetryBudget:
-    """How often the same is tried, and until when."""
+    """How many attempts an operation has, and until when."""
 
     def __init__(self, seconds: float) -> None:
         self._left, self._until = MAX_ATTEMPTS, monotonic() + seconds
 
     def take_attempt(self) -> bool:
-        """Tell whether to try once more, and count it."""
+        """Count an attempt, and return whether one more may be made."""
         self._left -= 1
         return self._left > 0 and monotonic() < self._until
 
     def exhaust(self) -> None:
-        """Try no more."""
+        """Allow no further attempt."""
         self._left = 0

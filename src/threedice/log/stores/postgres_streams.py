@@ -1,12 +1,9 @@
 """Append a batch in one PostgreSQL transaction, and listen for appends by other servers.
 
-A batch of proposals in one transaction of PostgreSQL: two exchanges with the server.
-
-What other servers on one PostgreSQL have written, as far as its notifications tell.
-
-The store notifies a channel as it commits. A connection of its own listens here and passes the
-hints on to the feed; it is checked, it is replaced when lost, and then the feed is asked to look
-for what came while nobody listened. What is lost without a trace the feed's own poll finds.
+An append takes two round trips. Its commit sends a notification for each stream. A listener on a
+connection of its own passes notifications to the feed as hints, checks that connection, and
+replaces it when it is lost; then it asks the feed to poll for appends missed meanwhile. The feed's
+own polling finds any other lost notification.
 """
 
 from __future__ import annotations
@@ -38,45 +35,43 @@ if TYPE_CHECKING:
     from threedice.log.store import Proposal, ProposalOutcome, StoredRow
     from threedice.log.stores.postgres_connection import PostgresConnection
 
-
 NOTIFY_CHANNEL: Final = "threedice_streams"
-"""Where those who listen hear `<stream> <version>` of every stream that has grown."""
+"""Channel of the notifications `<stream> <version>`, one for each stream that has grown."""
 
 
 def append_batch(
     connection: PostgresConnection, proposals: Sequence[Proposal], sent: set[int]
 ) -> list[ProposalOutcome]:
-    """Write a batch; what was sent before on a connection then lost, and is stored, is accepted.
+    """Write a batch, and return the outcome of each proposal.
 
-    `sent` holds the places of such proposals in the batch, and is told those that are sent now.
+    `sent` holds the positions of the proposals that were sent on a connection lost afterwards: they
+    are accepted if they turn out to be stored. The positions sent now are added to it.
     """
     heads, answers = _lock_and_read(connection, proposals)
     outcomes = resolve_proposals(proposals, heads, answers)
     batch = collect_accepted_rows(proposals, outcomes, heads, answers)
-    now = {at for at, outcome in enumerate(outcomes) if outcome is ACCEPTED}
+    accepted = {index for index, outcome in enumerate(outcomes) if outcome is ACCEPTED}
     if sent:
         outcomes = _recognise_own_writes(connection, proposals, outcomes, sent)
-    if now:
-        sent |= now
+    if accepted:
+        sent |= accepted
         _insert_rows(connection, batch)
     else:
         connection.execute("ROLLBACK")
     return outcomes
 
 
-# Every array is one parameter, whatever the batch; `%b` sends it as it is, without quoting.
+# Each column is one array parameter, whatever the size of the batch; `%b` sends it in binary.
 _ADD_STREAMS: Final = (
     "INSERT INTO streams (stream, version, hash)"
     " SELECT stream, 0, decode(repeat('00', 32), 'hex') FROM unnest(%b::text[]) AS new(stream)"
     " ON CONFLICT DO NOTHING"
 )
 
-
 _LOCK_STREAMS: Final = (
     "SELECT stream, version, hash FROM streams WHERE stream = ANY(%b::text[])"
     " ORDER BY stream FOR UPDATE"
 )
-
 
 _FIND_ANSWERS: Final = (
     f"SELECT {ANSWER_COLUMNS} FROM unnest(%b::text[], %b::text[]) AS used(account, key)"
@@ -87,16 +82,15 @@ _FIND_ANSWERS: Final = (
 def _lock_and_read(
     connection: PostgresConnection, proposals: Sequence[Proposal]
 ) -> tuple[dict[str, Head], dict[tuple[str, str], StoredAnswer]]:
-    """Lock the streams of a batch, and return their heads and the answers to its keys."""
-    # sorted: whoever locks several streams locks them in the same order, so that nobody waits
-    # for somebody who waits for him
+    """Lock the streams of a batch, and return their heads and the stored answers to its keys."""
+    # Sorted: all transactions lock streams in the same order, so that they cannot deadlock.
     streams = sorted({append.stream for proposal in proposals for append in proposal.appends})
     accounts = [proposal.account for proposal in proposals]
     keys = [proposal.key for proposal in proposals]
     with connection.pipeline():
         connection.execute("BEGIN")
         locked = connection.execute(_LOCK_STREAMS, (streams,), binary=True)
-        # a statement of its own: it sees what was committed while we waited for the locks
+        # A separate statement: it sees what was committed while this one waited for the locks.
         answers = connection.execute(_FIND_ANSWERS, (accounts, keys), binary=True)
     heads = {stream: Head(version, digest) for stream, version, digest in locked}
     if missing := [stream for stream in streams if stream not in heads]:
@@ -106,17 +100,18 @@ def _lock_and_read(
             answers = connection.execute(_FIND_ANSWERS, (accounts, keys), binary=True)
         heads |= {stream: Head(version, digest) for stream, version, digest in locked}
     return heads, {
-        (account, key): StoredAnswer(account, key, said, decode_spans(spans))
-        for account, key, said, spans in answers
+        (account, key): StoredAnswer(account, key, command_hash, decode_spans(spans))
+        for account, key, command_hash, spans in answers
     }
 
 
-# One statement for all tables: each call of the driver is a turn of the threads.
+# One statement for all tables: each driver call releases the GIL and has to get it back.
 _INSERT_ROWS: Final = f"""
 WITH
 new_entries AS (
-    INSERT INTO entries ({ENTRY_COLUMNS}) SELECT * FROM unnest(%b::text[], %b::bigint[], %b::bigint[],
-        %b::text[], %b::integer[], %b::bytea[], %b::bytea[], %b::bytea[])),
+    INSERT INTO entries ({ENTRY_COLUMNS})
+    SELECT * FROM unnest(%b::text[], %b::bigint[], %b::bigint[], %b::text[], %b::integer[],
+        %b::bytea[], %b::bytea[], %b::bytea[])),
 new_answers AS (
     INSERT INTO answers ({ANSWER_COLUMNS})
     SELECT * FROM unnest(%b::text[], %b::text[], %b::bytea[], %b::bytea[])),
@@ -160,43 +155,46 @@ def _recognise_own_writes(
     outcomes: Sequence[ProposalOutcome],
     sent: set[int],
 ) -> list[ProposalOutcome]:
-    """Tell apart what we wrote before the connection was lost from what others wrote."""
-    lasts = {}
-    for at in sent:
-        outcome, proposal = outcomes[at], proposals[at]
+    """Mark duplicates as accepted that this batch itself wrote before its connection was lost."""
+    last_hashes = {}
+    for index in sent:
+        outcome, proposal = outcomes[index], proposals[index]
         if isinstance(outcome, DuplicateKey) and outcome.answer == build_answer(proposal):
-            # the last hash of each stream stands for all entries before it
-            ends = [append.entries[-1] for append in proposal.appends if append.entries]
-            lasts[at] = {(entry.stream, entry.version): entry.hash for entry in ends}
-    places = [place for last in lasts.values() for place in last]
-    found = connection.execute(_FIND_HASHES, _to_columns(2, places), binary=True)
-    stored = {(stream, version): digest for stream, version, digest in found}
+            # The last hash of each stream covers all entries before it.
+            last_entries = [append.entries[-1] for append in proposal.appends if append.entries]
+            last_hashes[index] = {
+                (entry.stream, entry.version): entry.hash for entry in last_entries
+            }
+    positions = [position for hashes in last_hashes.values() for position in hashes]
+    rows = connection.execute(_FIND_HASHES, _to_columns(2, positions), binary=True)
+    stored = {(stream, version): digest for stream, version, digest in rows}
     recognised = list(outcomes)
-    for at, last in lasts.items():
-        if last.items() <= stored.items():
-            recognised[at] = ACCEPTED
+    for index, hashes in last_hashes.items():
+        if hashes.items() <= stored.items():
+            recognised[index] = ACCEPTED
     return recognised
 
 
-LISTENER_APPLICATION_NAME = "threedice listener"
-"""How the server's own list of its connections names this one."""
+# --- notifications ------------------------------------------------------------------------------
 
+LISTENER_APPLICATION_NAME = "threedice listener"
+"""Name of the listener's connection in `pg_stat_activity`."""
 
 INITIAL_RETRY_SECONDS = 0.05
 
 
 class NotificationHandler(Protocol):
-    """Whoever wants to hear; both are called in the listener's thread."""
+    """Receiver of notifications; its methods are called in the listener's thread."""
 
     def notify_versions(self, versions: Mapping[str, int], /) -> None:
-        """Take a hint that streams have come to these versions."""
+        """Handle a hint that streams have reached these versions."""
 
     def poll_now(self) -> None:
-        """Take a hint that anything may have been written meanwhile."""
+        """Handle a hint that any stream may have grown."""
 
 
 class NotificationListener:
-    """Listens in a thread of its own until it is closed, whatever becomes of the server."""
+    """Listen in a separate thread until closed, reconnecting whenever the connection fails."""
 
     def __init__(
         self,
@@ -213,9 +211,8 @@ class NotificationListener:
         self._max_retry_seconds = max_retry_seconds
         self._retry_seconds = INITIAL_RETRY_SECONDS
         self._closed = False
-        self._wake_sender, self._wake_receiver = (
-            socket.socketpair()
-        )  # rung on close, whatever is waited for
+        # close() writes to this pair, to end whatever wait the thread is in.
+        self._wake_sender, self._wake_receiver = socket.socketpair()
         self._selector = DefaultSelector()
         self._selector.register(self._wake_receiver, EVENT_READ)
         self.listening = Event()
@@ -225,14 +222,14 @@ class NotificationListener:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening and wait for the thread to end."""
         if self._closed:
             return
         self._closed = True
         self._wake_sender.send(b"!")
         self._thread.join()
-        for each in (self._selector, self._wake_sender, self._wake_receiver):
-            each.close()
+        for resource in (self._selector, self._wake_sender, self._wake_receiver):
+            resource.close()
 
     def __enter__(self) -> Self:
         return self
@@ -250,8 +247,8 @@ class NotificationListener:
             try:
                 with self._connected() as pgconn:
                     self._listen(pgconn)
-            except Exception as trouble:  # of whatever kind: nobody would miss one that gave up
-                self.last_error = str(trouble) or type(trouble).__name__
+            except Exception as error:  # of any kind: nobody would notice that the thread ended
+                self.last_error = str(error) or type(error).__name__
                 self.listening.clear()
                 self._wait(self._retry_seconds)
                 self._retry_seconds = min(2 * self._retry_seconds, self._max_retry_seconds)
@@ -291,13 +288,13 @@ class NotificationListener:
             self._forward_notifications(pgconn)
 
     def _query_within_deadline(self, pgconn: PGconn, query: bytes) -> None:
-        """Have the server answer before the deadline: one that is stuck says nothing at all."""
+        """Run a query, and raise TimeoutError if the server does not respond in time."""
         until = monotonic() + self._deadline_seconds
         pgconn.send_query(query)
         while not self._closed:
             if pgconn.flush() or pgconn.is_busy():
                 if monotonic() >= until:
-                    raise TimeoutError(f"no answer for {self._deadline_seconds} seconds")
+                    raise TimeoutError(f"no response for {self._deadline_seconds} seconds")
                 self._wait(until - monotonic())
                 pgconn.consume_input()
             elif (result := pgconn.get_result()) is None:
@@ -307,15 +304,15 @@ class NotificationListener:
 
     def _forward_notifications(self, pgconn: PGconn) -> None:
         versions: dict[str, int] = {}
-        while (notified := pgconn.notifies()) is not None:
-            stream, _, version = notified.extra.decode(errors="replace").rpartition(" ")
+        while (notification := pgconn.notifies()) is not None:
+            stream, _, version = notification.extra.decode(errors="replace").rpartition(" ")
             if version.isdecimal():
                 versions[stream] = max(int(version), versions.get(stream, 0))
             else:
-                self._handler.poll_now()  # somebody has something to say, we know not what
+                self._handler.poll_now()  # an unknown payload
         if versions:
             self._handler.notify_versions(versions)
 
     def _wait(self, seconds: float) -> None:
-        """Wait until the server says something, this is closed or the time is over."""
+        """Wait until the server sends something, the listener is closed or the time is over."""
         self._selector.select(max(0.0, seconds))

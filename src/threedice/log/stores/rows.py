@@ -1,13 +1,8 @@
 """Read the rows of any store exactly as stored, from one snapshot.
 
-The rows of a log exactly as they are stored, all as one moment saw them.
-
-What proves or copies a log reads it here, beside whatever is being written and without trusting
-that a row is what it should be: a wrong type or damaged text comes out as it is, and what the
-database itself cannot read is `Tampered`. `sqlite_rows` and `postgres_rows` know how; which of them
-reads a store, `open_rows` does.
-
-The rows of a PostgreSQL database as they are at one moment.
+Verification and backup read a log through this module, concurrently with writes and without
+trusting any row: a wrong type or damaged text is returned as it is stored, and a row that the
+database itself cannot read raises `TamperedData`.
 """
 
 from __future__ import annotations
@@ -39,32 +34,32 @@ if TYPE_CHECKING:
 
 
 class LogRows(Protocol):
-    """What can be read of a log, as it was at one moment."""
+    """The rows of a log in one snapshot."""
 
     def find_damage(self) -> Iterator[str]:
-        """Yield what is wrong with the database itself: its files, and what is defined in it."""
+        """Yield the damage found in the database itself: in its files and its definitions."""
 
     def find_unread_entries(self, read_count: int) -> Iterator[str]:
-        """Yield what is wrong with the entries if all that could be read are so many."""
+        """Yield a finding if the store holds more entries than the `read_count` that were read."""
 
     def chunks(
         self, table: Table, streams: Sequence[str] | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table by its primary key, all or those of some streams."""
+        """Yield the rows of a table in primary key order, all or those of some streams."""
 
     def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table as they are quickest to read."""
+        """Yield the rows of a table in the order that is fastest to read."""
 
     def projected_streams(self) -> set[tuple[Any, Any]]:
-        """Return of which views and streams there are lines."""
+        """Return the pairs of view and stream that have lines."""
 
     def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
-        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        """Yield the lines of a view and stream: subject, version, place, time and data."""
 
 
 @contextmanager
 def open_rows(store: Store | Path | LogRows) -> Iterator[LogRows]:
-    """Read the rows of a store or an SQLite file as they are now, whatever is written meanwhile."""
+    """Open a snapshot of the rows of a store or an SQLite file."""
     match store:
         case MemoryRows() | SqliteRows() | PostgresRows():
             yield store
@@ -84,37 +79,37 @@ def open_rows(store: Store | Path | LogRows) -> Iterator[LogRows]:
 
 
 class MemoryRows:
-    """The rows that a store in memory would have; it must rest meanwhile."""
+    """The rows of a store in memory, which must not be written meanwhile."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
     def find_damage(self) -> Iterator[str]:
-        """Yield nothing: there are no files."""
+        """Yield nothing: a store in memory has no files."""
         yield from ()
 
     def find_unread_entries(self, read_count: int) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: there is no index."""
+        """Yield nothing: a store in memory has no index."""
         yield from ()
 
     def chunks(
         self, table: Table, streams: Sequence[str] | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table by its primary key, all or those of some streams."""
-        named = self._store.streams() if streams is None else sorted(streams)
+        """Yield the rows of a table in primary key order, all or those of some streams."""
+        names = self._store.streams() if streams is None else sorted(streams)
         match table.name:
             case "entries":
-                entries = (each for name in named for each in self._store.scan(name))
+                entries = (entry for name in names for entry in self._store.scan(name))
                 rows: Iterator[StoredRow] = map(msgspec.structs.astuple, entries)
             case "streams":
                 heads = self._store.heads()
                 rows = (
-                    (name, *msgspec.structs.astuple(heads[name])) for name in named if name in heads
+                    (name, *msgspec.structs.astuple(heads[name])) for name in names if name in heads
                 )
             case "answers":
                 rows = (
-                    (each.account, each.key, each.command_hash, encode_spans(each.spans))
-                    for each in self._store.answers()
+                    (answer.account, answer.key, answer.command_hash, encode_spans(answer.spans))
+                    for answer in self._store.answers()
                 )
             case "games":
                 rows = iter(sorted(self._store.games().items()))
@@ -137,39 +132,37 @@ class MemoryRows:
             case "views":
                 rows = iter(self._store.all_view_versions())
             case name:
-                raise InvalidInput(f"a store in memory does not give its {name} away")
+                raise InvalidInput(f"the table {name} of a store in memory cannot be read")
         while chunk := list(islice(rows, CHUNK_ROWS)):
             yield chunk
 
     def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table as they are quickest to read."""
+        """Yield the rows of a table in the order that is fastest to read."""
         return self.chunks(table)
 
     def projected_streams(self) -> set[tuple[Any, Any]]:
-        """Return of which views and streams there are lines."""
+        """Return the pairs of view and stream that have lines."""
         return {(line.view, line.stream) for line in self._store.all_lines()}
 
     def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
-        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        """Yield the lines of a view and stream: subject, version, place, time and data."""
         for chunk in self.chunks(schema.lines):
             yield [
                 (subject, version, place, at, data)
-                for where, subject, whose, version, place, at, data in chunk
-                if (where, whose) == (view, stream)
+                for line_view, subject, line_stream, version, place, at, data in chunk
+                if (line_view, line_stream) == (view, stream)
             ]
 
 
-FETCH_ROWS: Final = 1000
-"""How many rows PostgreSQL sends at a time."""
+# --- PostgreSQL ---------------------------------------------------------------------------------
 
+FETCH_ROWS: Final = 1000
+"""Rows fetched from PostgreSQL at a time."""
 
 READ_TIMEOUT_SECONDS: Final = 60.0
-"""How long PostgreSQL may take for a chunk."""
-
+"""Time limit for each fetch from PostgreSQL."""
 
 _SELECT_PROJECTED_STREAMS: Final = "SELECT DISTINCT view, stream FROM lines"
-
-
 _SELECT_PROJECTION_LINES: Final = (
     "SELECT subject, version, place, at, data FROM lines"
     " WHERE view = %s AND stream = %s ORDER BY version, place"
@@ -178,58 +171,58 @@ _SELECT_PROJECTION_LINES: Final = (
 
 @contextmanager
 def open_postgres_rows(url: str) -> Iterator[PostgresRows]:
-    """Read the rows of a PostgreSQL database as they are at this moment."""
+    """Open a snapshot of the rows of a PostgreSQL database."""
     with (
         _translate_errors("the database"),
         closing(connect_postgres(url, READ_TIMEOUT_SECONDS)) as connection,
     ):
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        connection.execute("SELECT count(*) FROM meta")  # the moment is that of the first read
+        connection.execute("SELECT count(*) FROM meta")  # the first read fixes the snapshot
         yield PostgresRows(connection)
 
 
 class PostgresRows:
-    """The rows of a PostgreSQL database, by a connection whose transaction sees one moment."""
+    """The rows of a PostgreSQL database, read in a repeatable-read transaction."""
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection, self._cursors = connection, 0
 
     def find_damage(self) -> Iterator[str]:
-        """Yield triggers, which the program has none of; the server checks its own pages."""
-        found = self._connection.execute(
+        """Yield triggers on the log's tables: it defines none. The server checks its own pages."""
+        triggers = self._connection.execute(
             "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
             " WHERE NOT tgisinternal AND relname = ANY(%s) ORDER BY tgname",
             (list(schema.metadata.tables),),
         )
-        for trigger, table in found.fetchall():
+        for trigger, table in triggers.fetchall():
             yield f"{trigger} is defined on {table}, and is none of this program's"
 
     def find_unread_entries(self, read_count: int) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: the server keeps its indexes."""
+        """Yield nothing: the server maintains its own indexes."""
         yield from ()
 
     def chunks(
         self, table: Table, streams: Sequence[str] | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table by its primary key, all or those of some streams."""
+        """Yield the rows of a table in primary key order, all or those of some streams."""
         sql = _select_by_key(table, "" if streams is None else "stream = ANY(%s)")
         return self._chunks(table.name, sql, None if streams is None else (sorted(streams),))
 
     def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table as they lie in the files, without going by its index."""
+        """Yield the rows of a table in file order, without using an index."""
         return self._chunks(table.name, _select_all(table), None)
 
     def projected_streams(self) -> set[tuple[Any, Any]]:
-        """Return of which views and streams there are lines."""
+        """Return the pairs of view and stream that have lines."""
         return set(chain.from_iterable(self._chunks("lines", _SELECT_PROJECTED_STREAMS, None)))
 
     def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
-        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        """Yield the lines of a view and stream: subject, version, place, time and data."""
         return self._chunks("lines", _SELECT_PROJECTION_LINES, (view, stream))
 
     def _chunks(self, name: str, sql: str, params: StoredRow | None) -> Iterator[list[StoredRow]]:
         self._connection.set_deadline(READ_TIMEOUT_SECONDS)
-        self._cursors += 1  # one may be read while another of the same table is open
+        self._cursors += 1  # several cursors on one table may be open at the same time
         with (
             _translate_errors(f"table {name}"),
             self._connection.cursor(f"rows_{self._cursors}") as cursor,
@@ -252,9 +245,8 @@ def _translate_errors(where: str) -> Iterator[None]:
 
 def _select_by_key(table: Table, condition: str = "") -> str:
     where = f" WHERE {condition}" if condition else ""
-    return (
-        f"{_select_all(table)}{where} ORDER BY {', '.join(each.name for each in table.primary_key)}"
-    )
+    key = ", ".join(column.name for column in table.primary_key)
+    return f"{_select_all(table)}{where} ORDER BY {key}"
 
 
 def _select_all(table: Table) -> str:

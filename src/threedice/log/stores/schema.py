@@ -1,7 +1,7 @@
-"""The tables of the log, defined once for both databases, and their version.
+"""Define the tables of the log once for both databases, and their version.
 
-A database carries the version of its tables. Opening it makes the tables where there are none,
-brings older ones to the present version, and refuses what is newer or somebody else's.
+A database records the version of its tables. Opening it creates missing tables, migrates older
+ones to the current version, and refuses newer or foreign ones.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 ExecuteStatement = Callable[[str], Iterable[tuple[Any, ...]]]
-"""Runs a statement within the transaction that opens a database, and returns its rows."""
+"""Run a statement in the transaction that opens a database, and return its rows."""
 
 Migration = Callable[[ExecuteStatement], None]
-"""Changes the tables of one version into those of the next."""
+"""Migrate the tables from one version to the next."""
 
 SCHEMA_VERSION: Final = 1
 MIGRATIONS: Final[Mapping[int, Migration]] = {}
-"""By the version they start from; each runs in the one transaction that opens the database."""
+"""Migrations by the version they start from; all run in the transaction that opens the database."""
 
 PROGRAM_NAME: Final = "threedice"
 _VERSION_PATTERN: Final = re.compile(r"[0-9]{1,9}")
 
-# Names compare as their bytes do in both databases, so that both sort them as Python does.
+# Names collate by their bytes, so that both databases sort them as Python does.
 NAME_TYPE = Text(collation="C").with_variant(Text(), "sqlite")
 BYTES_TYPE = LargeBinary()
 INTEGER_TYPE = BigInteger().with_variant(Integer(), "sqlite")
@@ -53,7 +53,7 @@ metadata = MetaData()
 
 
 def _table(name: str, *columns: Column[Any] | Index) -> Table:
-    """Define a table none of whose columns may be empty."""
+    """Define a table whose columns are all NOT NULL."""
     for column in columns:
         if isinstance(column, Column):
             column.nullable = False
@@ -67,8 +67,8 @@ streams = _table(
     Column("hash", BYTES_TYPE),
 )
 
-# Measured: without rowid (the entries in the order of their streams) a batch that concerns many
-# streams changes more pages and takes twice as long.
+# Measured: WITHOUT ROWID (entries clustered by stream) makes a batch for many streams touch more
+# pages and take twice as long.
 entries = _table(
     "entries",
     Column("stream", NAME_TYPE, primary_key=True),
@@ -143,9 +143,8 @@ people = _table("people", Column("player", NAME_TYPE, primary_key=True), Column(
 
 meta = _table("meta", Column("name", NAME_TYPE, primary_key=True), Column("value", NAME_TYPE))
 
-
 IDENTITY_TABLE_PREFIX = "people_"
-"""How the names of tables begin that are in the same database and not the log's."""
+"""Name prefix of the identity tables, which may be in the same database."""
 
 
 def prepare_schema(
@@ -157,7 +156,7 @@ def prepare_schema(
     version: int = SCHEMA_VERSION,
     migrations: Mapping[int, Migration] = MIGRATIONS,
 ) -> None:
-    """Make the tables, or bring those found to this version, within a transaction already begun."""
+    """Create the tables, or migrate existing ones to this version, in the current transaction."""
     tables = {name for name in existing_tables if not name.startswith(IDENTITY_TABLE_PREFIX)}
     if not tables:
         for statement in creation_statements(dialect):
@@ -171,43 +170,43 @@ def prepare_schema(
 
 
 def creation_statements(dialect: str) -> list[str]:
-    """Return the statements that make all tables and their indexes; SQLite's keep to their types.
+    """Return the statements that create all tables and indexes; SQLite tables are STRICT.
 
     >>> creation_statements("sqlite")[3].split()[:4], creation_statements("sqlite")[3].split()[-1]
     (['CREATE', 'TABLE', 'games', '('], 'STRICT')
     """
-    known = make_url(f"{dialect}://").get_dialect()()
+    sql_dialect = make_url(f"{dialect}://").get_dialect()()
     strict = " STRICT" if dialect == "sqlite" else ""
-    made = []
+    statements = []
     for table in metadata.sorted_tables:
-        made.append(str(CreateTable(table).compile(dialect=known)).strip() + strict)
+        statements.append(str(CreateTable(table).compile(dialect=sql_dialect)).strip() + strict)
         indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        made += [str(CreateIndex(index).compile(dialect=known)) for index in indexes]
-    return made
+        statements += [str(CreateIndex(index).compile(dialect=sql_dialect)) for index in indexes]
+    return statements
 
 
 def read_schema_version(
     execute: ExecuteStatement, tables: set[str], database: str, version: int = SCHEMA_VERSION
 ) -> int:
-    """Return the version of the tables there are; refuse what is newer or somebody else's."""
-    own = "give it a new file or an empty database of its own"
+    """Return the version of the existing tables; refuse newer or foreign ones."""
+    advice = "give it a new file or an empty database of its own"
     if not tables:
-        raise StoreUnusable(f"{database} holds no tables; is it the file of a house?")
+        raise StoreUnusable(f"{database} holds no tables; is it the database of a house?")
     if not {"meta", "streams", "entries"} <= tables:
-        raise StoreUnusable(f"{database} holds tables of something else; {own}")
-    marks: dict[str, Any] = dict(
+        raise StoreUnusable(f"{database} holds tables of something else; {advice}")
+    meta_rows: dict[str, Any] = dict(
         execute("SELECT name, value FROM meta WHERE name IN ('program', 'schema')")
     )
-    mark = marks.get("schema")
+    version_text = meta_rows.get("schema")
     if (
-        marks.get("program") != PROGRAM_NAME
-        or not isinstance(mark, str)
-        or not _VERSION_PATTERN.fullmatch(mark)
+        meta_rows.get("program") != PROGRAM_NAME
+        or not isinstance(version_text, str)
+        or not _VERSION_PATTERN.fullmatch(version_text)
     ):
-        raise StoreUnusable(f"{database} is not a database of this program; {own}")
-    if (stored := int(mark)) > version:
+        raise StoreUnusable(f"{database} is not a database of this program; {advice}")
+    if (stored := int(version_text)) > version:
         raise StoreUnusable(
             f"{database} has tables of version {stored}, this program knows version {version}; "
-            "use the newer program that made them, or restore a backup made before it"
+            "use the newer program that created them, or restore a backup made before it"
         )
     return stored

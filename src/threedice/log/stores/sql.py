@@ -1,9 +1,7 @@
-"""The part of a store that SQLite and PostgreSQL share, in SQL that both understand.
+"""The part of a store that SQLite and PostgreSQL share: everything but `write`.
 
-What both databases do alike: everything but `write`, said in SQL that both understand.
-
-Parameters are written `?`. How statements are run, and what becomes of their failures, is for
-`sqlite` and `postgres`.
+The SQL is understood by both databases; parameters are written `?`. `sqlite` and `postgres` run the
+statements and translate their errors.
 """
 
 from __future__ import annotations
@@ -29,33 +27,31 @@ from threedice.log.store import (
 )
 
 StatementRunner = Callable[[str, Sequence[Any]], list[StoredRow]]
-"""Runs a statement with its parameters in the transaction at hand, and returns its rows."""
-
+"""Run a statement with its parameters in the current transaction, and return its rows."""
 
 WorkResult = TypeVar("WorkResult")
 
-
-_CHECKPOINT_COLUMNS = "number, body, key_id, signature"
-
-
-_LINE_COLUMNS = "view, subject, stream, version, place, at, data"
-
-
-_SNAPSHOT_COLUMNS = "stream, name, form, version, hash, data"
-
+ENTRY_COLUMNS: Final = "stream, version, at, kind, schema, data, cause, hash"
+ANSWER_COLUMNS: Final = "account, key, command_hash, spans"
+_CHECKPOINT_COLUMNS: Final = "number, body, key_id, signature"
+_LINE_COLUMNS: Final = "view, subject, stream, version, place, at, data"
+_SNAPSHOT_COLUMNS: Final = "stream, name, form, version, hash, data"
 
 SELECT_SUSPENSION: Final = "SELECT value FROM meta WHERE name = 'suspended'"
 
+INSERT_SIZES: Final = (256, 64, 16, 4, 1)
+"""Row counts of the INSERT statements: few different ones, so that each is prepared only once."""
+
 
 class SqlStore(ABC):
-    """A store in a database; which one, and how it is spoken to, its two kinds know."""
+    """A store in an SQL database; `SqliteStore` and `PostgresStore` run its statements."""
 
     CLOCK_SQL: ClassVar[str]
-    """The seconds since 1970 by the database's clock, in its SQL."""
+    """SQL expression for the database's clock, in seconds since 1970."""
 
     @abstractmethod
     def _query(self, sql: str, params: Sequence[Any] = ()) -> list[StoredRow]:
-        """Read; from any thread, beside whatever is being written."""
+        """Read rows; from any thread, concurrently with writes."""
 
     @abstractmethod
     def _transact(
@@ -65,42 +61,43 @@ class SqlStore(ABC):
         durable: bool = True,
         even_if_failed: bool = False,
     ) -> WorkResult:
-        """Do some work in one transaction, `always` even where writing has failed before.
+        """Run some work in one transaction.
 
-        Unless it is to be lasting, a power cut may undo it.
+        Without `durable` a power cut may undo it. With `even_if_failed` it also runs after an
+        earlier write has failed.
         """
 
-    # the log itself
+    # --- streams, answers and games
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
-        """Return entries of a stream in order, from the version after the one given."""
-        found = self._query(
+        """Return up to `limit` entries of a stream in order, from the version after `after`."""
+        rows = self._query(
             f"SELECT {ENTRY_COLUMNS} FROM entries WHERE stream = ? AND version > ?"
             " ORDER BY version LIMIT ?",
             (stream, after, limit),
         )
-        return [Entry(*row) for row in found]
+        return [Entry(*row) for row in rows]
 
     def scan(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        """Yield all entries of a stream in the order of their versions, without holding many."""
+        """Yield all entries of a stream in version order, reading a page at a time."""
         while page := self.read(stream, after):
             yield from page
             after = page[-1].version
 
     def head(self, stream: str) -> Head:
-        """Return the head of a stream, that of an empty one where there is none."""
+        """Return the head of a stream, or the empty head if it has no entries."""
         for row in self._query("SELECT version, hash FROM streams WHERE stream = ?", (stream,)):
             return Head(*row)
         return EMPTY_HEAD
 
     def heads(self) -> dict[str, Head]:
-        """Return the heads of all streams, as one moment saw them."""
-        found = self._query("SELECT stream, version, hash FROM streams WHERE version > 0")
-        return {stream: Head(version, digest) for stream, version, digest in found}
+        """Return the heads of all streams, read from one snapshot."""
+        rows = self._query("SELECT stream, version, hash FROM streams WHERE version > 0")
+        return {stream: Head(version, digest) for stream, version, digest in rows}
 
     def streams(self) -> list[str]:
-        """Return the names of all streams for which there are entries or a head, sorted."""
-        # one step in the index for each stream, instead of reading all its entries
+        """Return the sorted names of all streams that have entries or a head."""
+        # A loose index scan: one index step per stream, instead of reading all its entries.
         return [
             stream
             for (stream,) in self._query(
@@ -113,12 +110,12 @@ class SqlStore(ABC):
         ]
 
     def answer(self, account: str, key: str) -> StoredAnswer | None:
-        """Return what became of a command, or nothing where it was never accepted."""
+        """Return the stored answer of an accepted command, or None."""
         sql = f"SELECT {ANSWER_COLUMNS} FROM answers WHERE account = ? AND key = ?"
         return next((_decode_answer(row) for row in self._query(sql, (account, key))), None)
 
     def answers(self) -> Iterator[StoredAnswer]:
-        """Yield every answer, by account and key."""
+        """Yield all answers, ordered by account and key."""
         sql = f"SELECT {ANSWER_COLUMNS} FROM answers"
         page = self._query(f"{sql} ORDER BY account, key LIMIT 1000")
         while page:
@@ -129,29 +126,29 @@ class SqlStore(ABC):
             )
 
     def game(self, game_hash: str) -> bytes | None:
-        """Return the canonical bytes of a game that some round pins."""
-        found = self._query("SELECT canonical FROM games WHERE hash = ?", (game_hash,))
-        return next((canonical for (canonical,) in found), None)
+        """Return the canonical bytes of a game pinned by some round, or None."""
+        rows = self._query("SELECT canonical FROM games WHERE hash = ?", (game_hash,))
+        return next((canonical for (canonical,) in rows), None)
 
     def games(self) -> dict[str, bytes]:
-        """Return the canonical bytes of all games, by their hash."""
+        """Return the canonical bytes of all games by hash."""
         return dict(self._query("SELECT hash, canonical FROM games"))
 
-    # folds over it, all of which can be made again
+    # --- snapshots and projections, all of which can be rebuilt from the streams
 
     def snapshot(self, stream: str, name: str) -> Snapshot | None:
-        """Return the latest snapshot of a fold over a stream."""
+        """Return the latest snapshot of a stream under a name, or None."""
         sql = f"SELECT {_SNAPSHOT_COLUMNS} FROM snapshots WHERE stream = ? AND name = ?"
         return next((_decode_snapshot(row) for row in self._query(sql, (stream, name))), None)
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """Yield every snapshot, by stream and name."""
+        """Yield all snapshots, ordered by stream and name."""
         for stream, name in self._query("SELECT stream, name FROM snapshots ORDER BY stream, name"):
             if (snapshot := self.snapshot(stream, name)) is not None:
                 yield snapshot
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot instead of the one of that stream and name before it."""
+        """Save a snapshot, replacing the previous one of the same stream and name."""
         stream, name, form, head, data = msgspec.structs.astuple(snapshot)
         sql = (
             f"INSERT INTO snapshots ({_SNAPSHOT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
@@ -162,25 +159,28 @@ class SqlStore(ABC):
         self._transact(lambda run: run(sql, row), durable=False)
 
     def project(
-        self, view: str, stream: str, after: int, upto: int, lines: Sequence[ProjectionLine]
+        self, view: str, stream: str, after: int, up_to: int, lines: Sequence[ProjectionLine]
     ) -> bool:
-        """Add the lines that follow from entries after one version up to another."""
-        check_projection_lines(view, stream, after, upto, lines)
+        """Add the projection lines of the entries from after `after` up to `up_to`.
+
+        Return False, and add nothing, if the view is not at version `after`.
+        """
+        check_projection_lines(view, stream, after, up_to, lines)
         rows = [msgspec.structs.astuple(line) for line in lines]
 
         def work(run: StatementRunner) -> bool:
-            moved = run(
+            advanced = run(
                 "UPDATE views SET version = ? WHERE view = ? AND stream = ? AND version = ?"
                 " RETURNING version",
-                (upto, view, stream, after),
+                (up_to, view, stream, after),
             )
-            if not moved and after == 0:
-                moved = run(
+            if not advanced and after == 0:
+                advanced = run(
                     "INSERT INTO views (view, stream, version) VALUES (?, ?, ?)"
                     " ON CONFLICT DO NOTHING RETURNING version",
-                    (view, stream, upto),
+                    (view, stream, up_to),
                 )
-            if not moved:
+            if not advanced:
                 return False
             for sql, params in insert_statements("lines", _LINE_COLUMNS, rows):
                 run(sql, params)
@@ -189,7 +189,7 @@ class SqlStore(ABC):
         return self._transact(work, durable=False)
 
     def projected_version(self, view: str, stream: str) -> int:
-        """Return up to which version of a stream a view has come."""
+        """Return the version of a stream up to which a view is projected."""
         sql = "SELECT version FROM views WHERE view = ? AND stream = ?"
         return next((version for (version,) in self._query(sql, (view, stream))), 0)
 
@@ -203,25 +203,28 @@ class SqlStore(ABC):
         until: int | None = None,
         limit: int | None = None,
     ) -> list[ProjectionLine]:
-        """Return lines of a view in the order of time, stream, version and place."""
-        asked = {
+        """Return lines of a view, ordered by time, stream, version and place.
+
+        `since` and `until` bound the time (`until` excluded); `limit` keeps the last lines.
+        """
+        conditions = {
             "view = ?": view,
             "subject = ?": subject,
             "stream = ?": stream,
             "at >= ?": since,
             "at < ?": until,
         }
-        given = {test: value for test, value in asked.items() if value is not None}
-        sql = f"SELECT {_LINE_COLUMNS} FROM lines WHERE {' AND '.join(given)} ORDER BY "
+        used = {test: value for test, value in conditions.items() if value is not None}
+        sql = f"SELECT {_LINE_COLUMNS} FROM lines WHERE {' AND '.join(used)} ORDER BY "
         if limit is None:
-            found = self._query(sql + "at, stream, version, place", tuple(given.values()))
+            rows = self._query(sql + "at, stream, version, place", tuple(used.values()))
         else:
             sql += "at DESC, stream DESC, version DESC, place DESC LIMIT ?"
-            found = self._query(sql, (*given.values(), limit))[::-1]
-        return [ProjectionLine(*row) for row in found]
+            rows = self._query(sql, (*used.values(), limit))[::-1]
+        return [ProjectionLine(*row) for row in rows]
 
     def delete_view(self, view: str) -> None:
-        """Delete the lines of a view, and how far it has come."""
+        """Delete the lines of a view and its progress."""
 
         def work(run: StatementRunner) -> None:
             for table in ("lines", "views"):
@@ -230,19 +233,19 @@ class SqlStore(ABC):
         self._transact(work, durable=False)
 
     def delete_derived_data(self, stream: str | None = None) -> None:
-        """Delete snapshots, lines and how far views have come, of all streams or of one."""
-        which, given = ("", ()) if stream is None else (" WHERE stream = ?", (stream,))
+        """Delete snapshots, projection lines and view progress, of one stream or of all."""
+        where, params = ("", ()) if stream is None else (" WHERE stream = ?", (stream,))
 
         def work(run: StatementRunner) -> None:
             for table in ("snapshots", "lines", "views"):
-                run(f"DELETE FROM {table}{which}", given)
+                run(f"DELETE FROM {table}{where}", params)
 
         self._transact(work)
 
-    # what proves it
+    # --- checkpoints
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint for ever; another of its number is a conflict."""
+        """Store a checkpoint for ever; a different one with the same number is a conflict."""
         row = msgspec.structs.astuple(checkpoint)
 
         def work(run: StatementRunner) -> None:
@@ -251,21 +254,21 @@ class SqlStore(ABC):
                 " ON CONFLICT DO NOTHING",
                 row,
             )
-            kept = run(f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints WHERE number = ?", row[:1])
-            if kept != [row]:
+            stored = run(f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints WHERE number = ?", row[:1])
+            if stored != [row]:
                 raise StreamConflict(f"there is another checkpoint {checkpoint.number} already")
 
         self._transact(work)
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Return all checkpoints by number."""
-        found = self._query(f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY number")
-        return [Checkpoint(*row) for row in found]
+        """Return all checkpoints, ordered by number."""
+        rows = self._query(f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY number")
+        return [Checkpoint(*row) for row in rows]
 
-    # who is at work
+    # --- leases and suspension
 
     def acquire_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Take or renew a lease, unless another holds it still; by the database's clock."""
+        """Acquire or renew a lease unless another holder has it, by the database's clock."""
         sql = (
             f"INSERT INTO leases (name, holder, until) VALUES (?, ?, {self.CLOCK_SQL} + ?)"
             " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until"
@@ -275,34 +278,35 @@ class SqlStore(ABC):
         return bool(self._transact(lambda run: run(sql, (name, holder, float(seconds)))))
 
     def release_lease(self, name: str, holder: str) -> None:
-        """Give a lease up."""
+        """Release a lease, if this holder has it."""
         sql = "DELETE FROM leases WHERE name = ? AND holder = ?"
         self._transact(lambda run: run(sql, (name, holder)))
 
     def suspension_reason(self) -> str:
-        """Return why nothing may be written, or nothing."""
-        found = self._query(SELECT_SUSPENSION)
-        return next((cause for (cause,) in found), "")
+        """Return why writing is suspended, or an empty string."""
+        rows = self._query(SELECT_SUSPENSION)
+        return next((reason for (reason,) in rows), "")
 
     def suspend(self, reason: str) -> None:
-        """Note durably that nothing may be written until a person has looked, and why."""
+        """Record durably that writing is suspended until a person releases it, and why."""
         sql = (
             "INSERT INTO meta (name, value) VALUES ('suspended', ?)"
             " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         )
-        words = reason.replace("\0", "").encode(errors="replace").decode()  # whatever it says
-        self._transact(lambda run: run(sql, (words,)), even_if_failed=True)
+        # A NUL or a lone surrogate, which no text column takes, must not prevent the suspension.
+        text = reason.replace("\0", "").encode(errors="replace").decode()
+        self._transact(lambda run: run(sql, (text,)), even_if_failed=True)
 
     def release(self) -> None:
-        """Let writing go on after a person has looked."""
+        """End the suspension."""
         self._transact(
             lambda run: run("DELETE FROM meta WHERE name = 'suspended'", ()), even_if_failed=True
         )
 
-    # personal data, outside the chain so that it can be erased
+    # --- personal data, outside the hash chain so that it can be erased
 
     def set_person(self, player: str, data: bytes) -> None:
-        """Keep or replace what is known of a person."""
+        """Store or replace the personal data of a player."""
         sql = (
             "INSERT INTO people (player, data) VALUES (?, ?)"
             " ON CONFLICT (player) DO UPDATE SET data = excluded.data"
@@ -310,12 +314,12 @@ class SqlStore(ABC):
         self._transact(lambda run: run(sql, (player, data)))
 
     def person(self, player: str) -> bytes | None:
-        """Return what is known of a person."""
-        found = self._query("SELECT data FROM people WHERE player = ?", (player,))
-        return next((data for (data,) in found), None)
+        """Return the personal data of a player, or None."""
+        rows = self._query("SELECT data FROM people WHERE player = ?", (player,))
+        return next((data for (data,) in rows), None)
 
     def erase_person(self, player: str) -> bool:
-        """Forget a person; tells whether there was anything to forget."""
+        """Erase the personal data of a player, and return whether there was any."""
         sql = "DELETE FROM people WHERE player = ? RETURNING player"
         return bool(self._transact(lambda run: run(sql, (player,))))
 
@@ -326,7 +330,7 @@ def _decode_answer(row: StoredRow) -> StoredAnswer:
         return StoredAnswer(account, key, command_hash, decode_spans(spans))
     except msgspec.DecodeError as error:
         raise TamperedData(
-            f"answer to {key} of {account}", f"no spans of entries: {error}"
+            f"answer to {key} of {account}", f"its entry spans are malformed: {error}"
         ) from error
 
 
@@ -335,31 +339,21 @@ def _decode_snapshot(row: StoredRow) -> Snapshot:
     return Snapshot(stream, name, form, Head(version, digest), data)
 
 
-ENTRY_COLUMNS: Final = "stream, version, at, kind, schema, data, cause, hash"
-
-
-ANSWER_COLUMNS: Final = "account, key, command_hash, spans"
-
-
-INSERT_SIZES: Final = (256, 64, 16, 4, 1)
-"""How many rows an INSERT has: few sizes, so that each is prepared once."""
-
-
 def insert_statements(
     table: str, columns: str, rows: Sequence[StoredRow], suffix: str = ""
 ) -> Iterator[tuple[str, StoredRow]]:
-    """Yield statements that insert many rows, as few as there can be, each with its parameters."""
-    # Each call of a driver lets other threads run and then waits for its turn: many rows at once
-    # are faster by far than one by one when another thread is busy.
-    at = 0
+    """Yield as few INSERT statements as possible for many rows, each with its parameters."""
+    # Each driver call releases the GIL and waits to get it back, so inserting many rows at once is
+    # far faster than one by one while another thread is busy.
+    start = 0
     for size in INSERT_SIZES:
-        while len(rows) - at >= size:
-            params = tuple(chain.from_iterable(rows[at : at + size]))
+        while len(rows) - start >= size:
+            params = tuple(chain.from_iterable(rows[start : start + size]))
             yield f"{_insert_sql(table, columns, size)} {suffix}", params
-            at += size
+            start += size
 
 
 @cache
 def _insert_sql(table: str, columns: str, size: int) -> str:
-    one = f"({', '.join('?' * (columns.count(',') + 1))})"
-    return f"INSERT INTO {table} ({columns}) VALUES {', '.join([one] * size)}"
+    row = f"({', '.join('?' * (columns.count(',') + 1))})"
+    return f"INSERT INTO {table} ({columns}) VALUES {', '.join([row] * size)}"

@@ -1,9 +1,8 @@
-"""The log in an SQLite file that one process serves.
+"""The log in an SQLite file, served by one process.
 
-The log in an SQLite file: one process serves it, others may look and do small things beside.
-
-Only what every SQLite driver offers is used (`execute` and `close` of a connection), so that the
-same class runs on a simulated disk that loses power.
+Other processes may read the file and make small changes meanwhile. Only `execute`, `executemany`
+and `close` of a driver's connection are used, so that the same class also runs on a simulated disk
+that loses power.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from threedice.log.batch import collect_accepted_rows
 from threedice.log.conflicts import ACCEPTED, check_proposal, resolve_proposals
 from threedice.log.entry import Entry, Head
 from threedice.log.store import Proposal, ProposalOutcome, StoredAnswer, StoredRow, decode_spans
-from threedice.log.stores import files as served
 from threedice.log.stores.files import (
     SQLITE_BUSY,
     SQLITE_CONSTRAINT,
@@ -39,9 +37,13 @@ from threedice.log.stores.files import (
     SqliteConnection,
     SqliteConnector,
     WriteLock,
+    acquire_serving_lock,
     configure_connection,
     connect_sqlite,
     drop_cached_pages,
+    is_served,
+    is_undecodable,
+    release_serving_lock,
     result_code,
     run_transaction,
 )
@@ -59,18 +61,15 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-
 WAL_CHECKPOINT_EVERY, WAL_TRANSACTION_WEIGHT = 2_000, 4
-"""How much is written before it is moved into the file itself: proposals, and so many for each
-transaction."""
-
+"""Proposals between two checkpoints of the write-ahead log; a transaction counts as four more."""
 
 NEW_FILE_MAX_BYTES: Final = 64 * 1024
-"""How many bytes a file may have into which nothing was moved yet."""
+"""Maximum size of a database file into which nothing has been checkpointed yet."""
 
 
 class SqliteStore(SqlStore):
-    """A store in an SQLite file; `shared`, where it must do with a single connection."""
+    """A store in an SQLite file; with `single_connection`, reads share the writing connection."""
 
     CLOCK_SQL: ClassVar[str] = "((julianday('now') - 2440587.5) * 86400.0)"
 
@@ -88,14 +87,13 @@ class SqliteStore(SqlStore):
         self._connect, self._single_connection = connect, single_connection
         self._wal_checkpoint_every, self._since_wal_checkpoint = wal_checkpoint_every, 0
         self._failed = ""
-        self._write_lock = (
-            WriteLock()
-        )  # of whoever writes; SQLite itself would have them wait and try again
+        # SQLite alone would let concurrent writers of this process poll until its busy timeout.
+        self._write_lock = WriteLock()
         self._closed = False
         self._writers: list[SqliteConnection] = []
         self._readers: list[SqliteConnection] = []
         self.writer_process: WriterProcess | None = None
-        self._serving_lock = served.acquire_serving_lock(self.path) if serving else None
+        self._serving_lock = acquire_serving_lock(self.path) if serving else None
         try:
             if self.is_sole_server():
                 self._drop_cached_pages()
@@ -104,9 +102,9 @@ class SqliteStore(SqlStore):
                 self._writers.append(self._open(SYNCHRONOUS_NORMAL))
             self._prepare()
             if use_writer_process:
-                # It holds the lock too: nobody serves the file before its last batch is written. It
-                # is given no time: only a disk keeps it from answering, and to kill it in a sync
-                # would be to kill who alone hears that the disk has failed.
+                # The writer process inherits the serving lock, so that no other process serves the
+                # file before its last batch is written. It has no timeout: only the disk can delay
+                # its response, and killing it during an fsync would lose the fsync's error.
                 self.writer_process = WriterProcess(
                     WriterProcessTarget("sqlite", str(self.path)),
                     note_failure=self._note_failure,
@@ -118,7 +116,7 @@ class SqliteStore(SqlStore):
             raise
 
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch in one durable transaction; each proposal as a whole or not at all."""
+        """Write a batch in one durable transaction; each proposal completely or not at all."""
         for proposal in proposals:
             check_proposal(proposal)
         self._since_wal_checkpoint += len(proposals)
@@ -132,31 +130,31 @@ class SqliteStore(SqlStore):
             )
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
-        """Return entries of a stream in order, from the version after the one given."""
+        """Return up to `limit` entries of a stream in order, from the version after `after`."""
         try:
             return super().read(stream, after, limit)
         except TamperedData:
-            for before in range(after, after + limit):
-                self._read_one(stream, before)
+            for previous in range(after, after + limit):  # find the damaged entry, to name it
+                self._read_one(stream, previous)
             raise
 
     def erase_person(self, player: str) -> bool:
-        """Forget a person, also in the file's free space and in what is yet to be moved to it."""
+        """Erase the personal data of a player, also from free pages and the write-ahead log."""
         erased = super().erase_person(player)
         self._truncate_wal()
         return erased
 
     @contextmanager
     def recovery_lock(self) -> Iterator[bool]:
-        """Come back; where this one serves, there is no other."""
+        """Yield whether this store serves the file: then no other server does."""
         yield self._serving_lock is not None
 
     def is_sole_server(self) -> bool:
-        """Tell whether no other process serves this file."""
-        return self._serving_lock is not None or not served.is_served(self.path)
+        """Return whether no other process serves this file."""
+        return self._serving_lock is not None or not is_served(self.path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close all connections and release the serving lock."""
         with self._write_lock:
             self._closed = True
             if self.writer_process is not None:
@@ -165,10 +163,10 @@ class SqliteStore(SqlStore):
             while self._writers:
                 self._writers.pop().close()
             if self._serving_lock is not None:
-                served.release_serving_lock(self._serving_lock)
+                release_serving_lock(self._serving_lock)
                 self._serving_lock = None
 
-    # how statements are run
+    # --- running statements
 
     def _execute_many(self, sql: str, rows: Sequence[StoredRow]) -> None:
         self._writers[0].executemany(sql, rows)
@@ -216,20 +214,20 @@ class SqliteStore(SqlStore):
             connection = self._readers.pop()
         except IndexError:
             connection = self._open(SYNCHRONOUS_NORMAL)
-        sound = False
+        is_usable = False
         try:
             yield connection
-            sound = True
+            is_usable = True
         finally:
-            if sound:
+            if is_usable:
                 self._readers.append(connection)
             else:
                 connection.close()
-            if self._closed:  # perhaps only since: whoever closed did not see this one
+            if self._closed:  # closed meanwhile: close() did not see this connection
                 self._close_readers()
 
     def _close_readers(self) -> None:
-        with suppress(IndexError):  # several may be at it together
+        with suppress(IndexError):  # other threads may be closing readers too
             while True:
                 self._readers.pop().close()
 
@@ -237,32 +235,32 @@ class SqliteStore(SqlStore):
         if self._closed:
             raise StoreUnavailable(f"{self.path} has been closed")
 
-    def _read_one(self, stream: str, before: int) -> None:
+    def _read_one(self, stream: str, previous: int) -> None:
         try:
-            super().read(stream, before, 1)
+            super().read(stream, previous, 1)
         except TamperedData as damage:
-            raise TamperedData(f"{stream} after version {before}", damage.problem) from damage
+            raise TamperedData(f"{stream} after version {previous}", damage.problem) from damage
 
-    def _failure(self, done: str, error: Exception) -> StoreUnavailable | StoreFailed:
+    def _failure(self, operation: str, error: Exception) -> StoreUnavailable | StoreFailed:
         if result_code(error) in (SQLITE_BUSY, SQLITE_LOCKED):
-            return StoreUnavailable(f"{self.path} is held by another process; try again: {error}")
+            return StoreUnavailable(f"{self.path} is locked by another process; try again: {error}")
         self._note_failure(
-            f"{self.path} could not be {done} ({error}); look at the disk, then start again"
+            f"{self.path} could not be {operation} ({error}); check the disk, then restart"
         )
         return StoreFailed(self._failed)
 
-    def _note_failure(self, cause: str) -> str:
-        """Note a failure, and return the first."""
-        # After a failed fsync a file may not be what is read from it: nothing is trusted any more.
-        self._failed = self._failed or cause
+    def _note_failure(self, reason: str) -> str:
+        """Record a failure, and return the first one recorded."""
+        # After a failed fsync, reads may not match the disk, so nothing is written any more.
+        self._failed = self._failed or reason
         return self._failed
 
-    # how the file is opened
+    # --- opening the file
 
     def _drop_cached_pages(self) -> None:
-        """Go by what the disk has: by its log, and by the header of a file that was just made.
+        """Make sure that the write-ahead log, and the header of a new file, are read from the disk.
 
-        All else that is in the file was synced before the log was given up.
+        The rest of the file was synced before the log it came from was truncated.
         """
         file = self.path.resolve()
         drop_cached_pages(file.with_name(f"{file.name}-wal"))
@@ -274,7 +272,7 @@ class SqliteStore(SqlStore):
             connection = self._connect(str(self.path))
         except Exception as error:
             raise StoreUnusable(
-                f"{self.path} cannot be opened: {error}; is its folder there?"
+                f"{self.path} cannot be opened: {error}; does its directory exist?"
             ) from error
         try:
             configure_connection(connection, synchronous)
@@ -291,15 +289,15 @@ class SqliteStore(SqlStore):
 
     def _prepare(self) -> None:
         def work(run: StatementRunner) -> None:
-            named = run("SELECT name FROM sqlite_master WHERE type = 'table'", ())
+            tables = run("SELECT name FROM sqlite_master WHERE type = 'table'", ())
             prepare_schema(
                 lambda sql: run(sql, ()),
-                [name for (name,) in named],
+                [name for (name,) in tables],
                 dialect="sqlite",
                 database=str(self.path),
             )
             if self._serving_lock is not None and run("SELECT 1 FROM leases LIMIT 1", ()):
-                # Whoever held them is gone; by a clock set back they would last and last.
+                # Their holders are gone; if the clock was set back, the leases would not expire.
                 run("DELETE FROM leases", ())
 
         self._transact(work)
@@ -307,10 +305,10 @@ class SqliteStore(SqlStore):
             self._truncate_wal()
 
     def _checkpoint_wal_if_due(self) -> None:
-        """Every so often, move what was committed into the file, before more is written.
+        """Checkpoint the write-ahead log if enough has been written since the last time.
 
-        SQLite would do it by itself after a commit, and say nothing if that failed: a failed sync
-        would go unnoticed, and what is acknowledged after it could be lost.
+        SQLite's automatic checkpoint runs after a commit and does not report errors: a failed fsync
+        would go unnoticed, and later acknowledged commits could be lost.
         """
         self._since_wal_checkpoint += WAL_TRANSACTION_WEIGHT
         if self._since_wal_checkpoint < self._wal_checkpoint_every:
@@ -322,7 +320,7 @@ class SqliteStore(SqlStore):
         self._since_wal_checkpoint = 0
 
     def _truncate_wal(self) -> None:
-        """Move what was committed into the file itself and sync it, as far as nobody is reading."""
+        """Checkpoint the write-ahead log and truncate it, as far as readers allow."""
         with self._write_lock:
             try:
                 list(self._writers[0].execute("PRAGMA wal_checkpoint(TRUNCATE)"))
@@ -334,89 +332,83 @@ _FIND_HEADS: Final = (
     "SELECT stream, version, hash FROM streams WHERE stream IN (SELECT value FROM json_each(?))"
 )
 
-
 _FIND_ANSWERS: Final = (
     "SELECT account, answers.key, command_hash, spans FROM json_each(?) AS used CROSS JOIN answers"
     " ON account = json_extract(used.value, '$[0]')"
     " AND answers.key = json_extract(used.value, '$[1]')"
 )
 
-
 _ADD_ENTRIES: Final = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-
 
 _ADD_ANSWERS: Final = f"INSERT INTO answers ({ANSWER_COLUMNS}) VALUES (?, ?, ?, ?)"
 
-
 _ADD_GAMES: Final = "INSERT INTO games (hash, canonical) VALUES (?, ?) ON CONFLICT DO NOTHING"
-
 
 _SET_HEADS: Final = (
     "INSERT INTO streams (stream, version, hash) VALUES (?, ?, ?)"
     " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, hash = excluded.hash"
 )
 
-
 ExecuteMany = Callable[[str, Sequence[StoredRow]], None]
-"""Runs a statement for every row of parameters, in the transaction at hand."""
-
+"""Run a statement for every row of parameters in the current transaction."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class _KeyMayExist(ThreediceError):
-    """Some key of a batch may have been used before."""
+    """Some idempotency key of a batch may have been used before."""
 
 
 def _write_new(
-    run: StatementRunner, many: ExecuteMany, proposals: Sequence[Proposal]
+    run: StatementRunner, execute_many: ExecuteMany, proposals: Sequence[Proposal]
 ) -> list[ProposalOutcome]:
-    """Write a batch of new keys, as nearly all are, without looking for each of them first."""
+    """Write a batch as if all its keys were new, as nearly all are, without looking them up."""
     try:
-        outcomes = _write(run, many, proposals, {})
+        outcomes = _write(run, execute_many, proposals, {})
     except Exception as error:
         if result_code(error) == SQLITE_CONSTRAINT:
             raise _KeyMayExist from error
         raise
     if any(outcome is not ACCEPTED for outcome in outcomes):
-        raise _KeyMayExist  # what conflicts may be here already
+        raise _KeyMayExist  # the proposal in conflict may itself be stored already
     return outcomes
 
 
 def _write(
     run: StatementRunner,
-    many: ExecuteMany,
+    execute_many: ExecuteMany,
     proposals: Sequence[Proposal],
     answers: dict[tuple[str, str], StoredAnswer],
 ) -> list[ProposalOutcome]:
-    """Write a batch, given the answers that there are to its keys."""
+    """Write a batch, given the stored answers to its keys."""
     heads = _read_heads(run, proposals)
     outcomes = resolve_proposals(proposals, heads, answers)
     batch = collect_accepted_rows(proposals, outcomes, heads, answers)
-    many(_ADD_ENTRIES, [msgspec.structs.astuple(entry) for entry in batch.entries])
-    many(_SET_HEADS, [(stream, head.version, head.hash) for stream, head in batch.heads.items()])
-    many(_ADD_ANSWERS, batch.answers)
+    execute_many(_ADD_ENTRIES, [msgspec.structs.astuple(entry) for entry in batch.entries])
+    execute_many(
+        _SET_HEADS, [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
+    )
+    execute_many(_ADD_ANSWERS, batch.answers)
     if batch.games:
-        many(_ADD_GAMES, [*batch.games.items()])
+        execute_many(_ADD_GAMES, [*batch.games.items()])
     return outcomes
 
 
 def _read_heads(run: StatementRunner, proposals: Sequence[Proposal]) -> dict[str, Head]:
     streams = {append.stream for proposal in proposals for append in proposal.appends}
-    found = run(_FIND_HEADS, (_encode(streams).decode(),))
-    return {stream: Head(version, digest) for stream, version, digest in found}
+    rows = run(_FIND_HEADS, (_encode(streams).decode(),))
+    return {stream: Head(version, digest) for stream, version, digest in rows}
 
 
 def _read_answers(
     run: StatementRunner, proposals: Sequence[Proposal]
 ) -> dict[tuple[str, str], StoredAnswer]:
-    used = [(proposal.account, proposal.key) for proposal in proposals]
+    keys = [(proposal.account, proposal.key) for proposal in proposals]
     return {
-        (account, key): StoredAnswer(account, key, said, decode_spans(spans))
-        for account, key, said, spans in run(_FIND_ANSWERS, (_encode(used).decode(),))
+        (account, key): StoredAnswer(account, key, command_hash, decode_spans(spans))
+        for account, key, command_hash, spans in run(_FIND_ANSWERS, (_encode(keys).decode(),))
     }
 
 
 def _is_damage(error: Exception) -> bool:
-    undecodable = isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)
-    return undecodable or result_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB)
+    return is_undecodable(error) or result_code(error) in (SQLITE_CORRUPT, SQLITE_NOTADB)

@@ -1,8 +1,9 @@
-"""The rows of an SQLite file as they are at one moment, and what is wrong with the file itself.
+"""Read the rows of an SQLite file from one snapshot, and find damage in the file itself.
 
-Two drivers can read it. The standard one writes, too, so a process that has the file open reads it
-with that one. APSW makes rows in half the time, and has an SQLite of its own, of which the other
-knows nothing: it is for a process that has the file open in no other way.
+There are two drivers. The standard one is the one that writes, so a process that has the file open
+must read it with that one. APSW decodes rows in half the time, but brings an SQLite library of its
+own that does not know the locks of the other, so it is only for a process that has the file open
+in no other way.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ import apsw
 
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
-from threedice.log.stores.files import BUSY_TIMEOUT_SECONDS, SQLITE_BUSY, SQLITE_LOCKED, result_code
+from threedice.log.stores.files import (
+    BUSY_TIMEOUT_SECONDS,
+    SQLITE_BUSY,
+    SQLITE_LOCKED,
+    is_undecodable,
+    result_code,
+)
 from threedice.log.stores.schema import IDENTITY_TABLE_PREFIX
 
 if TYPE_CHECKING:
@@ -30,26 +37,26 @@ if TYPE_CHECKING:
     from threedice.log.stores.files import SqliteConnection
 
 CHUNK_ROWS: Final = 250
-"""How many rows are read at a time: few, so that they stay near the processor."""
+"""Rows read at a time: few, so that they stay in the processor's cache."""
 
 MMAP_BYTES: Final = 1 << 30
-"""How much of an SQLite file is mapped into memory: a third more speed when all of it is read."""
+"""Maximum size of the memory map: reading a whole file is a third faster with it."""
 
 IRREPLACEABLE_TABLES: Final = ("streams", "entries", "answers", "games", "checkpoints", "people")
-"""The tables that nothing else could make again."""
+"""Tables that cannot be rebuilt from others."""
 
 _ENTRIES_INDEX: Final = "sqlite_autoindex_entries_1"
 _LINES_INDEX: Final = "sqlite_autoindex_lines_1"
 _DRIVER_ERRORS: Final = (sqlite3.Error, apsw.Error, UnicodeDecodeError)
-"""What either driver raises; where SQLite gives no text for some, APSW raises what Python does."""
+"""Errors of both drivers; APSW raises UnicodeDecodeError for text that is not UTF-8."""
 
 _REFUSING_TRIGGER: Final = re.compile(r"[^;]* BEGIN SELECT RAISE\(ABORT, '[^']*'\); END")
-"""A trigger that only refuses."""
+"""Definition of a trigger that does nothing but abort."""
 
 
 @contextmanager
 def open_sqlite_rows(path: Path) -> Iterator[SqliteRows]:
-    """Read the rows of a file that this process may have open, with the standard driver."""
+    """Open a snapshot of a file with the standard driver; this process may have the file open."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with _open_rows(path, lambda: sqlite3.connect(uri, uri=True, isolation_level=None)) as rows:
         yield rows
@@ -57,39 +64,39 @@ def open_sqlite_rows(path: Path) -> Iterator[SqliteRows]:
 
 @contextmanager
 def open_sqlite_rows_with_apsw(path: Path) -> Iterator[SqliteRows]:
-    """Read the rows of a house's file that this process has open in no other way, with APSW.
+    """Open a snapshot of a house's file with APSW; this process must not have the file open.
 
-    Else the locks of the other SQLite would be gone with the first file that this one closes. A
-    file that nobody has open is read as one that does not change, which leaves no trace beside it:
-    SQLite would make files there that the house, if it is another user, could not open any more.
+    Otherwise closing it here would release the POSIX locks of the other SQLite library. A file that
+    no process has open is opened as immutable, so that SQLite creates no `-wal` and `-shm` files:
+    the house could not open those if it runs as another user.
     """
-    path = path.resolve()  # the files beside it are beside what a link leads to
-    resting = _idle_fingerprint(path)
-    uri = f"{path.absolute().as_uri()}?{'immutable=1' if resting else 'mode=ro'}"
+    path = path.resolve()  # -wal and -shm lie next to the file itself, not to a link
+    idle_fingerprint = _idle_fingerprint(path)
+    uri = f"{path.absolute().as_uri()}?{'immutable=1' if idle_fingerprint else 'mode=ro'}"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     with _open_rows(path, lambda: apsw.Connection(uri, flags=flags)) as rows:
         rows.require_current_schema(str(path))
         yield rows
-    if resting and _idle_fingerprint(path) != resting:
+    if idle_fingerprint and _idle_fingerprint(path) != idle_fingerprint:
         raise StoreUnavailable(f"a house began to use {path} while it was being read; try again")
 
 
 def _idle_fingerprint(path: Path) -> tuple[int, int, int] | None:
-    """Return what would be other of a file that was changed, or nothing if not all is in it."""
-    log, shared, journal = (
-        path.with_name(f"{path.name}-{each}") for each in ("wal", "shm", "journal")
+    """Return inode, size and time of a file, or None if a journal or log may hold more of it."""
+    wal, shm, journal = (
+        path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm", "journal")
     )
-    empty = log.exists() and not log.stat().st_size and not shared.exists()
-    if not path.exists() or journal.exists() or (log.exists() and not empty):
+    is_empty = wal.exists() and not wal.stat().st_size and not shm.exists()
+    if not path.exists() or journal.exists() or (wal.exists() and not is_empty):
         return None
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @contextmanager
 def _open_rows(path: Path, connect: Callable[[], SqliteConnection]) -> Iterator[SqliteRows]:
     if path.is_dir():
-        raise StoreUnusable(f"{path} is a folder; name the SQLite file in it")
+        raise StoreUnusable(f"{path} is a folder; give the SQLite file in it")
     try:
         connection = connect()
     except _DRIVER_ERRORS as error:
@@ -101,7 +108,7 @@ def _open_rows(path: Path, connect: Callable[[], SqliteConnection]) -> Iterator[
                 f"PRAGMA mmap_size = {MMAP_BYTES}",
                 "PRAGMA trusted_schema = OFF",
                 "BEGIN",
-                "SELECT count(*) FROM sqlite_master",  # the moment is that of the first read
+                "SELECT count(*) FROM sqlite_master",  # the first read fixes the snapshot
             ):
                 list(connection.execute(statement))
         except _DRIVER_ERRORS as error:
@@ -110,7 +117,7 @@ def _open_rows(path: Path, connect: Callable[[], SqliteConnection]) -> Iterator[
 
 
 class _Query(NamedTuple):
-    """What is read, and of what."""
+    """A SELECT: its columns, and the statement from FROM on."""
 
     columns: Sequence[str]
     rest: str
@@ -121,12 +128,12 @@ class _Query(NamedTuple):
 
     @property
     def with_types(self) -> str:
-        """The same, with what each value says it is, and text by its bytes."""
-        told = (
+        """The query with each value preceded by its type, and with text as bytes."""
+        columns = (
             f"typeof({column}), iif(typeof({column}) = 'text', CAST({column} AS BLOB), {column})"
             for column in self.columns
         )
-        return f"SELECT {', '.join(told)} {self.rest}"
+        return f"SELECT {', '.join(columns)} {self.rest}"
 
 
 _SELECT_DEFINITIONS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
@@ -142,32 +149,32 @@ _PROJECTION_LINES: Final = _Query(
 
 
 class SqliteRows:
-    """The rows of an SQLite file, by a connection within a transaction."""
+    """The rows of an SQLite file, read through a connection in a transaction."""
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
 
     def require_current_schema(self, database: str) -> None:
-        """Refuse a file that is not a house's, or not of this version."""
+        """Refuse a file that is not a house's database, or has another schema version."""
         try:
-            named = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            tables = {name for (name,) in named}
+            rows = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            tables = {name for (name,) in rows}
             stored = schema.read_schema_version(self._connection.execute, tables, database)
         except _DRIVER_ERRORS as error:
             raise _read_error(database, error) from error
         if stored < schema.SCHEMA_VERSION:
             raise StoreUnusable(
-                f"{database} has tables of version {stored}, this program those of version"
-                f" {schema.SCHEMA_VERSION}; serve the house once, which brings them up to date"
+                f"{database} has tables of version {stored}, this program needs version"
+                f" {schema.SCHEMA_VERSION}; serve the house once, which migrates them"
             )
 
     def find_damage(self) -> Iterator[str]:
-        """Yield what SQLite finds wrong with pages, indexes and types of all that is proved.
+        """Yield the damage that SQLite finds in pages, indexes and types of the verified tables.
 
-        What can be made again is compared line by line elsewhere, which finds more, but for the
-        indexes of lines: those must at least have all of them; and for numbers that are equal and
-        not of the same kind. Entries are read by their index, each only if it is the one that the
-        index says: `unread` is what is left to find.
+        Derived tables are compared row by row elsewhere, which finds more, except for two things
+        checked here: the indexes of `lines` must be complete, and its numbers must be integers, as
+        a real number would compare as equal. Entries are read through their index, and only where
+        it points to the right row, so `find_unread_entries` must complete this check.
         """
         try:
             yield from self._find_foreign_definitions()
@@ -176,7 +183,7 @@ class SqliteRows:
                 for (message,) in self._connection.execute(f"PRAGMA {check}({table})"):
                     if message != "ok":
                         yield message
-            indexes = sorted(str(each.name) for each in schema.lines.indexes)
+            indexes = sorted(str(index.name) for index in schema.lines.indexes)
             for index in (*indexes, _LINES_INDEX):
                 yield from self._compare_index("lines", index, "view")
             ((fractions,),) = self._connection.execute(_COUNT_FRACTIONS)
@@ -186,51 +193,51 @@ class SqliteRows:
             yield str(error)
 
     def _find_foreign_definitions(self) -> Iterator[str]:
-        """Yield what was defined in this database that this program does not define."""
-        ours = {
+        """Yield definitions in this database that differ from those of this program."""
+        actual = {
             (name, kind): sql
-            for kind, name, whose, sql in self._connection.execute(_SELECT_DEFINITIONS)
-            if not (str(whose).startswith(IDENTITY_TABLE_PREFIX) and _is_harmless(kind, str(sql)))
+            for kind, name, table, sql in self._connection.execute(_SELECT_DEFINITIONS)
+            if not (str(table).startswith(IDENTITY_TABLE_PREFIX) and _is_harmless(kind, str(sql)))
         }
-        with closing(sqlite3.connect(":memory:")) as made:
+        with closing(sqlite3.connect(":memory:")) as reference:
             for statement in schema.creation_statements("sqlite"):
-                made.execute(statement)
+                reference.execute(statement)
             expected = {
-                (name, kind): sql for kind, name, _, sql in made.execute(_SELECT_DEFINITIONS)
+                (name, kind): sql for kind, name, _, sql in reference.execute(_SELECT_DEFINITIONS)
             }
-        for name, kind in sorted(ours.keys() | expected.keys(), key=repr):
+        for name, kind in sorted(actual.keys() | expected.keys(), key=repr):
             if (name, kind) not in expected:
                 yield f"{kind} {name} is defined, and is none of this program's"
-            elif (name, kind) not in ours:
+            elif (name, kind) not in actual:
                 yield f"{kind} {name} is not defined"
-            elif ours[name, kind] != expected[name, kind]:
+            elif actual[name, kind] != expected[name, kind]:
                 yield f"{kind} {name} is defined otherwise than by this program"
 
     def find_unread_entries(self, read_count: int) -> Iterator[str]:
-        """Yield whether entries lie in the file that their index does not lead to."""
+        """Yield a finding if the file holds entries that their index does not lead to."""
         yield from self._compare_index("entries", _ENTRIES_INDEX, "stream", read_count)
 
     def _compare_index(
-        self, table: str, index: str, first: str, read: int | None = None
+        self, table: str, index: str, first_column: str, read_count: int | None = None
     ) -> Iterator[str]:
-        """Yield whether an index, by its first column, has as many rows as there are."""
-        sql = (  # without a condition any index would do to count
+        """Yield a finding if an index does not have as many rows as its table."""
+        sql = (  # without the condition SQLite could count with any index
             f"SELECT (SELECT count(*) FROM {table} NOT INDEXED),"
-            f" (SELECT count(*) FROM {table} INDEXED BY {index} WHERE {first} >= '')"
+            f" (SELECT count(*) FROM {table} INDEXED BY {index} WHERE {first_column} >= '')"
         )
         try:
             ((rows, indexed),) = self._connection.execute(sql)
         except _DRIVER_ERRORS as error:
             yield f"{table} cannot be counted: {error}"
             return
-        if not rows == indexed == (rows if read is None else read):
-            led = "" if read is None else f", which leads to {read}"
-            yield f"there are {rows} {table}, and {indexed} in their index {index}{led}"
+        if not rows == indexed == (rows if read_count is None else read_count):
+            reached = "" if read_count is None else f", which leads to {read_count}"
+            yield f"there are {rows} {table}, and {indexed} in their index {index}{reached}"
 
     def chunks(
         self, table: Table, streams: Sequence[str] | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table by its primary key, all or those of some streams."""
+        """Yield the rows of a table in primary key order, all or those of some streams."""
         if streams is None:
             yield from self._chunks(table.name, _query_by_key(table))
         else:
@@ -238,34 +245,34 @@ class SqliteRows:
                 yield from self._chunks(table.name, _query_by_key(table, "stream = ?"), (stream,))
 
     def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table as they lie in the file, without going by its index."""
+        """Yield the rows of a table in file order, without using an index."""
         query = _Query(table.columns.keys(), f"FROM {table.name} ORDER BY rowid")
         return self._chunks(table.name, query)
 
     def projected_streams(self) -> set[tuple[Any, Any]]:
-        """Return of which views and streams there are lines."""
+        """Return the pairs of view and stream that have lines."""
         return set(chain.from_iterable(self._chunks("lines", _PROJECTED_STREAMS)))
 
     def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
-        """Yield the lines of a stream in a view: subject, version, place, time and data."""
+        """Yield the lines of a view and stream: subject, version, place, time and data."""
         return self._chunks("lines", _PROJECTION_LINES, (view, stream))
 
     def _chunks(
         self, name: str, query: _Query, params: StoredRow = ()
     ) -> Iterator[list[StoredRow]]:
-        """Read text as it should be; from where some is not, by its bytes, more slowly."""
-        given = 0
+        """Read rows; from the first one with invalid UTF-8 on, read text as bytes, more slowly."""
+        yielded = 0
         try:
             for chunk in self._read(query.plain, params):
                 yield chunk
-                given += len(chunk)
+                yielded += len(chunk)
         except _DRIVER_ERRORS as error:
-            if not _is_undecodable(error):
+            if not is_undecodable(error):
                 raise _read_error(f"table {name}", error) from error
         else:
             return
         try:
-            for chunk in self._read(f"{query.with_types} LIMIT -1 OFFSET {given}", params):
+            for chunk in self._read(f"{query.with_types} LIMIT -1 OFFSET {yielded}", params):
                 yield [tuple(map(_decode_value, row[::2], row[1::2])) for row in chunk]
         except _DRIVER_ERRORS as error:
             raise _read_error(f"table {name}", error) from error
@@ -277,18 +284,14 @@ class SqliteRows:
 
 
 def _is_harmless(kind: str, sql: str) -> bool:
-    """Tell whether what is defined of a table that is not the log's can change nothing in it."""
+    """Return whether a definition on an identity table cannot change the tables of the log."""
     return kind in ("table", "index") or (
         kind == "trigger" and _REFUSING_TRIGGER.fullmatch(sql) is not None
     )
 
 
-def _is_undecodable(error: Exception) -> bool:
-    return isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)
-
-
 def _decode_value(kind: str, value: Any) -> Any:
-    """Return a value by what it says it is; text that is none keeps its bytes."""
+    """Return a value by its SQLite type; invalid UTF-8 keeps its bytes as surrogate escapes."""
     if kind == "text":
         return str(value, encoding="utf-8", errors="surrogateescape")
     return value
@@ -296,20 +299,21 @@ def _decode_value(kind: str, value: Any) -> Any:
 
 def _read_error(where: str, error: Exception) -> TamperedData | StoreUnavailable:
     if result_code(error) in (SQLITE_BUSY, SQLITE_LOCKED):
-        return StoreUnavailable(f"{where} is held by another process; try again: {error}")
+        return StoreUnavailable(f"{where} is locked by another process; try again: {error}")
     return TamperedData(where, f"cannot be read: {error}")
 
 
 def _query_by_key(table: Table, condition: str = "") -> _Query:
-    key = [each.name for each in table.primary_key]
+    key = [column.name for column in table.primary_key]
     if table.name == "entries":
-        where = f" AND named.{condition}" if condition else ""
+        where = f" AND indexed.{condition}" if condition else ""
+        # Read each entry through its index, and only if the index points to the right row.
         return _Query(
-            [f"kept.{name}" for name in table.columns.keys()],  # noqa: SIM118
-            f"FROM entries AS named INDEXED BY {_ENTRIES_INDEX} CROSS JOIN entries AS kept NOT INDEXED"
-            " ON kept.rowid = named.rowid"
-            f" WHERE kept.stream IS named.stream AND kept.version IS named.version{where}"
-            f" ORDER BY {', '.join(f'named.{name}' for name in key)}",
+            [f"stored.{name}" for name in table.columns.keys()],  # noqa: SIM118
+            f"FROM entries AS indexed INDEXED BY {_ENTRIES_INDEX}"
+            " CROSS JOIN entries AS stored NOT INDEXED ON stored.rowid = indexed.rowid"
+            f" WHERE stored.stream IS indexed.stream AND stored.version IS indexed.version{where}"
+            f" ORDER BY {', '.join(f'indexed.{name}' for name in key)}",
         )
     where = f" WHERE {condition}" if condition else ""
     return _Query(table.columns.keys(), f"FROM {table.name}{where} ORDER BY {', '.join(key)}")

@@ -1,4 +1,7 @@
-"""Which store a URL means, and where what belongs to it but must not be in it is kept."""
+"""Open the store that a URL names, and locate the state directory that belongs to it.
+
+The state directory holds keys, checkpoint files and markers, which must not be in the database.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ _SCHEME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def open_store(url: str, *, serving: bool = False) -> Store:
-    """Open the store that a URL means, making its tables where there are none.
+    """Open the store that a URL names, and create its tables if it has none.
 
-    One that serves has a process of its own that writes (see `scribe`).
+    A serving store writes through a separate process (see `writer_process`).
     """
     if url == MEMORY_URL:
         return MemoryStore()
@@ -41,9 +44,10 @@ def open_store(url: str, *, serving: bool = False) -> Store:
 
 
 def database_exists(url: str) -> bool:
-    """Tell whether there is a database to open; of one on a server, that server tells.
+    """Return whether there is a database to open.
 
-    A file of no bytes is none: whatever it held, it does not any more.
+    Always true for a database on a server, which reports a missing one itself. An empty file does
+    not count: it holds no house, or has lost it.
     """
     if url == MEMORY_URL or _is_postgres(url):
         return True
@@ -52,7 +56,7 @@ def database_exists(url: str) -> bool:
 
 
 def sqlite_path(url: str) -> Path | None:
-    """Return the SQLite file that a URL means, if it means one.
+    """Return the path of the SQLite file that a URL names, or None for other stores.
 
     >>> sqlite_path("sqlite:///floor/house.sqlite").as_posix(), sqlite_path("postgresql://localhost/house")
     ('floor/house.sqlite', None)
@@ -61,25 +65,31 @@ def sqlite_path(url: str) -> Path | None:
 
 
 def default_url() -> str:
-    """Return the URL of the database that is used when none is named."""
+    """Return the URL of the database that is used when none is given."""
     return f"{_SQLITE_PREFIX}{user_data_path('threedice') / 'house.sqlite'}"
 
 
 def state_directory(url: str) -> Path:
-    """Return the folder of the keys, checkpoint files and markers of a database; it need not exist.
+    """Return the directory for the keys, checkpoint files and markers of a database.
+
+    The directory may not exist yet.
 
     >>> state_directory("sqlite:///floor/house.sqlite").as_posix()
     'floor/house.sqlite.state'
     """
     if url == MEMORY_URL:
-        raise InvalidInput("a store in memory has no folder; name an SQLite file or PostgreSQL")
+        raise InvalidInput(
+            "a store in memory has no state directory; use an SQLite file or PostgreSQL"
+        )
     if _is_postgres(url):
         parts = _parse_postgres_url(url)
-        named = (parts.get("host") or "localhost", parts.get("port") or "5432", parts["dbname"])
-        return user_data_path("threedice") / ",".join(quote(str(part), safe="") for part in named)
+        location = (parts.get("host") or "localhost", parts.get("port") or "5432", parts["dbname"])
+        return user_data_path("threedice") / ",".join(
+            quote(str(part), safe="") for part in location
+        )
     path = _parse_sqlite_path(url)
     if path.is_symlink():
-        path = path.resolve()  # a house has one key, by whatever name it is opened
+        path = path.resolve()  # one house, one key, whichever link opens it
     return path.with_name(path.name + ".state")
 
 
@@ -98,7 +108,7 @@ def _parse_sqlite_path(url: str) -> Path:
 
 
 def _parse_postgres_url(url: str) -> dict[str, str]:
-    """Return the parts of a PostgreSQL URL; its words are kept out of errors, for its password."""
+    """Return the parts of a PostgreSQL URL; errors do not quote it, as it may hold a password."""
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value}
     except psycopg.ProgrammingError:
