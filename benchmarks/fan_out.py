@@ -1,9 +1,10 @@
-"""How long it takes until the last of many sockets has an event, against a bare broadcast loop.
+"""Measure the time until the last of many sockets has an event, against a bare broadcast loop.
 
-Run it with `python benchmarks/fan_out.py`. A server in a process of its own holds 1,000 and then
-5,000 sockets; ours carries a bet from the log's feed to players and staff, each seeing what it may;
-the reference sends a text of the same length to all sockets in one plain loop, on the same server
-stack. A client in another process counts until the last socket has it. Ratios count, not times.
+Run it with `python benchmarks/fan_out.py`. A server in a separate process holds 1,000 and then
+5,000 sockets. Ours carries a bet from the log's feed to players and staff, encoded for each
+audience; the reference sends a text of the same length to all sockets in one plain loop, on the
+same server stack. A client in another process measures until the last socket has it. Ratios count,
+not times.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
+sys.path.insert(0, str(Path(__file__).parent.parent))  # when run as a file, this is in no package
 
 from litestar import Litestar
 from litestar.datastructures import State
@@ -67,18 +68,18 @@ DEALER = Actor(id="dealer", role="dealer")
 
 
 async def serve_ours() -> None:
-    """Serve a table of a real house, and have one bet placed at each word from the parent."""
+    """Serve a table of a real house, and place one bet for each line from the parent."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/house.sqlite"
         async with House(url) as house:
-            with closing(open_identity(url, state=house.state_dir, cost=TEST_COST)) as people:
-                tokens = await asyncio.to_thread(make_people, people)
+            with closing(open_identity(url, state=house.state_dir, cost=TEST_COST)) as identity:
+                tokens = await asyncio.to_thread(create_accounts, identity)
                 await set_up(house)
                 metrics = ServerMetrics()
                 hub = Hub(house, metrics)
                 context = ServerContext(
                     house=house,
-                    identity=people,
+                    identity=identity,
                     config=HouseConfig(name="b", currency="SGD", time_zone="UTC", tables={}),
                     origins=("http://localhost",),
                     secure=False,
@@ -95,32 +96,34 @@ async def serve_ours() -> None:
                 published: list[float] = []
                 publish = house.feed.publish
 
-                def publish_timed(fresh: Mapping[str, Sequence[Any]]) -> None:
+                def publish_timed(entries: Mapping[str, Sequence[Any]]) -> None:
                     published.append(time.monotonic())
-                    publish(fresh)
+                    publish(entries)
 
                 house.command_handler.streams.publish = publish_timed
 
-                async def go(turn: int) -> float:
+                async def go(number: int) -> float:
                     published.clear()
                     bet = commands.PlaceBet(
                         by=Actor(id="p0", role="player"), player="p0", box="big", amount=500
                     )
                     await house.command_handler.handle(
-                        bet, table=TABLE, account="p0", key=f"bet {turn}"
+                        bet, table=TABLE, account="p0", key=f"bet {number}"
                     )
                     return published[0]
 
                 await serve(app, go, " ".join(tokens), hub.close)
 
 
-def make_people(people: IdentityService) -> list[str]:
-    """Make accounts and a token for each; staff may see everything."""
+def create_accounts(identity: IdentityService) -> list[str]:
+    """Create accounts and a token for each; staff may see everything."""
     tokens = []
     for number in range(PLAYERS + STAFF):
         role = "player" if number < PLAYERS else "shift-manager"
-        account = people.accounts.add(f"person-{number}", [role], password=f"a-long-pass-{number}!")
-        tokens.append(people.tokens.create(account.account.id, "bench", ["read"]).token)
+        account = identity.accounts.add(
+            f"person-{number}", [role], password=f"a-long-pass-{number}!"
+        )
+        tokens.append(identity.tokens.create(account.account.id, "bench", ["read"]).token)
     return tokens
 
 
@@ -152,30 +155,30 @@ async def serve_bare() -> None:
             pass
         sends.remove(send)
 
-    async def go(_turn: int) -> float:
+    async def go(_number: int) -> float:
         started, message = time.monotonic(), {"type": "websocket.send", "text": TEXT}
         for send in sends:
             await send(message)
         return started
 
-    await serve(app, go, "none", stopping=nothing)
+    await serve(app, go, "none", on_stop=nothing)
 
 
 async def nothing() -> None:
     """Do nothing."""
 
 
-async def serve(app: Any, go: Callable[[int], Any], word: str, stopping: Any) -> None:
-    """Serve until the parent closes its end; at each line of it, go, and say when that was."""
-    taken = bind_socket(ListenAddress(port=0))
+async def serve(app: Any, go: Callable[[int], Any], tokens: str, on_stop: Any) -> None:
+    """Serve until the parent closes the pipe; broadcast at each line, and print the start time."""
+    listener = bind_socket(ListenAddress(port=0))
     loop = asyncio.get_running_loop()
-    started = lambda: print(taken.getsockname()[1], word, flush=True)  # noqa: E731
-    server = HouseServer(uvicorn_config(app, ListenAddress()), on_start=started, on_stop=stopping)
-    serving = asyncio.create_task(server.serve(sockets=[taken]))
-    turn = 0
+    started = lambda: print(listener.getsockname()[1], tokens, flush=True)  # noqa: E731
+    server = HouseServer(uvicorn_config(app, ListenAddress()), on_start=started, on_stop=on_stop)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    number = 0
     while await loop.run_in_executor(None, sys.stdin.readline):
-        turn += 1
-        print(await go(turn), flush=True)
+        number += 1
+        print(await go(number), flush=True)
     server.should_exit = True
     await serving
 
@@ -184,20 +187,22 @@ async def serve(app: Any, go: Callable[[int], Any], word: str, stopping: Any) ->
 
 
 class Listener(asyncio.Protocol):
-    """A socket that counts the frames it gets, and says when it has a new one."""
+    """A socket that counts its text frames, and calls back for each."""
 
-    def __init__(self, request: bytes, opened: Callable[[], None], got: Callable[[], None]) -> None:
-        self._request, self._opened, self._got = request, opened, got
+    def __init__(
+        self, request: bytes, on_open: Callable[[], None], on_frame: Callable[[], None]
+    ) -> None:
+        self._request, self._on_open, self._on_frame = request, on_open, on_frame
         self._data = bytearray()
         self._open = False
         self.frames = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Ask for the socket."""
+        """Send the handshake."""
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Take frames apart."""
+        """Parse frames."""
         self._data += data
         if not self._open:
             head, found, rest = self._data.partition(b"\r\n\r\n")
@@ -206,7 +211,7 @@ class Listener(asyncio.Protocol):
             if b" 101 " not in head[:20]:
                 raise ConnectionError(bytes(head[:200]))
             self._open, self._data = True, rest
-            self._opened()
+            self._on_open()
         while len(self._data) >= 2:
             size, start = self._data[1], 2
             if size == 126:
@@ -217,50 +222,50 @@ class Listener(asyncio.Protocol):
             del self._data[: start + size]
             if is_text:
                 self.frames += 1
-                self._got()
+                self._on_frame()
 
 
-class Crowd:
+class Clients:
     """All the sockets of one measurement."""
 
     def __init__(self, count: int) -> None:
-        self.count, self.opened, self.got = count, 0, 0
-        self.open, self.full = asyncio.Event(), asyncio.Event()
-        self.last = 0.0
+        self.count, self.opened, self.received = count, 0, 0
+        self.all_open, self.all_received = asyncio.Event(), asyncio.Event()
+        self.last_received_at = 0.0
         self.listeners: list[Any] = []
 
-    def welcome(self) -> None:
-        """Count a socket that is open."""
+    def count_open(self) -> None:
+        """Count an open socket."""
         self.opened += 1
         if self.opened == self.count:
-            self.open.set()
+            self.all_open.set()
 
-    def hear(self) -> None:
-        """Count a frame; note when the last of a round has come."""
-        self.got += 1
-        if self.got == self.count:
-            self.last = time.monotonic()
-            self.full.set()
+    def count_frame(self) -> None:
+        """Count a frame, and record when the last one of a round has arrived."""
+        self.received += 1
+        if self.received == self.count:
+            self.last_received_at = time.monotonic()
+            self.all_received.set()
 
-    def start_over(self) -> None:
-        """Count from nothing."""
-        self.got = 0
-        self.full.clear()
+    def start_round(self) -> None:
+        """Count frames from zero again."""
+        self.received = 0
+        self.all_received.clear()
 
     async def connect(self, port: int, tokens: list[str]) -> None:
-        """Open all sockets, some at a time."""
+        """Open all sockets, in groups of 50."""
         loop = asyncio.get_running_loop()
         for number in range(self.count):
             request = handshake(tokens[number % len(tokens)])
-            listener = partial(Listener, request, self.welcome, self.hear)
-            made = await loop.create_connection(listener, "127.0.0.1", port)
-            self.listeners.append(made)
+            listener = partial(Listener, request, self.count_open, self.count_frame)
+            connection = await loop.create_connection(listener, "127.0.0.1", port)
+            self.listeners.append(connection)
             if number % 50 == 0:
                 await asyncio.sleep(0.01)
 
 
 def handshake(token: str) -> bytes:
-    """Return the request for a socket."""
+    """Return the handshake request of a socket."""
     key = base64.b64encode(os.urandom(16)).decode()
     return (
         f"GET /api/tables/{TABLE}/live HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
@@ -270,7 +275,7 @@ def handshake(token: str) -> bytes:
 
 
 async def measure(which: str, count: int) -> float:
-    """Return the median time until the last of so many sockets has an event, in milliseconds."""
+    """Return the median time until the last of `count` sockets has an event, in milliseconds."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, __file__, "--serve", which,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, limit=1 << 20,
@@ -278,22 +283,22 @@ async def measure(which: str, count: int) -> float:
     assert child.stdin
     assert child.stdout
     port, *tokens = (await child.stdout.readline()).split()
-    crowd = Crowd(count)
+    clients = Clients(count)
     if which == "bare":
-        await crowd.connect(int(port), ["none"])
+        await clients.connect(int(port), ["none"])
     else:
-        await crowd.connect(int(port), [token.decode() for token in tokens])
-        await asyncio.wait_for(crowd.full.wait(), 120)  # every hello
-    await asyncio.wait_for(crowd.open.wait(), 120)
+        await clients.connect(int(port), [token.decode() for token in tokens])
+        await asyncio.wait_for(clients.all_received.wait(), 120)  # every hello
+    await asyncio.wait_for(clients.all_open.wait(), 120)
     times = []
     for _ in range(ROUNDS):
         await asyncio.sleep(0.2)
-        crowd.start_over()
+        clients.start_round()
         child.stdin.write(b"go\n")
         started = float(await child.stdout.readline())
-        await asyncio.wait_for(crowd.full.wait(), 60)
-        times.append((crowd.last - started) * 1000)
-    for transport, _ in crowd.listeners:
+        await asyncio.wait_for(clients.all_received.wait(), 60)
+        times.append((clients.last_received_at - started) * 1000)
+    for transport, _ in clients.listeners:
         transport.close()
     child.stdin.close()
     await child.wait()
@@ -304,8 +309,7 @@ async def compare(counts: Sequence[int]) -> None:
     """Print the times and the ratio for each number of sockets."""
     for count in counts:
         bare, ours = await measure("bare", count), await measure("ours", count)
-        again = await measure("bare", count)
-        bare = min(bare, again)
+        bare = min(bare, await measure("bare", count))
         print(
             f"fan-out to {count:5,} sockets: ours {ours:7.1f} ms, bare loop {bare:7.1f} ms, "
             f"{bare / ours:.2f} of its speed",
@@ -319,8 +323,8 @@ def main() -> None:
     parser.add_argument("--serve", choices=["ours", "bare"])
     parser.add_argument("--sockets", type=int, nargs="*", default=[1000, 5000])
     options = parser.parse_args()
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _, max_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max_files, max_files))
     logging.disable()
     serving = {"ours": serve_ours, "bare": serve_bare}
     work = serving[options.serve]() if options.serve else compare(options.sockets)

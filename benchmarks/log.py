@@ -1,9 +1,9 @@
-"""How many bets a floor acknowledges in a second, against the raw driver writing the same rows.
+"""Measure the bets per second that a house acknowledges, against a bare driver writing the rows.
 
-Run it with `python benchmarks/log.py`. 256 callers bet at once through `floor.handle`; the
-reference is one thread that commits the very same rows (entries, answers, heads, with their
-indexes) to a database with the same past, in batches of the same size, with the bare driver. The
-two take turns, slice by slice; ratios of one run count, not the times.
+Run it with `python benchmarks/log.py`. 256 callers bet concurrently through
+`CommandHandler.handle`; the reference is one thread that commits the same rows (entries, answers,
+heads, with their indexes) to a database with the same past, in batches of the same size, with the
+bare driver. The two alternate, slice by slice; the ratios of one run count, not the times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import psycopg
 import uvloop
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
+sys.path.insert(0, str(Path(__file__).parent.parent))  # when run as a file, this is in no package
 
 from tests.log.postgres_server import running
 
@@ -51,7 +51,7 @@ DEALER = Actor(id="dealer", role="dealer")
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 
 
-async def set_up(floor: CommandHandler, tables: int) -> None:
+async def set_up(handler: CommandHandler, tables: int) -> None:
     """Open tables with betting open and every caller seated at each."""
     game = load(GAME)
     for table in map(str, range(tables)):
@@ -68,30 +68,30 @@ async def set_up(floor: CommandHandler, tables: int) -> None:
             for i in range(CALLERS)
         ]
         for number, step in enumerate(steps):
-            await floor.handle(step, table=table, account="staff", key=f"{table} {number}")
+            await handler.handle(step, table=table, account="staff", key=f"{table} {number}")
         await asyncio.gather(
             *(
-                floor.handle(each, table=table, account=each.player, key=f"in {table}")
+                handler.handle(each, table=table, account=each.player, key=f"in {table}")
                 for each in seats
             )
         )
 
 
 async def bet(
-    floor: CommandHandler, tables: int, bets: int, name: str
+    handler: CommandHandler, tables: int, bets: int, name: str
 ) -> tuple[float, list[float]]:
-    """Have every caller bet one after the other; return the time, and each bet's."""
+    """Have every caller place its bets one by one; return the total time and each latency."""
     latencies: list[float] = []
 
     async def caller(i: int) -> None:
         player = Actor(id=f"p{i}", role="player")
         command = commands.PlaceBet(by=player, player=player.id, box="big", amount=5)
         for j in range(bets // CALLERS):
-            asked_at = perf_counter()
-            await floor.handle(
+            started_at = perf_counter()
+            await handler.handle(
                 command, table=str((i + j) % tables), account=player.id, key=f"{name} {j}"
             )
-            latencies.append(perf_counter() - asked_at)
+            latencies.append(perf_counter() - started_at)
 
     started = perf_counter()
     await asyncio.gather(*(caller(i) for i in range(CALLERS)))
@@ -99,7 +99,7 @@ async def bet(
 
 
 class Slice(NamedTuple):
-    """Some bets and what the bare driver made of the same rows right after."""
+    """The rates for some bets, and for the bare driver writing the same rows right after."""
 
     rate: float
     raw: float
@@ -107,16 +107,16 @@ class Slice(NamedTuple):
     batch: float
 
 
-async def measured(store: Store, tables: int, raw: Raw) -> list[Slice]:
-    """Return slice after slice: a machine's own ups and downs then meet both alike."""
+async def measure(store: Store, tables: int, raw: Raw) -> list[Slice]:
+    """Measure slice by slice, so that other load on the machine affects both alike."""
     slices = []
-    async with CommandHandler(store) as floor:
-        counts = floor.streams.writer.counts
-        await bet(floor, tables, CALLERS * tables, "warm")
+    async with CommandHandler(store) as handler:
+        counts = handler.streams.writer.counts
+        await bet(handler, tables, CALLERS * tables, "warm")
         raw(_since(store, {}), 1000)
         for number in range(SLICES):
             heads, before = store.heads(), counts()
-            seconds, latencies = await bet(floor, tables, BETS, f"b{number}")
+            seconds, latencies = await bet(handler, tables, BETS, f"b{number}")
             after = counts()
             batch = (after.accepted - before.accepted) / (after.batches - before.batches)
             latencies.sort()
@@ -142,7 +142,7 @@ def _since(store: Store, heads: Mapping[str, Head]) -> list[Entry]:
 # --- the reference ------------------------------------------------------------------------------
 
 Raw = Callable[["Sequence[Entry]", int], float]
-"""Writes entries in batches of a size with a bare driver; returns how many a second."""
+"""Write entries in batches of a size with a bare driver, and return the entries per second."""
 
 ENTRIES = "INSERT INTO entries (stream, version, at, kind, schema, data, cause, hash) VALUES "
 ANSWERS = "INSERT INTO answers (account, key, command_hash, spans) VALUES "
@@ -176,7 +176,7 @@ def batches(
 
 @contextmanager
 def raw_sqlite(path: Path) -> Iterator[Raw]:
-    """Give the standard driver on a database of its own."""
+    """Yield a writer that uses the standard driver on a separate database."""
     open_store(f"sqlite:///{path}").close()
     places = "(" + ", ".join("?" * 8) + ")"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -197,7 +197,7 @@ def raw_sqlite(path: Path) -> Iterator[Raw]:
 
 @contextmanager
 def raw_postgres(url: str) -> Iterator[Raw]:
-    """Give psycopg on a database of its own; rows go as arrays, the quickest of its ways."""
+    """Yield a writer that uses psycopg on a separate database, with array parameters (fastest)."""
     open_store(url).close()
     with psycopg.connect(url) as connection:
         connection.execute("SET synchronous_commit = on")
@@ -205,7 +205,7 @@ def raw_postgres(url: str) -> Iterator[Raw]:
         def write(entries: Sequence[Entry], size: int) -> float:
             started = perf_counter()
             for rows, answers, heads in batches(entries, size):
-                _unnested(connection, rows, answers)
+                _insert_unnested(connection, rows, answers)
                 connection.cursor().executemany(HEADS.format("%s"), heads)
                 connection.commit()
             return len(entries) / (perf_counter() - started)
@@ -213,7 +213,7 @@ def raw_postgres(url: str) -> Iterator[Raw]:
         yield write
 
 
-def _unnested(connection: Any, rows: list[Any], answers: list[Any]) -> None:
+def _insert_unnested(connection: Any, rows: list[Any], answers: list[Any]) -> None:
     types = [
         "text[]",
         "bigint[]",
@@ -240,18 +240,18 @@ def _unnested(connection: Any, rows: list[Any], answers: list[Any]) -> None:
 # --- several servers ----------------------------------------------------------------------------
 
 
-def serve(url: str, tables: int, bets: int, name: str, ready: Any, go: Any, told: Any) -> None:
-    """Be one of two servers: bet when told to, and tell how long it took."""
+def serve(url: str, tables: int, bets: int, name: str, ready: Any, go: Any, results: Any) -> None:
+    """Run one of two servers: bet on the signal, and report how long it took."""
 
     async def run() -> None:
         store = open_store(url, serving=True)
         try:
-            async with CommandHandler(store) as floor:
+            async with CommandHandler(store) as handler:
                 for table in range(tables):
-                    await floor.table(str(table))
+                    await handler.table(str(table))
                 ready.release()
                 await asyncio.to_thread(go.wait)
-                told.put(await bet(floor, tables, bets, name))
+                results.put(await bet(handler, tables, bets, name))
         finally:
             store.close()
 
@@ -260,19 +260,19 @@ def serve(url: str, tables: int, bets: int, name: str, ready: Any, go: Any, told
 
 
 def two_servers(url: str, tables: int, bets: int) -> float:
-    """Return how many bets a second two servers on one database acknowledge together."""
+    """Return the bets per second that two servers on one database acknowledge together."""
     store = open_store(url)
 
     async def prepare() -> None:
-        async with CommandHandler(store) as floor:
-            await set_up(floor, tables)
+        async with CommandHandler(store) as handler:
+            await set_up(handler, tables)
 
     uvloop.run(prepare())
     store.close()
     context = multiprocessing.get_context("spawn")
-    ready, go, told = context.Semaphore(0), context.Event(), context.Queue()
+    ready, go, results = context.Semaphore(0), context.Event(), context.Queue()
     servers = [
-        context.Process(target=serve, args=(url, tables, bets, name, ready, go, told))
+        context.Process(target=serve, args=(url, tables, bets, name, ready, go, results))
         for name in ("one", "other")
     ]
     for server in servers:
@@ -281,7 +281,7 @@ def two_servers(url: str, tables: int, bets: int) -> float:
         ready.acquire()
     started = perf_counter()
     go.set()
-    done = sum(len(told.get()[1]) for _ in servers)
+    done = sum(len(results.get()[1]) for _ in servers)
     seconds = perf_counter() - started
     for server in servers:
         server.join()
@@ -292,7 +292,7 @@ COLUMNS = "{:<10} {:>6} {:>8} {:>7} {:>6} {:>8} {:>6} {:>12}"
 
 
 def main() -> None:
-    """Print a table of what was measured."""
+    """Print a table of the measurements."""
     print(
         COLUMNS.format("store", "tables", "bets/s", "p99 ms", "batch", "raw/s", "ratio", "from, to")
     )
@@ -310,14 +310,14 @@ def main() -> None:
 
 
 def show(kind: str, tables: int, url: str, raw: Raw) -> None:
-    """Measure one store and print its line: medians, and the least and greatest ratio."""
+    """Measure one store and print its row: medians, and the lowest and highest ratio."""
 
     async def run(store: Store) -> list[Slice]:
-        async with CommandHandler(store) as floor:
-            await set_up(floor, tables)
-        return await measured(store, tables, raw)
+        async with CommandHandler(store) as handler:
+            await set_up(handler, tables)
+        return await measure(store, tables, raw)
 
-    # as a house in service does
+    # the settings of a serving house
     with closing(open_store(url, serving=True)) as store, serving_settings():
         slices = uvloop.run(run(store))
     rate, bare, p99, batch = (median(each) for each in zip(*slices, strict=True))

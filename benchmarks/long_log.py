@@ -1,11 +1,11 @@
-"""A table with a million entries: how soon it starts, and how fast a house is verified.
+"""Measure how fast a table with a million entries starts, and how fast a house is verified.
 
 Run it with `python benchmarks/long_log.py [ENTRIES]`. The entries are those of ordinary rounds,
 written to an SQLite file: of one table with a hundred players, and of a hundred tables with twenty
-each. The one table is loaded from its snapshot and without it, and each house is audited on one
-core, several times: as `threedice log verify` does it, and by that command, start and all. Beside
-each figure stands how long a plain loop took in the same minutes: on a machine that others use as
-well, the two go up and down together.
+each. The one table is loaded with and without its snapshot, and each house is audited on one core,
+several times: with the functions that `threedice log verify` uses, and by that command including
+its start. Each figure is printed with the time of a plain loop in the same minutes: on a shared
+machine, the two rise and fall together.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ SUPERVISOR = Actor(id="supervisor", role="supervisor")
 
 
 def commands(game: Game, table: str, players: Sequence[str]) -> Iterator[list[AnyStreamEvent]]:
-    """Yield what each command of a long night at a table makes happen."""
+    """Yield the events of each command of a long night at a table."""
     state = TableState()
 
-    def ask(command: object) -> list[AnyStreamEvent]:
+    def execute(command: object) -> list[AnyStreamEvent]:
         events: list[AnyStreamEvent] = [*decide(game, state, command)]  # type: ignore[arg-type]
         for event in events:
             evolve(state, event)  # type: ignore[arg-type]
@@ -73,47 +73,48 @@ def commands(game: Game, table: str, players: Sequence[str]) -> Iterator[list[An
         )
     ]
     limits = uniform_limits(game, 5, 10**9, 10**9)
-    yield ask(
+    yield execute(
         OpenTable(by=SUPERVISOR, table=table, currency="SGD", mode="record", chips=[5, 25, 100],
                   float_amount=10**12, limits=limits)
     )  # fmt: skip
-    people = [Actor(id=player, role="player") for player in players]
-    for person in people:
-        yield ask(BuyIn(by=person, player=person.id, amount=10**9))
+    actors = [Actor(id=player, role="player") for player in players]
+    for actor in actors:
+        yield execute(BuyIn(by=actor, player=actor.id, amount=10**9))
     boxes = ["big", "small", "total:9", "single:4", "domino:1-4"]
     for number in range(10**9):
         for line in ("open betting", "bets", f"dice 1 {number % 6 + 1} 4"):
             if line == "bets":
-                for i, person in enumerate(people):
+                for i, actor in enumerate(actors):
                     box = boxes[(i + number) % len(boxes)]
-                    yield ask(PlaceBet(by=person, player=person.id, box=box, amount=5))
+                    yield execute(PlaceBet(by=actor, player=actor.id, box=box, amount=5))
                 continue
             for command in parse_line(line, CaseContext(game, state)):
-                yield ask(command)
+                yield execute(command)
 
 
 def write(store: SqliteStore, entries: int, tables: int, players: int) -> list[str]:
-    """Write so many entries, a command to a proposal, and return the streams they are in.
+    """Write so many entries, one command per proposal, and return their streams.
 
-    Whichever table is next is drawn, as bets come from everywhere at once.
+    The table of each command is drawn at random, as bets come from all tables concurrently.
     """
     game, random = load("sg-rws-tai-sai-v6/a"), Random(1)
     streams = [f"table/{number}" for number in range(1, tables + 1)]
     nights = {
-        each: commands(game, each.removeprefix("table/"), PLAYERS[:players]) for each in streams
+        stream: commands(game, stream.removeprefix("table/"), PLAYERS[:players])
+        for stream in streams
     }
     heads, games, number = dict.fromkeys(streams, EMPTY_HEAD), {game.hash: game.canonical}, 0
     while sum(head.version for head in heads.values()) < entries:
         batch = list[Proposal]()
         for stream in random.choices(streams, k=BATCH):
             number += 1
-            key, said = f"key {number}", sha256(b"%d" % number).digest()
-            cause = hash_cause("night", key, said)
+            key, command_hash = f"key {number}", sha256(b"%d" % number).digest()
+            cause = hash_cause("night", key, command_hash)
             fresh, after = extend_stream(
                 heads[stream], stream, 10**15 + number, cause, map(encode, next(nights[stream]))
             )
             batch.append(
-                Proposal("night", key, said, (Append(stream, heads[stream], fresh),), games)
+                Proposal("night", key, command_hash, (Append(stream, heads[stream], fresh),), games)
             )
             heads[stream], games = after, {}
         store.write(batch)
@@ -121,15 +122,15 @@ def write(store: SqliteStore, entries: int, tables: int, players: int) -> list[s
 
 
 def reference() -> float:
-    """Return the milliseconds that a plain loop of a million turns takes now."""
+    """Return the milliseconds that a plain loop of a million iterations takes now."""
     started, total = perf_counter(), 0
     for number in range(1_000_000):
         total += number & 3
     return (perf_counter() - started) * 1000
 
 
-def measure(what: str, verify: Callable[[], VerificationReport]) -> None:
-    """Print how many entries a second are verified, at best and in the middle of all runs."""
+def measure(label: str, verify: Callable[[], VerificationReport]) -> None:
+    """Print the entries verified per second: the best and the median of all runs."""
     rates, loops = [], []
     for _ in range(RUNS):
         loops.append(reference())
@@ -137,37 +138,46 @@ def measure(what: str, verify: Callable[[], VerificationReport]) -> None:
         report = verify()
         rates.append(report.entries / (perf_counter() - started))
         if report.findings:
-            sys.exit(f"{what}: {report.findings[0]}")
-    print(f"{what}: {max(rates):.0f} entries/s at best, {median(rates):.0f} in the middle of {RUNS}"
+            sys.exit(f"{label}: {report.findings[0]}")
+    print(f"{label}: {max(rates):.0f} entries/s at best, {median(rates):.0f} median of {RUNS}"
           f" (a loop of a million: {min(loops):.0f} ms at best, {median(loops):.0f})")  # fmt: skip
 
 
-def prove(
-    file: Path, proof: Callable[..., VerificationReport], public_keys: Mapping[str, PublicKey]
+def verifier(
+    file: Path, verify: Callable[..., VerificationReport], public_keys: Mapping[str, PublicKey]
 ) -> Callable[[], VerificationReport]:
-    """Return what proves a file as the command does."""
+    """Return a function that verifies a file as the command does."""
 
     def run() -> VerificationReport:
         with open_sqlite_rows_with_apsw(file) as rows:
-            return proof(rows, public_keys=public_keys)
+            return verify(rows, public_keys=public_keys)
 
     return run
 
 
-def command(file: Path) -> None:
-    """Print how many entries a second `threedice log verify` proves, from its start to its end."""
-    asked = [sys.executable, "-m", "threedice", "log", "verify", "--json", "--database", str(file)]
+def measure_command(file: Path) -> None:
+    """Print the entries per second of `threedice log verify`, including its start."""
+    command = [
+        sys.executable,
+        "-m",
+        "threedice",
+        "log",
+        "verify",
+        "--json",
+        "--database",
+        str(file),
+    ]
     rates = []
     for _ in range(RUNS):
         started = perf_counter()
-        answer = subprocess.run(asked, capture_output=True, check=True)
-        rates.append(json.loads(answer.stdout)["entries"] / (perf_counter() - started))
-    print(f"the command, from start to end: {max(rates):.0f} entries/s at best,"
-          f" {median(rates):.0f} in the middle of {RUNS}")  # fmt: skip
+        result = subprocess.run(command, capture_output=True, check=True)
+        rates.append(json.loads(result.stdout)["entries"] / (perf_counter() - started))
+    print(f"the command, including its start: {max(rates):.0f} entries/s at best,"
+          f" {median(rates):.0f} median of {RUNS}")  # fmt: skip
 
 
-def night(entries: int, tables: int, players: int) -> None:
-    """Write a house, load its first table, and prove it all."""
+def run_night(entries: int, tables: int, players: int) -> None:
+    """Write a house, load its first table, and verify all of it."""
     print(f"{tables} tables with {players} players each:")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "house.sqlite"
@@ -186,22 +196,22 @@ def night(entries: int, tables: int, players: int) -> None:
             running = load_stream(store, streams[0])
             print(f"{streams[0]} starts from its snapshot in {perf_counter() - started:.3f} s")
         keys = open_keys(state).public
-        measure("chains, answers, checkpoints", prove(file, verify_log, keys))
-        measure("with states, books and balances", prove(file, audit, keys))
-        command(file)
+        measure("chains, answers, checkpoints", verifier(file, verify_log, keys))
+        measure("with states, statements and balances", verifier(file, audit, keys))
+        measure_command(file)
         with closing(SqliteStore(file)) as store:
             store.delete_derived_data()
             started = perf_counter()
-            again = load_stream(store, streams[0])
+            replayed = load_stream(store, streams[0])
             print(f"{streams[0]} starts without a snapshot in {perf_counter() - started:.1f} s")
-            print(f"to the same state: {again.durable == running.durable}")
+            print(f"to the same state: {replayed.durable == running.durable}")
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Print the measurements."""
     entries = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    night(entries, tables=1, players=100)
-    night(entries, tables=100, players=20)
+    run_night(entries, tables=1, players=100)
+    run_night(entries, tables=100, players=20)
 
 
 if __name__ == "__main__":

@@ -27,9 +27,9 @@ pytestmark = pytest.mark.anyio
 class Setting:
     """A table whose channel is opened and fed by hand."""
 
-    def __init__(self, floor: CommandHandler, feed: Feed) -> None:
-        self.floor, self.feed = floor, feed
-        self.asking = Asking(floor)
+    def __init__(self, handler: CommandHandler, feed: Feed) -> None:
+        self.handler, self.feed = handler, feed
+        self.asking = Asking(handler)
         self.failures: list[Exception] = []
 
     def channel(self, version: int) -> Channel:
@@ -37,7 +37,7 @@ class Setting:
 
     @property
     def version(self) -> int:
-        return self.floor.store.head("table/1").version
+        return self.handler.store.head("table/1").version
 
     async def bet(self, count: int) -> None:
         for _ in range(count):
@@ -47,11 +47,11 @@ class Setting:
 @pytest.fixture
 async def setting() -> AsyncIterator[Setting]:
     store = MemoryStore()
-    async with CommandHandler(store) as floor, Feed(store) as feed:
-        setting = Setting(floor, feed)
+    async with CommandHandler(store) as handler, Feed(store) as feed:
+        setting = Setting(handler, feed)
         await setting.asking.open(stacks={"ann": 100_000, "bob": 100_000})
         await setting.asking.play("open betting")
-        floor.streams.publish = feed.publish
+        handler.streams.publish = feed.publish
         yield setting
 
 
@@ -88,7 +88,7 @@ async def test_whoever_is_behind_is_not_taken_and_whoever_is_level_is(setting: S
 async def test_whoever_is_further_is_told_what_he_does_not_know_only(setting: Setting) -> None:
     """A client of another server may come with a version that this one has yet to read."""
     start = setting.version
-    setting.floor.streams.publish = None  # as if another server wrote
+    setting.handler.streams.publish = None  # as if another server wrote
     await setting.bet(5)
     channel = setting.channel(start)
     further, level = subscriber(start + 3), subscriber(start)
@@ -97,7 +97,7 @@ async def test_whoever_is_further_is_told_what_he_does_not_know_only(setting: Se
     setting.feed.notify_versions({"table/1": start + 5})
     assert [each["version"] for each in await told(further)] == [start + 4, start + 5]
     assert [each["version"] for each in await told(level)] == list(range(start + 1, start + 6))
-    setting.floor.streams.publish = setting.feed.publish
+    setting.handler.streams.publish = setting.feed.publish
     await setting.bet(1)
     assert [each["version"] for each in await told(further)] == [start + 6]
     channel.close()

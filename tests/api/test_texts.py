@@ -1,4 +1,4 @@
-"""Every code has its words in every language."""
+"""Every refusal and problem code has a text in every language."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import get_args
 import pytest
 
 import threedice.api
-from threedice.account.decider import ACCOUNT_REFUSAL_TEXTS as CAGE
+from threedice.account.decider import ACCOUNT_REFUSAL_TEXTS
 from threedice.api.texts import LANGUAGES, preferred_language, texts
-from threedice.house.decisions import HOUSE_REFUSAL_TEXTS as FLOOR
+from threedice.house.decisions import HOUSE_REFUSAL_TEXTS
 from threedice.identity import errors
-from threedice.table.rules import TABLE_REFUSAL_TEXTS as TABLE
+from threedice.table.rules import TABLE_REFUSAL_TEXTS
 
 REASONS = {
     "sign-in": errors.SignInReason,
@@ -23,18 +23,19 @@ REASONS = {
     "account": errors.AccountReason,
     "request": errors.ApprovalReason,
 }
-_SAID = re.compile(r'HttpProblem\(\s*\d+, f?"([^"{]+)')
+_PROBLEM_CODE = re.compile(r'HttpProblem\(\s*\d+, f?"([^"{]+)')
 
 
-def holes(text: str) -> set[str]:
+def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_code_has_words(language: str) -> None:
     known = texts(language)
-    people = {f"{kind}/{reason}" for kind, each in REASONS.items() for reason in get_args(each)}
-    assert known.keys() >= TABLE.keys() | CAGE.keys() | FLOOR.keys() | people
+    rules = TABLE_REFUSAL_TEXTS.keys() | ACCOUNT_REFUSAL_TEXTS.keys() | HOUSE_REFUSAL_TEXTS.keys()
+    identity = {f"{kind}/{reason}" for kind, each in REASONS.items() for reason in get_args(each)}
+    assert known.keys() >= rules | identity
     assert known.keys() == texts("en").keys()
     assert all(known.values())
 
@@ -42,14 +43,16 @@ def test_every_code_has_words(language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_words_have_the_same_holes_in_every_language(language: str) -> None:
     for code, text in texts("en").items():
-        assert holes(texts(language)[code]) == holes(text), code
+        assert placeholders(texts(language)[code]) == placeholders(text), code
 
 
-def test_every_code_of_the_door_has_words() -> None:
+def test_every_code_of_the_api_has_words() -> None:
     folder = Path(next(iter(threedice.api.__path__)))
-    said = {code for file in folder.rglob("*.py") for code in _SAID.findall(file.read_text())}
-    assert len(said) > 15
-    assert {code for code in said if not code.endswith("/")} <= texts("en").keys()
+    codes = {
+        code for file in folder.rglob("*.py") for code in _PROBLEM_CODE.findall(file.read_text())
+    }
+    assert len(codes) > 15
+    assert {code for code in codes if not code.endswith("/")} <= texts("en").keys()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Logs for the tests of what proves them: commands, as a floor would write them, and findings."""
+"""Logs for the tests of verification: commands, as a command handler writes them, and findings."""
 
 from __future__ import annotations
 

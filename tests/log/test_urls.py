@@ -1,4 +1,4 @@
-"""Which store a URL means."""
+"""URLs of stores, and their state directories."""
 
 from __future__ import annotations
 

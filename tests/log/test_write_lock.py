@@ -15,14 +15,14 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_thread_waits_while_a_coroutine_has_the_turn() -> None:
-    turn, said, about_to = WriteLock(), list[str](), Event()
+    lock, said, about_to = WriteLock(), list[str](), Event()
 
     def take() -> None:
         about_to.set()
-        with turn:
+        with lock:
             said.append("thread")
 
-    async with turn.acquire_async():
+    async with lock.acquire_async():
         waiting = asyncio.create_task(asyncio.to_thread(take))
         await asyncio.to_thread(about_to.wait, PATIENCE)
         said.append("coroutine")
@@ -31,22 +31,22 @@ async def test_a_thread_waits_while_a_coroutine_has_the_turn() -> None:
 
 
 async def test_a_coroutine_waits_while_a_thread_has_the_turn_and_the_loop_goes_on() -> None:
-    turn, said = WriteLock(), list[str]()
+    lock, said = WriteLock(), list[str]()
     has, leave = Event(), Event()
 
     def take() -> None:
-        with turn:
+        with lock:
             has.set()
             assert leave.wait(PATIENCE)
             said.append("thread")
 
-    async def soon() -> None:
-        async with turn.acquire_async():
+    async def acquire() -> None:
+        async with lock.acquire_async():
             said.append("coroutine")
 
     thread = asyncio.create_task(asyncio.to_thread(take))
     await asyncio.to_thread(has.wait, PATIENCE)
-    coroutine = asyncio.create_task(soon())
+    coroutine = asyncio.create_task(acquire())
     await asyncio.sleep(0)
     said.append("loop")
     leave.set()
@@ -55,27 +55,27 @@ async def test_a_coroutine_waits_while_a_thread_has_the_turn_and_the_loop_goes_o
 
 
 async def test_a_coroutine_lets_those_who_wait_go_first() -> None:
-    turn, said = WriteLock(), list[str]()
+    lock, said = WriteLock(), list[str]()
 
-    async def soon() -> None:
-        async with turn.acquire_async():
+    async def acquire() -> None:
+        async with lock.acquire_async():
             said.append("coroutine")
 
-    turn._waiting.append(None)  # a thread that has asked, and has not come to take it yet
-    coroutine = asyncio.create_task(soon())
+    lock._waiting.append(None)  # a thread that has asked, and has not come to take it yet
+    coroutine = asyncio.create_task(acquire())
     for _ in range(3):
         await asyncio.sleep(0)
     said.append("thread")
-    turn._waiting.pop()
+    lock._waiting.pop()
     await asyncio.wait_for(coroutine, PATIENCE)
     assert said == ["thread", "coroutine"]
 
 
 async def test_two_coroutines_of_one_thread_do_not_have_it_together() -> None:
-    turn, said, inside = WriteLock(), list[str](), asyncio.Event()
+    lock, said, inside = WriteLock(), list[str](), asyncio.Event()
 
     async def first() -> None:
-        async with turn.acquire_async():
+        async with lock.acquire_async():
             inside.set()
             said.append("first comes")
             await asyncio.sleep(0)
@@ -83,7 +83,7 @@ async def test_two_coroutines_of_one_thread_do_not_have_it_together() -> None:
 
     async def second() -> None:
         await inside.wait()
-        async with turn.acquire_async():
+        async with lock.acquire_async():
             said.append("second")
 
     await asyncio.wait_for(asyncio.gather(second(), first()), PATIENCE)
@@ -91,10 +91,10 @@ async def test_two_coroutines_of_one_thread_do_not_have_it_together() -> None:
 
 
 async def test_a_coroutine_that_is_cancelled_leaves_the_turn_to_others() -> None:
-    turn, inside = WriteLock(), asyncio.Event()
+    lock, inside = WriteLock(), asyncio.Event()
 
     async def hold() -> None:
-        async with turn.acquire_async():
+        async with lock.acquire_async():
             inside.set()
             await asyncio.Event().wait()
 
@@ -106,18 +106,18 @@ async def test_a_coroutine_that_is_cancelled_leaves_the_turn_to_others() -> None
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    async with asyncio.timeout(PATIENCE), turn.acquire_async():
+    async with asyncio.timeout(PATIENCE), lock.acquire_async():
         pass
 
 
 async def test_the_thread_of_the_loop_is_let_in_beside_its_own_coroutine() -> None:
     """It could wait for ever otherwise: the coroutine goes on only when the thread does."""
-    turn = WriteLock()
-    async with turn.acquire_async():
-        with turn:
+    lock = WriteLock()
+    async with lock.acquire_async():
+        with lock:
             pass
         with ThreadPoolExecutor(1) as pool:
-            assert not pool.submit(turn._lock.acquire, blocking=False).result()
+            assert not pool.submit(lock._lock.acquire, blocking=False).result()
 
 
 def test_one_who_is_interrupted_while_he_waits_is_waited_for_no_more(
@@ -127,14 +127,14 @@ def test_one_who_is_interrupted_while_he_waits_is_waited_for_no_more(
         def acquire(self) -> bool:
             raise KeyboardInterrupt
 
-    turn = WriteLock()
+    lock = WriteLock()
     with monkeypatch.context() as patched:
-        patched.setattr(turn, "_lock", Interrupted())
-        with pytest.raises(KeyboardInterrupt), turn:
+        patched.setattr(lock, "_lock", Interrupted())
+        with pytest.raises(KeyboardInterrupt), lock:
             pass
 
-    async def soon() -> None:
-        async with asyncio.timeout(PATIENCE), turn.acquire_async():
+    async def acquire() -> None:
+        async with asyncio.timeout(PATIENCE), lock.acquire_async():
             pass
 
-    asyncio.run(soon())
+    asyncio.run(acquire())

@@ -55,9 +55,9 @@ class Client:
 async def following(served: Served) -> AsyncIterator[Client]:
     """Follow a table as staff, at the edge where the server hands messages over."""
     token, client = served.program("boss", "shift-manager"), Client()
-    visitor = resolve_token(served.context, token)
-    assert visitor is not None
-    subscriber = Subscriber(visitor, token, served.table, "staff", "")
+    caller = resolve_token(served.context, token)
+    assert caller is not None
+    subscriber = Subscriber(caller, token, served.table, "staff", "")
     task = asyncio.create_task(
         serve_socket(served.hub, subscriber, None, client.receive, client.send)
     )

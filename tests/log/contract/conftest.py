@@ -1,4 +1,4 @@
-"""Every kind of store, with a scribe and without: all keep one contract."""
+"""Every kind of store, with a writer process and without: all keep one contract."""
 
 from __future__ import annotations
 
