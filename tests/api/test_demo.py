@@ -91,7 +91,7 @@ def test_the_demo_and_a_house_keep_out_of_each_other_s_databases(tmp_path: Path)
             before = people.accounts.all()
             with started(tmp_path, *kinds[other], *database) as process:
                 assert process.end() == 2
-            assert "this database is a" in process.errors
+            assert "this database belongs to a" in process.errors
             assert people.accounts.all() == before
         with started(tmp_path, *kinds[name], *database) as process:  # it is its own still
             process.until_listening()

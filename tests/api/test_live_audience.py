@@ -37,8 +37,13 @@ if TYPE_CHECKING:
     from threedice.table.limits import LimitMode
 
 GAMES = ["sg-rws-tai-sai-v6/a", "sg-rws-tai-sai-v6/e", "nz-tai-sai-2008/2", "triple-dice/mat"]
-SHOOTERS = (table_events.DiceOffered, table_events.DiceChosen, table_events.ShooterAdvanced, table_events.ShooterWon,
-            table_events.ShooterLost)  # fmt: skip
+SHOOTERS = (
+    table_events.DiceOffered,
+    table_events.DiceChosen,
+    table_events.ShooterAdvanced,
+    table_events.ShooterWon,
+    table_events.ShooterLost,
+)
 """Everybody sees who has the dice."""
 
 STEPS = 150

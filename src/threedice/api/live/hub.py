@@ -180,9 +180,9 @@ async def run_monitor(context: ServerContext, hub: Hub) -> None:
                 await asyncio.to_thread(context.identity.poll)
                 if tick % TICKS_PER_ROUND == 0:
                     await _check_subscribers(context, hub, tick // TICKS_PER_ROUND)
-                state.note_identity_store(away=False)
+                state.note_identity_store(unavailable=False)
             except OperatingFailure:
-                state.note_identity_store(away=True)
+                state.note_identity_store(unavailable=True)
             except Exception as error:
                 journal.warn("watching-failed", error)
             if state.note_house(context.house):
@@ -196,25 +196,25 @@ class MonitorState:
     """Problems found at the last poll; each change is logged once."""
 
     suspended: bool
-    away: bool = False
-    behind: str = ""
-    stuck: frozenset[str] = frozenset()
+    identity_unavailable: bool = False
+    background_error: str = ""
+    stuck_tables: frozenset[str] = frozenset()
 
-    def note_identity_store(self, *, away: bool) -> None:
+    def note_identity_store(self, *, unavailable: bool) -> None:
         """Record whether the identity database is unavailable."""
-        if away != self.away:
-            self.away = away
-            journal.warn("people-away") if away else journal.write("people-answer")
+        if unavailable != self.identity_unavailable:
+            self.identity_unavailable = unavailable
+            journal.warn("people-away") if unavailable else journal.write("people-answer")
 
     def note_house(self, house: House) -> bool:
         """Record the state of the house, and return whether it was suspended or released."""
-        if house.background_error != self.behind:
-            self.behind = house.background_error
-            journal.write("books-behind" if self.behind else "books-kept", cause=self.behind)
+        if house.background_error != self.background_error:
+            self.background_error = error = house.background_error
+            journal.write("books-behind" if error else "books-kept", cause=error)
         stuck = frozenset(table for table, dealer in house.dealers.items() if dealer.stuck)
-        for table in stuck - self.stuck:
+        for table in stuck - self.stuck_tables:
             journal.warn("dealer-stuck", table=table, cause=house.dealers[table].stuck)
-        self.stuck = stuck
+        self.stuck_tables = stuck
         reason = house.command_handler.suspension_reason
         if bool(reason) == self.suspended:
             return False

@@ -120,7 +120,7 @@ class MemoryStore:
     def snapshots(self) -> Iterator[Snapshot]:
         """Yield all snapshots, ordered by stream and name."""
         with self._lock:
-            ordered = sorted(self._snapshots.items(), key=lambda each: each[0])
+            ordered = sorted(self._snapshots.items(), key=lambda item: item[0])
         yield from (snapshot for _, snapshot in ordered)
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
@@ -198,7 +198,9 @@ class MemoryStore:
 
         with self._lock:
             self._snapshots = {
-                key: each for key, each in self._snapshots.items() if is_kept(each.stream)
+                key: snapshot
+                for key, snapshot in self._snapshots.items()
+                if is_kept(snapshot.stream)
             }
             for view, lines in self._lines.items():
                 self._lines[view] = [line for line in lines if is_kept(line.stream)]

@@ -69,9 +69,9 @@ SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK = (
     "31, 6663",
     "31, 6664",
 )
-"""Advisory locks: of all serving servers, of the one that creates the tables, of the one that
-recovers, and of all that have recovered. A server suspended since its start serves, but is not
-active."""
+"""Advisory locks, in this order: shared by all serving servers; of the server that prepares the
+tables; of the server that recovers; shared by all servers that have recovered and are active. A
+server that has been suspended since its start serves, but is not active."""
 
 
 class PostgresStore(SqlStore):

@@ -118,14 +118,14 @@ class MemoryRows:
             case "snapshots":
                 rows = (
                     (
-                        each.stream,
-                        each.name,
-                        each.form,
-                        each.head.version,
-                        each.head.hash,
-                        each.data,
+                        snapshot.stream,
+                        snapshot.name,
+                        snapshot.form,
+                        snapshot.head.version,
+                        snapshot.head.hash,
+                        snapshot.data,
                     )
-                    for each in self._store.snapshots()
+                    for snapshot in self._store.snapshots()
                 )
             case "lines":
                 rows = map(msgspec.structs.astuple, self._store.all_lines())

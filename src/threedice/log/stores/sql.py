@@ -101,10 +101,10 @@ class SqlStore(ABC):
         return [
             stream
             for (stream,) in self._query(
-                "WITH RECURSIVE named(stream) AS (SELECT min(stream) FROM entries UNION ALL"
-                " SELECT (SELECT min(stream) FROM entries WHERE stream > named.stream)"
-                " FROM named WHERE named.stream IS NOT NULL)"
-                " SELECT stream FROM named WHERE stream IS NOT NULL"
+                "WITH RECURSIVE names(stream) AS (SELECT min(stream) FROM entries UNION ALL"
+                " SELECT (SELECT min(stream) FROM entries WHERE stream > names.stream)"
+                " FROM names WHERE names.stream IS NOT NULL)"
+                " SELECT stream FROM names WHERE stream IS NOT NULL"
                 " UNION SELECT stream FROM streams WHERE version > 0 ORDER BY 1"
             )
         ]
