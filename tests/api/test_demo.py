@@ -18,7 +18,7 @@ from threedice.api.config import check_table, configured_limits, load_config
 from threedice.api.demo import SIGN_INS
 from threedice.api.demo.players import PLAYER_NAMES, DemoPlayers
 from threedice.api.server import CONSOLE_ACTOR
-from threedice.cli.serve import DEMO_COST, DEMO_HOUSE
+from threedice.cli.house import DEMO_HOUSE_FILE, demo_password_cost
 from threedice.errors import Refusal
 from threedice.house.dealer.automatic import DealerCommand, DealerDraw, next_action
 from threedice.house.decisions import HOUSE_DEALER
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from threedice.rulebook import Game
 
-DEMO = load_config(DEMO_HOUSE)
+DEMO = load_config(DEMO_HOUSE_FILE)
 
 
 def test_there_is_a_table_for_every_rulebook_and_one_for_people() -> None:
@@ -87,7 +87,9 @@ def test_the_demo_and_a_house_keep_out_of_each_other_s_databases(tmp_path: Path)
         database = ["--port", "0", "--database", url]
         with started(tmp_path, *kinds[name], *database) as process:
             process.until_listening()
-        with closing(open_identity(url, state=state_directory(url), cost=DEMO_COST)) as people:
+        with closing(
+            open_identity(url, state=state_directory(url), cost=demo_password_cost())
+        ) as people:
             before = people.accounts.all()
             with started(tmp_path, *kinds[other], *database) as process:
                 assert process.end() == 2

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from threedice import Mix, load
-from threedice.cli import counting, distribution
-from threedice.cli.app import app
-from threedice.cli.figures import exact_text, read_share
-from threedice.cli.sessions_app import register
+from threedice.cli import arguments, distribution
+from threedice.cli.output import exact_text, progress_bar
 from threedice.errors import InvalidInput
 from threedice.odds import over_rounds, round_distribution
 from threedice.odds.convolution import power_coefficients
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
     from tests.cli.conftest import Run
 
-register(app)
 GAME = "sg-rws-tai-sai-v6/a"
 BETS = ("--bet", "big=50", "--bet", "total:10=20")
 EXACT = over_rounds(round_distribution(Mix(load(GAME), {"big": 50, "total:10": 20})), 30)
@@ -97,15 +94,15 @@ def test_floats_tell_their_error(run: Run) -> None:
     [
         ((*BETS, "--rounds", "0"), "0 rounds; give a whole number from 1"),
         (("--bet", "bog=5", "--rounds", "5"), "did you mean big"),
-        ((*BETS, "--rounds", "5", "--method", "magic"), "'magic' is no method"),
+        ((*BETS, "--rounds", "5", "--method", "magic"), "'magic' is not a method"),
         ((*BETS, "--rounds", "5", "--method", "streaming"), "give --at-least or --quantile"),
         (
             (*BETS, "--rounds", "5", "--method", "streaming", "--quantile", "1/2", "--csv"),
             "leave --csv and --html out",
         ),
         ((*BETS, "--rounds", "5", "--quantile", "2"), "above 0 and up to 1"),
-        ((*BETS, "--rounds", "5", "--quantile", "often"), "'often' is no probability"),
-        ((*BETS, "--rounds", "5", "--at-least", "much"), "'much' is no net result"),
+        ((*BETS, "--rounds", "5", "--quantile", "often"), "'often' is not a probability"),
+        ((*BETS, "--rounds", "5", "--at-least", "much"), "'much' is not a net result"),
         ((*BETS, "--rounds", "5", "--csv", "--json"), "exclude each other"),
         ((*BETS, "--rounds", "5", "--html", "/nowhere/at/all"), "cannot write"),
     ],
@@ -123,7 +120,7 @@ def test_more_memory_than_there_is_is_refused_before_work(
 ) -> None:
     told = tmp_path / "meminfo"
     told.write_text("MemAvailable: 1 kB\n")
-    monkeypatch.setattr(counting, "_MEMORY", told)
+    monkeypatch.setattr(arguments, "_MEMINFO_FILE", told)
     result = run("distribution", GAME, *BETS, "--rounds", "30")
 
     assert result.code == 2
@@ -158,7 +155,7 @@ def test_stopping_a_stream_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_counts_too_long_to_write_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distribution, "_DIGITS", 10)
+    monkeypatch.setattr(distribution, "_MAX_COUNT_DIGITS", 10)
     told = run("distribution", GAME, *BETS, "--rounds", "30", "--json").json
 
     assert "count" not in told["results"][0]
@@ -167,29 +164,29 @@ def test_counts_too_long_to_write_are_left_out(run: Run, monkeypatch: pytest.Mon
 
 def test_numbers_of_any_length_are_written_out() -> None:
     assert len(exact_text(7**9000)) > 7000
-    assert read_share("0.1 %") == Fraction(1, 1000)
+    assert arguments.parse_probability("0.1 %") == Fraction(1, 1000)
 
 
 def test_memory_that_nobody_tells_is_not_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "_MEMORY", tmp_path / "none")
-    assert counting.available_memory() is None
-    counting.check_memory(10**18, "a great deal", "do less")
+    monkeypatch.setattr(arguments, "_MEMINFO_FILE", tmp_path / "none")
+    assert arguments.available_memory_bytes() is None
+    arguments.check_memory(10**18, "a great deal", "do less")
 
     told = tmp_path / "meminfo"
     told.write_text("MemTotal: 9 kB\nMemAvailable:   2000 kB\n")
-    monkeypatch.setattr(counting, "_MEMORY", told)
-    assert counting.available_memory() == 2_048_000
+    monkeypatch.setattr(arguments, "_MEMINFO_FILE", told)
+    assert arguments.available_memory_bytes() == 2_048_000
     with pytest.raises(InvalidInput, match=r"a great deal needs about 1\.0 GB"):
-        counting.check_memory(10**9, "a great deal", "do less")
+        arguments.check_memory(10**9, "a great deal", "do less")
 
 
 def test_progress_shows_where_somebody_looks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with counting.progress("counting", 10) as shown:
+    with progress_bar("counting", 10) as shown:
         for done in range(11):
             shown(done)
 

@@ -38,7 +38,7 @@ def test_a_house_is_proved(house: Path, run: Run) -> None:
     as_json = run("log", "verify", *database, "--json")
 
     assert plain.code == 0
-    assert plain.out.endswith("all as it was written\n")
+    assert plain.out.endswith(": no findings\n")
     assert as_json.json["sound"] is True
     assert as_json.json["findings"] == []
 
@@ -177,7 +177,7 @@ def test_what_follows_from_the_log_is_made_again(house: Path, run: Run) -> None:
     change(house, "DELETE FROM lines")
     assert run("log", "verify", *database).code == 1
 
-    assert run("log", "rebuild", *database).out == "2 streams made again\n"
+    assert run("log", "rebuild", *database).out == "2 streams rebuilt\n"
 
     assert run("log", "verify", *database).code == 0
 
@@ -206,8 +206,8 @@ def test_a_damaged_stream_keeps_its_books_and_the_others_are_made_again(
     result = run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
 
     assert result.code == 1
-    assert result.out.startswith("table/one: left as it is: ")
-    assert result.out.endswith("1 streams made again, 1 damaged\n")
+    assert result.out.startswith("table/one: not rebuilt: ")
+    assert result.out.endswith("1 streams rebuilt, 1 damaged\n")
     with closing(SqliteStore(house / "house.sqlite")) as store:
         assert store.lines(VIEW) == books
         assert list(store.snapshots()) == states

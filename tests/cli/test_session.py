@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from threedice.cli import counting
-from threedice.cli.app import app
-from threedice.cli.sessions_app import register
+from threedice.cli import arguments
 from threedice.odds.sessions.session_odds import SessionCalculation
 from threedice.sim import jobs
 from threedice.sim.jobs import SessionJob
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Run
     from threedice.sim.jobs import Tally
 
-register(app)
 GAME = "sg-rws-tai-sai-v6/a"
 MONEY = ("--bankroll", "1000", "--base", "10", "--maximum", "500")
 REFERENCE = ("--plan", "martingale", "--box", "big", *MONEY, "--rounds", "200")
@@ -167,7 +164,7 @@ def test_more_memory_than_there_is_is_refused(
 ) -> None:
     told = tmp_path / "meminfo"
     told.write_text("MemAvailable: 1 kB\n")
-    monkeypatch.setattr(counting, "_MEMORY", told)
+    monkeypatch.setattr(arguments, "_MEMINFO_FILE", told)
 
     assert "use --method simulate" in run("session", GAME, *SHORT).err
 
@@ -180,10 +177,10 @@ def test_more_memory_than_there_is_is_refused(
         ((*SHORT, "--minimum", "20"), "is under the minimum 20"),
         ((*SHORT, "--stop-loss", "2000"), "a stop-loss of 2000"),
         ((*SHORT, "--line", "1,2"), "--line is for the labouchere"),
-        ((*SHORT, "--method", "guess"), "'guess' is no method"),
+        ((*SHORT, "--method", "guess"), "'guess' is not a method"),
         (
             ("--plan", "labouchere", "--box", "big", *MONEY, "--rounds", "5", "--line", "1,x"),
-            "'1,x' is no line",
+            "'1,x' is not a line",
         ),
         (
             ("--plan", "flat", "--box", "big=2", "--box", "total:10=1", *MONEY, "--rounds", "5"),

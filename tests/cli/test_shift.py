@@ -11,8 +11,6 @@ import pytest
 
 from threedice import load
 from threedice.cli import shift
-from threedice.cli.app import app
-from threedice.cli.sessions_app import register
 from threedice.odds import FixedLayout, LayoutLimits, RandomLayout, WeightedBet, forecast_period
 
 if TYPE_CHECKING:
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
     from tests.cli.conftest import Run
 
-register(app)
 GAME = "sg-rws-tai-sai-v6/a"
 FIXED = ("--bet", "big=500", "--bet", "small=200")
 TIMES = ("--rounds-per-hour", "20", "--hours", "2", "--shifts", "3")
@@ -45,8 +42,11 @@ def test_a_fixed_layout_tells_hour_shift_and_year(run: Run) -> None:
 def test_a_crowd_draws_boxes_and_stakes_by_weight(run: Run) -> None:
     told = run("shift", GAME, *CROWD, *TIMES, "--json").json
     habits = (
-        WeightedBet("big", 25, 6), WeightedBet("big", 100, 2), WeightedBet("small", 25, 3), WeightedBet("small", 100, 1),
-    )  # fmt: skip
+        WeightedBet("big", 25, 6),
+        WeightedBet("big", 100, 2),
+        WeightedBet("small", 25, 3),
+        WeightedBet("small", 100, 1),
+    )
     exact = forecast_period(RandomLayout(load(GAME), 3, habits, LayoutLimits(25), 4), "hour", 20)
 
     found = told["periods"][0]
@@ -62,7 +62,7 @@ def test_text_compares_differentials_and_finds_a_maximum(run: Run) -> None:
     ).out  # fmt: skip
 
     assert "In every round 400 on big, 200 on small" in out
-    assert "What a differential does to a shift" in out
+    assert "Effect of a differential on a shift" in out
     assert "expected hold of drop" in out
     assert "A table maximum of" in out or "No table maximum" in out
 
@@ -122,7 +122,7 @@ def test_stopping_shows_the_periods_that_are_done(
 
     monkeypatch.setattr(shift, "forecast_period", stopping(20))
     result = run("shift", GAME, *FIXED, *TIMES, "--json")
-    assert "stopped: 1 of 3 periods are worked out" in result.err
+    assert "stopped: 1 of 3 periods are computed" in result.err
     assert [each["period"] for each in result.json["periods"]] == ["hour"]
     assert "hold of drop" in run("shift", GAME, *FIXED, *TIMES, "--drop", "5000").out
 
@@ -133,8 +133,8 @@ def test_stopping_shows_the_periods_that_are_done(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "say what lies on the layout"),
-        (("--bets", "3"), "say what lies on the layout"),
+        ((), "no bets given"),
+        (("--bets", "3"), "no bets given"),
         ((*FIXED, "--bets", "3"), "leave --bets, --box and --stake out"),
         ((*FIXED, "--hours", "0"), "at least one each"),
         ((*FIXED, "--minimum", "50", "--maximum", "20"), "is under the minimum 50"),

@@ -168,7 +168,7 @@ def test_stopping_shows_what_is_done_and_going_on_ends_the_same(run: Run, tmp_pa
 
     assert running.returncode == 130, err
     assert '"sessions":' in out
-    again = re.search(r"stopped with .*% done; go on with: threedice (.*)", err)
+    again = re.search(r"stopped with .*% done; resume with: threedice (.*)", err)
     assert again
     assert shlex.split(again[1])[-2:] == ["--resume", str(file)]
     done = int(re.search(r'"sessions":(\d+)', out)[1])  # type: ignore[index]
@@ -200,7 +200,7 @@ def test_what_is_done_is_shown_even_where_it_cannot_be_put_by(
 
     assert result.code == 130
     assert "mean final bankroll" in result.out
-    assert "it cannot be gone on with: cannot write threedice-" in result.err
+    assert "it cannot be resumed: cannot write threedice-" in result.err
 
 
 def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
@@ -226,8 +226,8 @@ def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
         (("--rounds", "10"), "nothing to simulate"),
         (("--bet", "bog=10", "--rounds", "10"), "no box"),
         (("--bet", "big=10", "--rounds", "0"), "0 rounds"),
-        (("--bet", "big=10", "--rounds", "9", "--maximum", "5"), "means nothing for flat bets"),
-        (("--plan", "martingale", *MONEY), "say what to stake on"),
+        (("--bet", "big=10", "--rounds", "9", "--maximum", "5"), "does not apply to flat bets"),
+        (("--plan", "martingale", *MONEY), "the box to bet on is missing"),
         (("--plan", "martingale", "--box", "big", "--bet", "big=5", *MONEY), "either --box"),
         (("--plan", "martingal", "--box", "big", *MONEY), "did you mean martingale"),
         (("--plan", "flat", "--box", "big", "--bankroll", "90", "--rounds", "9"), "--base"),
@@ -241,9 +241,9 @@ def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
         ((*SESSIONS, "--line", "1,x"), "is not an amount"),
         ((*SESSIONS, "--cluster", "tcp://x", "--threads", "2"), "leave one out"),
         ((*SESSIONS, "--json", "--csv"), "exclude each other"),
-        (("--player", "big=10", "--rounds", "9"), "give his name first"),
-        (("--player", "", "--rounds", "9"), "is no player"),
-        (("--player", "ann big", "--rounds", "9"), "is no bet of ann"),
+        (("--player", "big=10", "--rounds", "9"), "give a name first"),
+        (("--player", "", "--rounds", "9"), "is not a player"),
+        (("--player", "ann big", "--rounds", "9"), "is not a bet of ann"),
         (("--player", "ann big=5@martingal", "--rounds", "9"), "is no plan"),
         (("--player", "ann big=5", "--bet", "big=5", "--rounds", "9"), "leave --bet out"),
         (("--player", "ann big=5@martingale", "--rounds", "9999"), "lower --maximum"),

@@ -24,7 +24,7 @@ PASSWORD = "a long and quiet river"
 
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("threedice.cli.users.COST", TEST_COST)
+    monkeypatch.setattr("threedice.cli.users.PASSWORD_COST", TEST_COST)
     return f"sqlite:///{tmp_path}/house.sqlite"
 
 
@@ -163,7 +163,7 @@ def test_a_token_is_made(people: IdentityService, users: Callable[..., Result]) 
         (["disable", "adam"], "one administrator"),
         (["disable", "adma"], "did you mean adam?"),
         (["assign", "adam", "--role", "dealer", "--until", "2030-01-01"], "is no dealer"),
-        (["assign", "adam", "--role", "administrator", "--until", "soon"], "is no time"),
+        (["assign", "adam", "--role", "administrator", "--until", "soon"], "is not a time"),
         (["assign", "adam", "--role", "administrator", "--until", "1999-01-01"], "ends after"),
         (["token", "adam", "robot", "--scope", "Read!"], "such as read"),
     ],

@@ -27,7 +27,7 @@ from threedice.api.live.channel import MAX_QUEUED_MESSAGES
 from threedice.api.live.messages import PROTOCOL_VERSION
 from threedice.api.texts import LANGUAGES, texts
 from threedice.cli import main
-from threedice.cli.app import app
+from threedice.cli.app import COMMANDS, app, load_command
 from threedice.house.codec import CURRENT_SCHEMA, decode, decode_command, encode, normalise_command
 from threedice.house.commands import AnyAccountCommand, AnyStreamCommand
 from threedice.house.events import AnyStreamEvent
@@ -248,4 +248,7 @@ def journal_lines() -> list[dict[str, Any]]:
 
 def command_line() -> Any:
     """Return the tree of commands."""
-    return typer.main.get_command(app)
+    root = typer.main.get_group(app)
+    for name in COMMANDS:
+        root.add_command(load_command(name), name)
+    return root

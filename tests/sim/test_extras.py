@@ -31,7 +31,7 @@ def test_simulation_without_its_extra_says_what_to_install() -> None:
 
 
 def test_the_command_line_does_without() -> None:
-    code = "import threedice.cli.simulate_app, threedice.cli.app; print('ok')"
+    code = "import threedice.cli.simulate, threedice.cli.app; print('ok')"
 
     assert without({"numba", "numpy", "distributed"}, code) == "ok\n"
 

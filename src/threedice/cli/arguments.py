@@ -1,9 +1,13 @@
-"""What is typed on the command line, read into what the library takes."""
+"""Shared Typer arguments and options, parsers for their values, and checks before long work."""
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Amount, parse_amount
@@ -16,33 +20,101 @@ if TYPE_CHECKING:
     from threedice.dice import Roll
     from threedice.rulebook.source import RulebookSource
 
+GameArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME", help="RULEBOOK/LAYOUT, such as sg-rws-tai-sai-v6/a, or FILE.toml/LAYOUT."
+    ),
+]
+RulebookArgument = Annotated[
+    str, typer.Argument(metavar="RULEBOOK", help="The id of a rulebook, or a file FILE.toml.")
+]
+TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="The id of a table.")]
+ReadingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reading",
+        metavar="NAME=VALUE",
+        help="Choose this reading of an open question; may be repeated.",
+    ),
+]
+MinimumOption = Annotated[int, typer.Option(metavar="AMOUNT", min=0, help="The table minimum.")]
+MaximumOption = Annotated[
+    int | None,
+    typer.Option(metavar="AMOUNT", min=1, help="The table maximum; unlimited if omitted."),
+]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a printable page to FILE.")
+]
+DatabaseOption = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        help="sqlite:///PATH or postgresql://...; the current user's own house if omitted.",
+        envvar="THREEDICE_DATABASE",
+    ),
+]
+PublicKeysOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--keys",
+        metavar="FILE",
+        help="Public keys to trust, from `threedice keys export`; the keys in the house's state "
+        "directory if omitted.",
+    ),
+]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="CHECKPOINTS", help="A checkpoints file that is stored outside the house."
+    ),
+]
 
-def read_game(name: str, readings: Sequence[str]) -> Game:
+
+def command_group(help_text: str = "", *, runs_alone: bool = False) -> typer.Typer:
+    """Return an empty group of commands; one that `runs_alone` needs no subcommand."""
+    return typer.Typer(
+        help=help_text,
+        rich_markup_mode=None,
+        no_args_is_help=not runs_alone,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+# --- parsers ------------------------------------------------------------------------------------
+
+
+def load_game(name: str, readings: Sequence[str]) -> Game:
     """Load a game under readings given as NAME=VALUE."""
-    return load(name, read_readings(readings))
+    return load(name, parse_readings(readings))
 
 
-def read_source(name: str) -> RulebookSource:
-    """Open the rulebook that a game's name begins with."""
+def open_game_rulebook(name: str) -> RulebookSource:
+    """Open the rulebook of a game."""
     return load_rulebook(split_game_name(name)[0])
 
 
-def read_readings(pairs: Sequence[str]) -> dict[str, str]:
-    """Read NAME=VALUE pairs."""
-    chosen: dict[str, str] = {}
+def parse_readings(pairs: Sequence[str]) -> dict[str, str]:
+    """Parse NAME=VALUE pairs."""
+    readings: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (equals and name and value):
             raise InvalidInput(
                 f"{pair!r} is not a reading; give NAME=VALUE, such as pro-rata=absorb"
             )
-        if chosen.setdefault(name, value) != value:
-            raise InvalidInput(f"the reading {name} is given twice, as {chosen[name]} and {value}")
-    return chosen
+        if readings.setdefault(name, value) != value:
+            raise InvalidInput(
+                f"the reading {name} is given twice, as {readings[name]} and {value}"
+            )
+    return readings
 
 
-def read_bets(game: Game, pairs: Sequence[str]) -> dict[str, Amount]:
-    """Read BOX=AMOUNT pairs; bets on the same box add up."""
+def parse_bets(game: Game, pairs: Sequence[str]) -> dict[str, Amount]:
+    """Parse BOX=AMOUNT pairs; bets on the same box add up."""
     bets: dict[str, Amount] = {}
     for pair in pairs:
         box_id, equals, amount = pair.rpartition("=")
@@ -53,35 +125,87 @@ def read_bets(game: Game, pairs: Sequence[str]) -> dict[str, Amount]:
     return bets
 
 
-def read_dice(game: Game, text: str) -> Roll:
-    """Read three faces, by name or number, separated by commas or spaces."""
+def parse_dice(game: Game, text: str) -> Roll:
+    """Parse three faces, by name or number, separated by commas or spaces."""
     try:
         return game.roll(text.replace(",", " ").split())
     except UnknownName as error:
         raise InvalidInput(
-            f"{error.name!r} is no face of these dice; give three of "
+            f"{error.name!r} is not a face of these dice; give three of "
             f"{', '.join(game.faces.names)}, such as {game.faces.example}"
         ) from None
 
 
-def read_chips(text: str) -> tuple[int, ...]:
-    """Read chip values separated by commas."""
+def parse_chips(text: str) -> tuple[int, ...]:
+    """Parse chip values separated by commas."""
     chips = [parse_amount(each.strip()) for each in text.split(",")] if text else []
     for chip in chips:
         if chip % min(chips):
-            raise InvalidInput(f"a chip of {chip} is no multiple of the smallest, {min(chips)}")
+            raise InvalidInput(f"a chip of {chip} is not a multiple of the smallest, {min(chips)}")
     return tuple(chips)
 
 
-def read_floor(text: str) -> Fraction:
-    """Read a return as a percentage, such as 75 or 92.5, or a fraction such as 3/4."""
+def parse_return_floor(text: str) -> Fraction:
+    """Parse a return as a percentage, such as 75 or 92.5, or as a fraction, such as 3/4."""
     number = text.strip().removesuffix("%").strip()
     try:
         floor = Fraction(number) if "/" in number else Fraction(number) / 100
     except (ValueError, ZeroDivisionError):
-        raise InvalidInput(f"{text!r} is no floor; give a percentage such as 75") from None
+        raise InvalidInput(f"{text!r} is not a return; give a percentage such as 75") from None
     if "/" not in number and 0 < floor < Fraction(1, 100):
         raise InvalidInput(f"{text!r} is under one per cent; give a percentage such as 75, or 3/4")
     if not 0 <= floor <= 1:
-        raise InvalidInput(f"{text!r} is no floor; give a percentage from 0 to 100")
+        raise InvalidInput(f"{text!r} is not a return; give a percentage from 0 to 100")
     return floor
+
+
+def parse_probability(text: str) -> Fraction:
+    """Parse a probability: 0.001, 1/1000 or 5%."""
+    number = text.strip()
+    try:
+        if number.endswith("%"):
+            return Fraction(number[:-1].strip()) / 100
+        return Fraction(number)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput(f"{text!r} is not a probability; give 0.001, 1/1000 or 0.1%") from None
+
+
+# --- checks before long work --------------------------------------------------------------------
+
+
+def check_page_file(file: Path | None) -> None:
+    """Raise InvalidInput if a page cannot be written to the file."""
+    if file is None:
+        return
+    if file.is_dir():
+        raise InvalidInput(f"cannot write {file}: it is a folder; name a file in it")
+    if not file.parent.is_dir():
+        raise InvalidInput(
+            f"cannot write {file}: there is no folder {file.parent}; create it first"
+        )
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise InvalidInput(f"cannot write {file}: permission denied; name another file")
+
+
+_MEMINFO_FILE = Path("/proc/meminfo")
+
+
+def check_memory(needed_bytes: int, work: str, remedy: str) -> None:
+    """Raise InvalidInput if the work needs more memory than is available."""
+    available = available_memory_bytes()
+    if available is not None and needed_bytes > available:
+        raise InvalidInput(
+            f"{work} needs about {needed_bytes / 1e9:.1f} GB of memory, and "
+            f"{available / 1e9:.1f} GB are free; {remedy}"
+        )
+
+
+def available_memory_bytes() -> int | None:
+    """Return the available memory, or None where the system does not report it."""
+    try:
+        lines = _MEMINFO_FILE.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    values = dict(line.split(":", 1) for line in lines if ":" in line)
+    amount = values.get("MemAvailable", "").split()
+    return int(amount[0]) * 1024 if amount else None

@@ -4,23 +4,42 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import log10
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from threedice.cli.arguments import read_bets, read_game
-from threedice.cli.counting import check_memory, progress, stoppable, stopped
-from threedice.cli.figures import (
-    check_page,
+import typer
+
+from threedice.cli.arguments import (
+    CsvOption,
+    GameArgument,
+    HtmlOption,
+    JsonOption,
+    ReadingsOption,
+    check_memory,
+    check_page_file,
+    command_group,
+    load_game,
+    parse_bets,
+    parse_probability,
+)
+from threedice.cli.output import (
+    OutputFormat,
+    choose_format,
+    defer_interrupt,
     exact_text,
-    figure,
-    identity,
-    money,
+    figure_json,
+    format_money,
+    format_probability,
+    format_readings,
+    game_json,
     print_csv,
-    probability,
-    read_share,
+    print_heading,
+    print_json,
+    print_line,
+    print_table,
+    progress_bar,
+    report_interrupted,
     write_page,
 )
-from threedice.cli.odds import readings_line
-from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.errors import InvalidInput
 from threedice.odds import (
     Distribution,
@@ -42,203 +61,251 @@ from threedice.pages.distribution import DISTRIBUTION_QUANTILES, distribution_pa
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from threedice.cli.odds import Form
+commands = command_group()
 
-METHODS: Final = ("exact", "streaming", "float64")
-_DIGITS: Final = 20_000_000
-"""The most digits of counts that are written out."""
+DISTRIBUTION_METHODS: Final = ("exact", "streaming", "float64")
+_MAX_COUNT_DIGITS: Final = 20_000_000
+"""Counts are left out of JSON if they have more digits than this in total."""
 
 
-def show(
-    name: str,
-    pairs: Sequence[str],
-    rounds: int,
-    method: str | None,
-    at_least: Sequence[str],
-    quantiles: Sequence[str],
-    readings: Sequence[str],
-    form: Form,
-    html: Path | None,
+@commands.command("distribution")
+def show_distribution(
+    name: GameArgument,
+    bet: Annotated[
+        list[str],
+        typer.Option(
+            metavar="BOX=AMOUNT", help="A bet in every round, such as big=50; may be repeated."
+        ),
+    ],
+    rounds: Annotated[int, typer.Option(metavar="N", help="The number of rounds.")],
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NET", help="Print the probability of this net or more; may be repeated."
+        ),
+    ] = None,
+    quantile: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P",
+            help="Print the net not exceeded with this probability, such as 1/1000; may be "
+            "repeated.",
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="exact, streaming (single answers, little memory) or float64 (bounded error); if "
+            "omitted, exact where that takes less than about half a minute, else float64.",
+        ),
+    ] = None,
+    reading: ReadingsOption = None,
+    csv: CsvOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
 ) -> None:
-    """Print, or write, the distribution of the bets' net result."""
-    game = read_game(name, readings)
-    bets = Mix(game, read_bets(game, pairs))
-    if method is not None and method not in METHODS:
-        raise InvalidInput(f"{method!r} is no method; give {', '.join(METHODS)}")
+    """Print the net result of bets over many rounds."""
+    output_format = choose_format(csv=csv, as_json=as_json, html=html)
+    game = load_game(name, reading or [])
+    bets = Mix(game, parse_bets(game, bet))
+    if method is not None and method not in DISTRIBUTION_METHODS:
+        raise InvalidInput(f"{method!r} is not a method; give {', '.join(DISTRIBUTION_METHODS)}")
     check_rounds(rounds)
-    check_page(html)
-    shares = [read_share(each) for each in quantiles]
-    for each in shares:
+    check_page_file(html)
+    probabilities = [parse_probability(each) for each in quantile or []]
+    for each in probabilities:
         check_probability(each)
-    nets = [_net(each) for each in at_least]
+    nets = [_parse_net(each) for each in at_least or []]
     if method == "streaming":
-        _stream(bets, rounds, nets, shares, form)
+        _print_streamed_answers(bets, rounds, nets, probabilities, output_format)
         return
-    law = round_distribution(bets)
-    found = _found(law, rounds, method)
-    if found is None:
+    result = _compute(round_distribution(bets), rounds, method)
+    if result is None:
         return
-    match form:
+    match output_format:
         case "json":
-            print_json(_as_json(bets, found, nets, shares), indent=None)
+            print_json(_as_json(bets, result, nets, probabilities), indent=None)
         case "csv":
-            _print_csv(found)
+            _print_csv(result)
         case "html" if html:
-            write_page(html, distribution_page(bets, found))
+            write_page(html, distribution_page(bets, result))
         case _:
-            _print(bets, found, nets, shares)
+            _print_text(bets, result, nets, probabilities)
 
 
-def _net(text: str) -> Fraction:
+def _parse_net(text: str) -> Fraction:
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise InvalidInput(f"{text!r} is no net result; give a number such as -500") from None
+        raise InvalidInput(f"{text!r} is not a net result; give a number such as -500") from None
 
 
-def _found(law: RoundDistribution, rounds: int, method: str | None) -> LongRun | None:
-    """Return the distribution; nothing where somebody stopped it."""
-    chosen = method or choose_method(law, rounds)
-    if chosen != "exact":
-        return long_run(law, rounds, "float64")
+def _compute(one_round: RoundDistribution, rounds: int, method: str | None) -> LongRun | None:
+    """Return the distribution over the rounds, or None if the user interrupts."""
+    if (method or choose_method(one_round, rounds)) != "exact":
+        return long_run(one_round, rounds, "float64")
     check_memory(
-        2 * estimate_exact_bytes(law, rounds),
+        2 * estimate_exact_bytes(one_round, rounds),
         f"counting {rounds} rounds of these bets",
         "use --method float64, or --method streaming for single answers",
     )
     counts: list[int] = []
-    with progress("counting", rounds * law.degree + 1) as shown, stoppable() as asked_to_stop:
-        for count in power_coefficients(law.ways, rounds):
+    total = rounds * one_round.degree + 1
+    with progress_bar("counting", total) as report, defer_interrupt() as is_interrupted:
+        for count in power_coefficients(one_round.ways, rounds):
             counts.append(count)
             if len(counts) % 256 == 0:
-                shown(len(counts))
-            if asked_to_stop():
-                _told_so_far(law, rounds, counts)
+                report(len(counts))
+            if is_interrupted():
+                _report_partial_counts(one_round, rounds, counts)
                 return None
-    return Distribution(law, rounds, tuple(counts))
+    return Distribution(one_round, rounds, tuple(counts))
 
 
-def _told_so_far(law: RoundDistribution, rounds: int, counts: list[int]) -> None:
-    """Say what the counts found so far amount to."""
-    partial = Distribution(law, rounds, tuple(counts))
-    reached = partial.net(len(counts) - 1)
-    share = Fraction(sum(counts), partial.total)
-    stopped(
-        f"counted {len(counts):,} of {rounds * law.degree + 1:,} results from the worst up; "
-        f"the net is {money(reached)} or less with probability {probability(share)}"
+def _report_partial_counts(one_round: RoundDistribution, rounds: int, counts: list[int]) -> None:
+    """Report the probability that the counts so far add up to."""
+    partial = Distribution(one_round, rounds, tuple(counts))
+    highest_net = partial.net(len(counts) - 1)
+    probability = Fraction(sum(counts), partial.total)
+    report_interrupted(
+        f"counted {len(counts):,} of {rounds * one_round.degree + 1:,} results from the worst up; "
+        f"the net is {format_money(highest_net)} or less with probability "
+        f"{format_probability(probability)}"
     )
 
 
 # --- text ---------------------------------------------------------------------------------------
 
 
-def _print(bets: Mix, found: LongRun, nets: Sequence[Fraction], shares: Sequence[Fraction]) -> None:
+def _print_text(
+    bets: Mix, result: LongRun, nets: Sequence[Fraction], probabilities: Sequence[Fraction]
+) -> None:
     game = bets.game
-    print_line(f"{game.title} ({game.id}): {found.rounds:,} rounds of {bets.total:,}")
-    print_line(f"hash {game.hash}; readings {readings_line(game)}")
-    print_line(_how(found))
-    print_line(f"mean {money(found.mean)}, standard deviation {money(found.sd)}")
+    print_line(f"{game.title} ({game.id}): {result.rounds:,} rounds of {bets.total:,}")
+    print_line(f"hash {game.hash}; readings {format_readings(game)}")
+    print_line(_describe_method(result))
+    print_line(f"mean {format_money(result.mean)}, standard deviation {format_money(result.sd)}")
     rows = [
-        ("ahead", probability(found.ahead)),
-        ("level", probability(found.level)),
-        ("behind", probability(found.behind)),
-        *((f"net of {money(net)} or more", probability(found.at_least(net))) for net in nets),
+        ("ahead", format_probability(result.ahead)),
+        ("level", format_probability(result.level)),
+        ("behind", format_probability(result.behind)),
+        *(
+            (f"net of {format_money(net)} or more", format_probability(result.at_least(net)))
+            for net in nets
+        ),
     ]
     print_heading("Probability")
     print_table(("", "probability"), rows, right=frozenset({1}))
     print_heading("Quantiles")
-    wanted = shares or DISTRIBUTION_QUANTILES
-    rows = [(f"{float(each) * 100:g} %", money(found.quantile(each))) for each in wanted]
+    quantiles = probabilities or DISTRIBUTION_QUANTILES
+    rows = [(f"{float(each) * 100:g} %", format_money(result.quantile(each))) for each in quantiles]
     print_table(("with probability", "net, or worse"), rows, right=frozenset({1}))
-    print_line(f"\nonce in a thousand times the net is {money(found.worst_1_in_1000)} or worse")
+    worst = format_money(result.worst_1_in_1000)
+    print_line(f"\nonce in a thousand times the net is {worst} or worse")
 
 
-def _how(found: LongRun) -> str:
-    if isinstance(found, Distribution):
-        places, of = f"{len(found.counts):,}", f"{found.one_round.total_ways}^{found.rounds}"
-        return f"exact: all {places} results counted, out of {of}"
-    return f"float64: every probability within {found.error:.1e} of the truth"
+def _describe_method(result: LongRun) -> str:
+    if isinstance(result, Distribution):
+        total = f"{result.one_round.total_ways}^{result.rounds}"
+        return f"exact: all {len(result.counts):,} results counted, out of {total}"
+    return f"float64: every probability within {result.error:.1e} of the truth"
 
 
-# --- one answer at a time -----------------------------------------------------------------------
+# --- streaming ----------------------------------------------------------------------------------
 
 
-def _stream(
-    bets: Mix, rounds: int, nets: Sequence[Fraction], shares: Sequence[Fraction], form: Form
+def _print_streamed_answers(
+    bets: Mix,
+    rounds: int,
+    nets: Sequence[Fraction],
+    probabilities: Sequence[Fraction],
+    output_format: OutputFormat,
 ) -> None:
-    """Answer single questions without holding the counts."""
-    if not nets and not shares:
-        raise InvalidInput("streaming answers single questions; give --at-least or --quantile")
-    if form in ("csv", "html"):
-        raise InvalidInput("streaming holds no distribution to write; leave --csv and --html out")
-    law = round_distribution(bets)
+    """Compute and print single answers without holding all counts in memory."""
+    if not nets and not probabilities:
+        raise InvalidInput("streaming computes single answers; give --at-least or --quantile")
+    if output_format in ("csv", "html"):
+        raise InvalidInput("streaming keeps no distribution to write; leave --csv and --html out")
+    one_round = round_distribution(bets)
     try:
-        chances = [(net, chance_at_least(law, rounds, net)) for net in nets]
-        found = [(share, quantile_over_rounds(law, rounds, share)) for share in shares]
+        chances = [(net, chance_at_least(one_round, rounds, net)) for net in nets]
+        quantiles = [
+            (each, quantile_over_rounds(one_round, rounds, each)) for each in probabilities
+        ]
     except KeyboardInterrupt:
-        stopped("no answer yet; --method float64 is quicker")
+        report_interrupted("no answer yet; --method float64 is faster")
         return
-    if form == "json":
-        at_least = [{"net": str(net), "probability": figure(each)} for net, each in chances]
-        quantiles = [{"share": str(each), "net": str(net)} for each, net in found]
-        answer = {"rounds": rounds, "stakes": bets.stakes, "method": "streaming"}
-        print_json({**identity(bets.game), **answer, "at_least": at_least, "quantiles": quantiles})
+    if output_format == "json":
+        print_json(
+            {
+                **game_json(bets.game),
+                "rounds": rounds,
+                "stakes": bets.stakes,
+                "method": "streaming",
+                "at_least": [
+                    {"net": str(net), "probability": figure_json(each)} for net, each in chances
+                ],
+                "quantiles": [{"share": str(each), "net": str(net)} for each, net in quantiles],
+            }
+        )
         return
     for net, chance in chances:
-        print_line(f"net of {money(net)} or more: {probability(chance)}")
-    for share, net in found:
-        print_line(f"net not exceeded with probability {share}: {money(net)}")
+        print_line(f"net of {format_money(net)} or more: {format_probability(chance)}")
+    for probability, net in quantiles:
+        print_line(f"net not exceeded with probability {probability}: {format_money(net)}")
 
 
-# --- other forms --------------------------------------------------------------------------------
+# --- JSON and CSV -------------------------------------------------------------------------------
 
 
 def _as_json(
-    bets: Mix, found: LongRun, nets: Sequence[Fraction], shares: Sequence[Fraction]
+    bets: Mix, result: LongRun, nets: Sequence[Fraction], probabilities: Sequence[Fraction]
 ) -> dict[str, Any]:
-    exact = isinstance(found, Distribution)
+    exact = isinstance(result, Distribution)
     return {
-        **identity(bets.game),
+        **game_json(bets.game),
         "stakes": bets.stakes,
-        "rounds": found.rounds,
+        "rounds": result.rounds,
         "method": "exact" if exact else "float64",
-        "error": found.error,
-        "mean": figure(found.mean),
-        "variance": figure(found.variance),
-        "sd": found.sd,
-        "ahead": figure(found.ahead),
-        "level": figure(found.level),
-        "behind": figure(found.behind),
-        "worst_1_in_1000": figure(found.worst_1_in_1000),
+        "error": result.error,
+        "mean": figure_json(result.mean),
+        "variance": figure_json(result.variance),
+        "sd": result.sd,
+        "ahead": figure_json(result.ahead),
+        "level": figure_json(result.level),
+        "behind": figure_json(result.behind),
+        "worst_1_in_1000": figure_json(result.worst_1_in_1000),
         "quantiles": [
-            {"share": str(each), "net": str(found.quantile(each))}
-            for each in shares or DISTRIBUTION_QUANTILES
+            {"share": str(each), "net": str(result.quantile(each))}
+            for each in probabilities or DISTRIBUTION_QUANTILES
         ],
-        "at_least": [{"net": str(net), "probability": figure(found.at_least(net))} for net in nets],
-        "of": exact_text(found.total) if isinstance(found, Distribution) else None,
-        "results": _results_json(found),
+        "at_least": [
+            {"net": str(net), "probability": figure_json(result.at_least(net))} for net in nets
+        ],
+        "of": exact_text(result.total) if isinstance(result, Distribution) else None,
+        "results": _results_json(result),
     }
 
 
-def _results_json(found: LongRun) -> list[dict[str, Any]]:
-    """Return every result, with its exact count unless all of them are too long to write."""
-    if isinstance(found, Distribution) and counts_fit(found):
-        pairs = ((k, n) for k, n in enumerate(found.counts) if n)
+def _results_json(result: LongRun) -> list[dict[str, Any]]:
+    """Return every result, with its exact count unless the counts are too long in total."""
+    if isinstance(result, Distribution) and counts_fit(result):
+        pairs = ((k, n) for k, n in enumerate(result.counts) if n)
         return [
-            {"net": str(found.net(k)), "probability": n / found.total, "count": exact_text(n)}
+            {"net": str(result.net(k)), "probability": n / result.total, "count": exact_text(n)}
             for k, n in pairs
         ]
-    return [{"net": str(net), "probability": float(share)} for net, share in found.results()]
+    return [{"net": str(net), "probability": float(share)} for net, share in result.results()]
 
 
-def counts_fit(found: Distribution) -> bool:
-    """Tell whether all counts can reasonably be written out."""
-    digits = found.rounds * log10(found.one_round.total_ways)
-    return len(found.counts) * digits <= _DIGITS
+def counts_fit(result: Distribution) -> bool:
+    """Return whether the counts are short enough in total to print all of them."""
+    digits = result.rounds * log10(result.one_round.total_ways)
+    return len(result.counts) * digits <= _MAX_COUNT_DIGITS
 
 
-def _print_csv(found: LongRun) -> None:
-    rows = ((net, probability(float(share))) for net, share in found.results())
+def _print_csv(result: LongRun) -> None:
+    rows = ((net, format_probability(float(share))) for net, share in result.results())
     print_csv(("net", "probability"), rows)

@@ -1,25 +1,206 @@
-"""`threedice house`: the file that describes a house."""
+"""`threedice serve`, `house`, `backup`, `restore` and `keys`: operate a house.
+
+The packages `api`, `house` and `log` take a second or more to import, so they are imported within
+the functions that use them, and the help of these commands is shown at once.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from threedice.api.config import check_table, load_config
-from threedice.cli.output import print_json, print_line, print_table
+import typer
+from platformdirs import user_config_path, user_data_path
+
+from threedice.cli.arguments import (
+    AgainstOption,
+    DatabaseOption,
+    JsonOption,
+    PublicKeysOption,
+    command_group,
+)
+from threedice.cli.log import (
+    load_checkpoints,
+    load_trusted_keys,
+    open_log,
+    rebuild_projections,
+    require_database,
+)
+from threedice.cli.output import game_json, print_json, print_line, print_table, progress_callback
+from threedice.errors import InvalidInput, TamperedData
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
+
+    from threedice.api.config import HouseConfig
+    from threedice.api.listener import ListenAddress
+    from threedice.api.server import ServerSettings
+    from threedice.identity import Argon2Cost
+    from threedice.log.store import Store
+
+commands = command_group()
+house_commands = command_group("Check the file that describes a house.")
+commands.add_typer(house_commands, name="house")
+key_commands = command_group("Export or rotate the key that signs checkpoints.")
+commands.add_typer(key_commands, name="keys")
 
 
-def check(file: Path, as_json: bool) -> None:
-    """Read a house strictly and show what it comes to."""
+# --- serve --------------------------------------------------------------------------------------
+
+DEMO_HOUSE_FILE = Path(__file__).parents[1] / "api" / "demo" / "house.toml"
+
+
+@commands.command("serve")
+def serve(
+    database: DatabaseOption = "",
+    house: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file that describes the house, house.toml."),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="The address to listen on; loopback if omitted."),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 for any free port.")
+    ] = 8000,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The certificate and its chain, in PEM.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The key of the certificate, in PEM.")
+    ] = None,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="A reverse proxy terminates TLS and sets X-Forwarded-For."
+        ),
+    ] = False,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="An origin that browsers use, such as https://house.example; may be repeated.",
+        ),
+    ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo",
+            help="Serve a demo house with play money, automatic dealers and public passwords.",
+        ),
+    ] = False,
+) -> None:
+    """Serve a house over HTTP and WebSocket."""
+    from threedice.api.listener import ListenAddress
+
+    address = ListenAddress(host, port, tls_cert, tls_key, behind_proxy)
+    if demo:
+        run_demo(database, house, address)
+    else:
+        run_server(database, house, address, origin or [])
+
+
+def run_server(
+    database: str, house: Path | None, address: ListenAddress, origins: Sequence[str]
+) -> None:
+    """Serve a house until a signal stops it."""
+    from threedice.api.server import ServerSettings
+    from threedice.log.stores.urls import default_url
+
+    _check_address(address)
+    config = _load_house_file(house)
+    _run(ServerSettings(database or default_url(), config, address, origins))
+
+
+def run_demo(database: str, house: Path | None, address: ListenAddress) -> None:
+    """Serve the demo house on a loopback address."""
+    from threedice.api.config import load_config
+    from threedice.api.listener import is_loopback
+    from threedice.api.server import ServerSettings
+
+    if not is_loopback(address.host) or address.behind_proxy:
+        raise InvalidInput(
+            "the demo's passwords are public, so it listens on this machine only; "
+            "leave --host and --behind-proxy out"
+        )
+    _check_address(address)
+    config = load_config(house or DEMO_HOUSE_FILE)
+    cost = demo_password_cost()
+    _run(
+        ServerSettings(database or _demo_database(), config, address, demo=True, password_cost=cost)
+    )
+
+
+def demo_password_cost() -> Argon2Cost:
+    """Return a low cost for the demo's passwords, which are public and need no protection."""
+    from threedice.identity import Argon2Cost
+
+    return Argon2Cost(1, 8 * 1024, 1)
+
+
+def _run(settings: ServerSettings) -> None:
+    from threedice.api import server
+    from threedice.api.http import journal
+
+    opened = journal.open_journal()
+    try:
+        server.run_event_loop(server.serve(settings, _print_flushed))
+    finally:
+        journal.close_journal(opened)
+
+
+def _check_address(address: ListenAddress) -> None:
+    from threedice.api.listener import tls_context
+
+    address.check()
+    if address.certificate and address.key:
+        tls_context(address.certificate, address.key)
+
+
+def _load_house_file(file: Path | None) -> HouseConfig:
+    """Load a house file, by default the one in the user's configuration directory."""
+    from threedice.api.config import load_config
+
+    if file is not None:
+        return load_config(file)
+    default = user_config_path("threedice") / "house.toml"
+    if not default.exists():
+        raise InvalidInput(
+            f"there is no house to serve: write {default} as docs/how-to/house-file.md shows, name "
+            "a file with --house, or try threedice serve --demo"
+        )
+    return load_config(default)
+
+
+def _demo_database() -> str:
+    folder = user_data_path("threedice") / "demo"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return f"sqlite:///{folder / 'house.sqlite'}"
+
+
+def _print_flushed(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+# --- house check --------------------------------------------------------------------------------
+
+
+@house_commands.command("check")
+def check_house(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A house.toml.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Validate a house file as the server does, and show its tables."""
+    from threedice.api.config import check_table, load_config
+
     house = load_config(file)
     games = {name: check_table(table) for name, table in house.tables.items()}
     if as_json:
-        tables = {
-            name: {"game": game.id, "hash": game.hash, "readings": game.readings}
-            for name, game in games.items()
-        }
+        tables = {name: game_json(game) for name, game in games.items()}
         print_json({"name": house.name, "currency": house.currency, "tables": tables})
         return
     print_line(f"{house.name}: {house.currency}, {house.time_zone}")
@@ -34,3 +215,137 @@ def check(file: Path, as_json: bool) -> None:
         for name, table in house.tables.items()
     ]
     print_table(("table", "game", "mode", "dealt by", "limits"), rows)
+
+
+# --- backup and restore -------------------------------------------------------------------------
+
+
+@commands.command("backup")
+def backup(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to create; it must not exist.")
+    ],
+    without_people: Annotated[
+        bool, typer.Option("--without-people", help="Leave names and birth dates out.")
+    ] = False,
+    no_checkpoint: Annotated[
+        bool,
+        typer.Option(
+            "--no-checkpoint",
+            help="Sign nothing, for a machine without the key: copy up to the last checkpoint.",
+        ),
+    ] = False,
+    database: DatabaseOption = "",
+) -> None:
+    """Sign a checkpoint and back up a house to a file.
+
+    The backup ends at the checkpoint. The house may be in service meanwhile.
+    """
+    from threedice.log.proof.backup import create_backup
+    from threedice.log.stores.urls import default_url, state_directory
+
+    state = state_directory(database or default_url())
+    with open_log(database) as store:
+        if not no_checkpoint:
+            if file.exists():  # do not sign a checkpoint for a backup that cannot be written
+                raise InvalidInput(f"{file} exists already; name a new file for the backup")
+            _sign_checkpoint(store, state)
+        counts = create_backup(store, file, people=not without_people)
+    rows = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    print_line(f"{file}: {rows or 'an empty house'}")
+
+
+def _sign_checkpoint(store: Store, state: Path) -> None:
+    """Sign a checkpoint of the current state, so that the backup can end at it."""
+    from threedice.log.proof.checkpoints import CheckpointSigner
+    from threedice.log.proof.keys import has_signing_key, open_keys
+    from threedice.log.stores.files import is_halted
+
+    remedy = "or give --no-checkpoint to copy only up to the last checkpoint"
+    if not has_signing_key(state):
+        raise InvalidInput(
+            f"the house's signing key is not in {state}, so the backup cannot be signed; "
+            f"run it on the machine with the key, {remedy}"
+        )
+    if cause := store.suspension_reason() or (is_halted(state) and f"as {state} says"):
+        raise InvalidInput(f"writing is halted ({cause}); release it first, {remedy}")
+    CheckpointSigner(store, open_keys(state), state).create_checkpoint(time.time_ns() // 1000)
+
+
+@commands.command("restore")
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    against: AgainstOption = None,
+    public_keys: PublicKeysOption = None,
+    database: DatabaseOption = "",
+) -> None:
+    """Verify a backup and restore it to an empty database.
+
+    The backup must be complete and end at a checkpoint signed by a trusted key. The exit code is 1
+    if a stream cannot be rebuilt.
+    """
+    raise typer.Exit(restore_house(database, file, against, public_keys))
+
+
+def restore_house(url: str, file: Path, against: Path | None, keys: Path | None) -> int:
+    """Restore a backup, rebuild its projections, and return the exit code."""
+    from threedice.house.audit.auditor import audit
+    from threedice.log.proof.backup import restore_backup
+    from threedice.log.proof.keys import save_known_keys
+    from threedice.log.stores.urls import default_url, state_directory
+
+    trusted = load_trusted_keys(url, keys)
+    if not trusted:
+        raise InvalidInput("there are no keys to verify the backup with; name them with --keys")
+    checkpoints, malformed = load_checkpoints(url, against)
+    for each in malformed:
+        raise TamperedData(each.where, f"{each.what}; nothing is restored")
+    with progress_callback("restoring") as progress:
+        report = restore_backup(
+            file,
+            url or default_url(),
+            public_keys=trusted,
+            against=checkpoints,
+            progress=progress,
+            verify=audit,
+        )
+    save_known_keys(state_directory(url or default_url()), trusted)
+    code = rebuild_projections(url)
+    print_line(f"{report.entries} entries in {report.streams} streams restored and verified")
+    return code
+
+
+# --- keys ---------------------------------------------------------------------------------------
+
+
+@key_commands.command("export")
+def export_keys(
+    pem: Annotated[bool, typer.Option("--pem", help="Print only the current key, in PEM.")] = False,
+    database: DatabaseOption = "",
+) -> None:
+    """Print the public keys of a house, which verify its checkpoints."""
+    from threedice.log.proof import keys as signing_keys
+
+    state = _house_state_directory(database)
+    current = signing_keys.open_keys(state)
+    if pem:
+        print_line(signing_keys.export_pem(current.public[current.key_id]).decode().rstrip())
+    else:
+        known = signing_keys.read_public_keys(state)
+        print_line(signing_keys.export_public_keys(known.values()).decode())
+
+
+@key_commands.command("rotate")
+def rotate_keys(database: DatabaseOption = "") -> None:
+    """Replace the signing key; the old key vouches for the new one."""
+    from threedice.log.proof.keys import rotate_signing_key
+
+    keys = rotate_signing_key(_house_state_directory(database))
+    print_line(f"new checkpoints are signed with key {keys.key_id}")
+
+
+def _house_state_directory(url: str) -> Path:
+    """Return the state directory of an existing house."""
+    from threedice.log.stores.urls import state_directory
+
+    return state_directory(require_database(url))

@@ -1,109 +1,150 @@
-"""`threedice log`: the log of a house, proved, told, written out and made again."""
+"""`threedice log` and `verify-dice`: verify, replay, export, explain and rebuild a log.
+
+The packages `house` and `log` take most of a second to import, so they are imported within the
+functions that use them, and the help of these commands is shown at once.
+"""
 
 from __future__ import annotations
 
-import csv
+import csv as csv_module
 import sys
 from base64 import b64encode
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+import typer
 
-from threedice.cli.output import as_text, print_json, print_line
-from threedice.errors import InvalidInput, UnknownName
-from threedice.house.audit.auditor import audit
-from threedice.house.codec import decode
-from threedice.house.dealer.sealed_dice import check_dice
-from threedice.house.reports.narrative import describe_stream, explain_player_bets
-from threedice.house.reports.statements import rebuild
-from threedice.house.stream_state import GameRegistry, table_stream
-from threedice.log.proof import IntegrityFinding
-from threedice.log.proof.checkpoints import CHECKPOINTS_FILE as CHECKPOINTS
-from threedice.log.proof.checkpoints import read_checkpoint_lines
-from threedice.log.proof.keys import import_public_keys, read_public_keys, trusted_keys
-from threedice.log.stores.sqlite_rows import open_sqlite_rows_with_apsw
-from threedice.log.stores.urls import (
-    database_exists,
-    default_url,
-    open_store,
-    sqlite_path,
-    state_directory,
+from threedice.cli.arguments import (
+    AgainstOption,
+    DatabaseOption,
+    JsonOption,
+    PublicKeysOption,
+    TableArgument,
+    command_group,
 )
+from threedice.cli.output import escape_undecodable, print_json, print_line, progress_callback
+from threedice.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from threedice.log.entry import Entry
-    from threedice.log.proof import VerificationReport
+    from threedice.log.proof import IntegrityFinding, VerificationReport
     from threedice.log.proof.keys import PublicKey
     from threedice.log.store import Checkpoint, Store
     from threedice.log.stores.rows import LogRows
 
+commands = command_group()
+log_commands = command_group("Verify, replay, export, explain and rebuild a log.")
+commands.add_typer(log_commands, name="log")
+
+
+# --- opening a house ----------------------------------------------------------------------------
+
 
 @contextmanager
-def reading(url: str) -> Iterator[Store]:
-    """Open a database that is there."""
-    with closing(open_store(_that_is_there(url))) as store:
+def open_log(url: str) -> Iterator[Store]:
+    """Open the log of an existing database."""
+    from threedice.log.stores.urls import open_store
+
+    with closing(open_store(require_database(url))) as store:
         yield store
 
 
 @contextmanager
-def proving(url: str) -> Iterator[Store | LogRows]:
-    """Give what is to be proved; a file is only read, and may lie where nothing can be written."""
-    file = sqlite_path(_that_is_there(url))
+def open_for_audit(url: str) -> Iterator[Store | LogRows]:
+    """Open a log to verify it; a SQLite file is opened read-only."""
+    from threedice.log.stores.sqlite_rows import open_sqlite_rows_with_apsw
+    from threedice.log.stores.urls import sqlite_path
+
+    file = sqlite_path(require_database(url))
     if file is None:
-        with reading(url) as store:
+        with open_log(url) as store:
             yield store
     else:
         with open_sqlite_rows_with_apsw(file) as rows:
             yield rows
 
 
-def _that_is_there(url: str) -> str:
+def require_database(url: str) -> str:
+    """Return the URL, or that of the default database; raise InvalidInput if it does not exist."""
+    from threedice.log.stores.urls import database_exists, default_url
+
     url = url or default_url()
     if not database_exists(url):
         raise InvalidInput(f"there is no database at {url}; name one with --database")
     return url
 
 
-def keys_of(url: str, file: Path | None) -> dict[str, PublicKey]:
-    """Return the keys to trust: those kept with the database, or those of a file.
+def load_trusted_keys(url: str, file: Path | None) -> dict[str, PublicKey]:
+    """Load the public keys to trust: those of the file, or those of the state directory.
 
-    With a file, keys kept with the database count where one of the file vouches for them.
+    With a file, keys of the state directory are trusted only if a key of the file vouches for
+    them.
     """
-    beside = read_public_keys(state_directory(url or default_url()))
+    from threedice.log.proof.keys import import_public_keys, read_public_keys, trusted_keys
+    from threedice.log.stores.urls import default_url, state_directory
+
+    stored = read_public_keys(state_directory(url or default_url()))
     if file is None:
-        return beside
+        return stored
     try:
-        return trusted_keys(import_public_keys(file.read_bytes()), beside)
+        return trusted_keys(import_public_keys(file.read_bytes()), stored)
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
 
 
-def checkpoints_of(url: str, file: Path | None) -> tuple[list[Checkpoint], list[IntegrityFinding]]:
-    """Return the checkpoints of a file, or those kept beside the database, and lines that are none.
+def load_checkpoints(
+    url: str, file: Path | None
+) -> tuple[list[Checkpoint], list[IntegrityFinding]]:
+    """Load the checkpoints of the file, or of the state directory, and report malformed lines.
 
-    A file that was named must hold some.
+    A given file must hold at least one checkpoint.
     """
-    beside = state_directory(url or default_url()) / CHECKPOINTS
-    if file is None and not beside.exists():
+    from threedice.log.proof import IntegrityFinding
+    from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoint_lines
+    from threedice.log.stores.urls import default_url, state_directory
+
+    stored = state_directory(url or default_url()) / CHECKPOINTS_FILE
+    if file is None and not stored.exists():
         return [], []
-    known, troubles = read_checkpoint_lines(file or beside, growing=file is None)
-    if file is not None and not known:
+    checkpoints, malformed = read_checkpoint_lines(file or stored, growing=file is None)
+    if file is not None and not checkpoints:
         raise InvalidInput(f"{file} holds no checkpoint; name the checkpoints.jsonl of a house")
-    return known, [IntegrityFinding(each.where, each.problem) for each in troubles]
+    return checkpoints, [IntegrityFinding(each.where, each.problem) for each in malformed]
 
 
-def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
-    """Prove a house's log, and all that is kept beside it; return the exit code."""
-    known, garbled = checkpoints_of(url, against)
-    with proving(url) as house, progress("verified") as advance:
-        report = audit(house, public_keys=keys_of(url, keys), against=known, progress=advance)
-    report = replace(report, findings=(*garbled, *report.findings))
+# --- verify -------------------------------------------------------------------------------------
+
+
+@log_commands.command("verify")
+def verify_log(
+    against: AgainstOption = None,
+    public_keys: PublicKeysOption = None,
+    database: DatabaseOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Verify the log and all data derived from it.
+
+    Checks hash chains, answers, games, checkpoints, snapshots, projections and balances. The exit
+    code is 1 if there are findings.
+    """
+    raise typer.Exit(verify_house(database, against, public_keys, as_json))
+
+
+def verify_house(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
+    """Verify a house, print the report, and return the exit code."""
+    from threedice.house.audit.auditor import audit
+
+    checkpoints, malformed = load_checkpoints(url, against)
+    with open_for_audit(url) as house, progress_callback("verifying") as progress:
+        trusted = load_trusted_keys(url, keys)
+        report = audit(house, public_keys=trusted, against=checkpoints, progress=progress)
+    report = replace(report, findings=(*malformed, *report.findings))
     if as_json:
         print_json(
             {
@@ -113,7 +154,7 @@ def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> 
                 "answers": report.answers,
                 "games": report.games,
                 "checkpoints": report.checkpoints,
-                "findings": [_as_json(each) for each in report.findings],
+                "findings": [_finding_json(each) for each in report.findings],
             }
         )
     else:
@@ -121,75 +162,90 @@ def verify(url: str, against: Path | None, keys: Path | None, as_json: bool) -> 
     return 0 if report.is_sound else 1
 
 
-def _as_json(finding: IntegrityFinding) -> dict[str, str]:
-    """Return a finding for programs; where it names what is no text, the bytes are said beside."""
-    said = {"where": finding.where, "what": finding.what}
-    plain = {name: as_text(text) for name, text in said.items()}
+def _finding_json(finding: IntegrityFinding) -> dict[str, str]:
+    """Return a finding for JSON; texts that are not UTF-8 are added in base64."""
+    texts = {"where": finding.where, "what": finding.what}
+    escaped = {key: escape_undecodable(text) for key, text in texts.items()}
     exact = {
-        f"{name}_base64": b64encode(text.encode("utf-8", "surrogateescape")).decode()
-        for name, text in said.items()
-        if plain[name] != text
+        f"{key}_base64": b64encode(text.encode("utf-8", "surrogateescape")).decode()
+        for key, text in texts.items()
+        if escaped[key] != text
     }
-    return plain | exact
+    return escaped | exact
 
 
 def _print_report(report: VerificationReport) -> None:
     for finding in report.findings:
         print_line(str(finding))
-    seen = (
+    counts = (
         f"{report.entries} entries in {report.streams} streams, {report.answers} answers, "
         f"{report.games} games, {report.checkpoints} checkpoints"
     )
-    count = len(report.findings)
-    verdict = "all as it was written" if not count else f"{count} findings"
-    print_line(f"{seen}: {verdict}")
+    print_line(f"{counts}: {len(report.findings) or 'no'} findings")
     if not report.checkpoints:
         print_line(
-            "there is no checkpoint, so a tail that was cut off cannot be seen, nor a past that was"
-            " written anew with all its hashes"
+            "there is no checkpoint, so neither a truncated stream nor a history that was "
+            "rewritten with all its hashes can be detected"
         )
 
 
-def replay(url: str, table: str, to: int | None) -> None:
-    """Tell what happened at a table, as a playthrough."""
-    with reading(url) as store:
-        entries = _entries(store, table)
+# --- replay and export --------------------------------------------------------------------------
+
+
+@log_commands.command("replay")
+def replay_log(
+    table: TableArgument,
+    to: Annotated[
+        int | None, typer.Option(metavar="VERSION", min=1, help="Stop after this version.")
+    ] = None,
+    database: DatabaseOption = "",
+) -> None:
+    """Print the history of a table in words."""
+    from threedice.house.codec import decode
+    from threedice.house.reports.narrative import describe_stream
+    from threedice.house.stream_state import GameRegistry
+
+    with open_log(database) as store:
+        entries = _table_entries(store, table)
         if to is not None:
             entries = takewhile(lambda entry: entry.version <= to, entries)
         for line in describe_stream(map(decode, entries), GameRegistry(store).load_pinned):
             print_line(line)
 
 
-def export(url: str, table: str, as_csv: bool) -> None:
-    """Write the entries of a table out, as they are stored."""
-    with reading(url) as store:
-        entries = _entries(store, table)
-        if as_csv:
-            writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(_COLUMNS)
+@log_commands.command("export")
+def export_log(
+    table: TableArgument,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="Print one JSON object per line; the default.")
+    ] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
+    database: DatabaseOption = "",
+) -> None:
+    """Print the entries of a table exactly as they are stored."""
+    if jsonl and csv:
+        raise typer.BadParameter("choose --jsonl or --csv")
+    with open_log(database) as store:
+        entries = _table_entries(store, table)
+        if csv:
+            writer = csv_module.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(_EXPORT_COLUMNS)
             for entry in entries:
-                writer.writerow(_cells(entry))
+                writer.writerow(_export_cells(entry))
             return
         for entry in entries:
-            row: dict[str, object] = dict(zip(_COLUMNS, _cells(entry), strict=True))
-            if _is_json_line(entry.data):
-                row["data"] = msgspec.Raw(entry.data)
-                del row["data_base64"]
-            else:
-                row["data_base64"] = b64encode(entry.data).decode()
-                del row["data"]
-            print_line(msgspec.json.encode(row).decode())
+            print_line(_export_line(entry))
 
 
-_COLUMNS = ("version", "at", "kind", "schema", "data", "cause", "hash", "data_base64")
-"""What is written of an entry; the last instead of `data`, where that is not what it should be."""
+_EXPORT_COLUMNS = ("version", "at", "kind", "schema", "data", "cause", "hash", "data_base64")
+"""The columns of an entry; data that is not valid is in `data_base64` instead of `data`."""
 
 
-def _cells(entry: Entry) -> list[object]:
+def _export_cells(entry: Entry) -> list[object]:
     try:
-        data, exact = entry.data.decode(), ""
+        data, data_base64 = entry.data.decode(), ""
     except UnicodeDecodeError:
-        data, exact = "", b64encode(entry.data).decode()
+        data, data_base64 = "", b64encode(entry.data).decode()
     return [
         entry.version,
         entry.at,
@@ -198,12 +254,23 @@ def _cells(entry: Entry) -> list[object]:
         data,
         entry.cause.hex(),
         entry.hash.hex(),
-        exact,
+        data_base64,
     ]
 
 
+def _export_line(entry: Entry) -> str:
+    row: dict[str, object] = dict(zip(_EXPORT_COLUMNS, _export_cells(entry), strict=True))
+    if _is_json_line(entry.data):
+        row["data"] = msgspec.Raw(entry.data)
+        del row["data_base64"]
+    else:
+        row["data_base64"] = b64encode(entry.data).decode()
+        del row["data"]
+    return msgspec.json.encode(row).decode()
+
+
 def _is_json_line(data: bytes) -> bool:
-    """Tell whether data can stand as it is within a line of JSON."""
+    """Return whether data can be embedded unchanged in a line of JSON."""
     try:
         msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -211,77 +278,102 @@ def _is_json_line(data: bytes) -> bool:
     return b"\n" not in data and b"\r" not in data
 
 
-def explain_bets(url: str, table: str, number: int, player: str) -> None:
-    """Explain every bet of a player in a round."""
-    with reading(url) as store:
-        _need_table(store, table)
-        told = explain_player_bets(store, GameRegistry(store).load_pinned, table, number, player)
-    if told is None:
+# --- explain, rebuild and verify-dice -----------------------------------------------------------
+
+
+@log_commands.command("explain")
+def explain_log(
+    table: TableArgument,
+    number: Annotated[int, typer.Argument(metavar="ROUND", help="The number of the round.")],
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="The id of the player.")],
+    database: DatabaseOption = "",
+) -> None:
+    """Explain the payouts of a player's bets in a round."""
+    from threedice.house.reports.narrative import explain_player_bets
+    from threedice.house.stream_state import GameRegistry
+
+    with open_log(database) as store:
+        _require_table(store, table)
+        explained = explain_player_bets(
+            store, GameRegistry(store).load_pinned, table, number, player
+        )
+    if explained is None:
         raise InvalidInput(f"there was no round {number} at table {table}")
-    if not told:
+    if not explained:
         raise InvalidInput(f"{player} had no bet at table {table} in round {number}")
-    for spot, lines in told.items():
-        print_line(f"{spot}:")
+    for bet, lines in explained.items():
+        print_line(f"{bet}:")
         for line in lines:
             print_line(f"  {line}")
 
 
-def rebuild_folds(url: str) -> int:
-    """Make everything that follows from the log again; return the exit code."""
-    with reading(url) as store, progress("made again") as advance:
-        count, damaged = rebuild(store, advance)
-    for stream, why in damaged.items():
-        print_line(f"{stream}: left as it is: {why}")
-    print_line(f"{count} streams made again" + (f", {len(damaged)} damaged" if damaged else ""))
+@log_commands.command("rebuild")
+def rebuild_log(database: DatabaseOption = "") -> None:
+    """Rebuild snapshots and projections from the log.
+
+    Damaged streams are reported and keep the data they have; the exit code is 1 then.
+    """
+    raise typer.Exit(rebuild_projections(database))
+
+
+def rebuild_projections(url: str) -> int:
+    """Rebuild snapshots and projections, print the result, and return the exit code."""
+    from threedice.house.reports.statements import rebuild
+
+    with open_log(url) as store, progress_callback("rebuilding") as progress:
+        count, damaged = rebuild(store, progress)
+    for stream, reason in damaged.items():
+        print_line(f"{stream}: not rebuilt: {reason}")
+    print_line(f"{count} streams rebuilt" + (f", {len(damaged)} damaged" if damaged else ""))
     return 1 if damaged else 0
 
 
-def verify_dice(url: str, table: str, number: int | None) -> int:
-    """Check the dice of a table that the house deals, from the log alone."""
-    bad = checked = 0
-    with reading(url) as store:
-        for each in check_dice(_entries(store, table)):
+@commands.command("verify-dice")
+def verify_dice(
+    table: TableArgument,
+    number: Annotated[
+        int | None, typer.Option("--round", metavar="N", help="Verify this round only.")
+    ] = None,
+    database: DatabaseOption = "",
+) -> None:
+    """Verify the dice of a house-dealt table from the log.
+
+    The exit code is 1 if the dice of a round do not follow from a valid commitment.
+    """
+    raise typer.Exit(print_dice_checks(database, table, number))
+
+
+def print_dice_checks(url: str, table: str, number: int | None) -> int:
+    """Print the verdict on each house-dealt round, or on one, and return the exit code."""
+    from threedice.house.dealer.sealed_dice import check_dice
+
+    failed = checked = 0
+    with open_log(url) as store:
+        for each in check_dice(_table_entries(store, table)):
             if number is not None and each.round != number:
                 continue
             checked += 1
-            bad += bool(each.problem) and each.dice is not None
+            failed += bool(each.problem) and each.dice is not None
             dice = " ".join(map(str, each.dice)) if each.dice else "none"
             print_line(f"round {each.round}: {dice}: {each.problem or 'fair'}")
     if not checked:
         if number is None:
             raise InvalidInput(f"no round of table {table} was dealt by the house")
         raise InvalidInput(f"round {number} of table {table} was not dealt by the house")
-    return 1 if bad else 0
+    return 1 if failed else 0
 
 
-def _entries(store: Store, table: str) -> Iterator[Entry]:
-    """Yield the entries of a table, which must have some."""
-    _need_table(store, table)
+def _table_entries(store: Store, table: str) -> Iterator[Entry]:
+    """Return the entries of an existing table."""
+    from threedice.house.stream_state import table_stream
+
+    _require_table(store, table)
     return store.scan(table_stream(table))
 
 
-def _need_table(store: Store, table: str) -> None:
+def _require_table(store: Store, table: str) -> None:
+    from threedice.house.stream_state import table_stream
+
     if not store.head(table_stream(table)).version:
-        known = [each for each in store.streams() if each.startswith("table/")]
-        raise UnknownName("table", table, [each.removeprefix("table/") for each in known])
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how far long work has come, where somebody is looking."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        streams = [each for each in store.streams() if each.startswith("table/")]
+        raise UnknownName("table", table, [each.removeprefix("table/") for each in streams])

@@ -1,87 +1,134 @@
-"""`threedice odds` and `threedice payoffs`: the sheet of a game, a mix of bets, the matrix."""
+"""`threedice odds`, `payoffs` and `settle`: exact figures of one round."""
 
 from __future__ import annotations
 
-import csv
+import csv as csv_module
 import sys
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from threedice.cli.arguments import read_bets, read_game, read_source
-from threedice.cli.output import print_heading, print_json, print_line, print_table
+import typer
+
+from threedice.cli.arguments import (
+    CsvOption,
+    GameArgument,
+    HtmlOption,
+    JsonOption,
+    ReadingsOption,
+    command_group,
+    load_game,
+    open_game_rulebook,
+    parse_bets,
+    parse_dice,
+)
+from threedice.cli.output import (
+    OutputFormat,
+    choose_format,
+    format_readings,
+    game_json,
+    print_heading,
+    print_json,
+    print_line,
+    print_readings,
+    print_table,
+    write_page,
+)
 from threedice.dice import ROLLS
 from threedice.errors import InvalidInput
 from threedice.odds import BoxOdds, Mix, OddsSheet, odds_sheet, percent
 from threedice.odds.comparison import ReadingInForce, readings_in_force
+from threedice.odds.stakes import SettledBet, settle
 from threedice.pages.odds import odds_page
+from threedice.table.explanation import explain_payout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from threedice.dice import Roll
     from threedice.rulebook import Game
 
-Form = Literal["text", "csv", "json", "html"]
+commands = command_group()
 
 
-def form(*, csv: bool, as_json: bool, html: Path | None) -> Form:
-    """Return the one form asked for."""
-    wanted: dict[Form, bool] = {"csv": csv, "json": as_json, "html": html is not None}
-    asked = [each for each, asked_for in wanted.items() if asked_for]
-    if len(asked) > 1:
-        raise InvalidInput(f"--{' and --'.join(asked)} exclude each other; ask for one")
-    return asked[0] if asked else "text"
+# --- odds ---------------------------------------------------------------------------------------
 
 
-def sheet(
-    name: str, boxes: Sequence[str], readings: Sequence[str], form: Form, html: Path | None
+@commands.command("odds")
+def show_odds(
+    name: GameArgument,
+    box: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Print this box only; may be repeated.")
+    ] = None,
+    bet: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BOX=AMOUNT", help="Print the combined figures of these bets; may be repeated."
+        ),
+    ] = None,
+    reading: ReadingsOption = None,
+    csv: CsvOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
 ) -> None:
-    """Print, or write, the odds sheet of a game."""
-    if boxes and form == "html":
+    """Print the exact odds sheet of a game."""
+    output_format = choose_format(csv=csv, as_json=as_json, html=html)
+    if bet:
+        print_mix(name, bet, box or [], reading or [], output_format)
+    else:
+        print_odds_sheet(name, box or [], reading or [], output_format, html)
+
+
+def print_odds_sheet(
+    name: str,
+    boxes: Sequence[str],
+    readings: Sequence[str],
+    output_format: OutputFormat,
+    html: Path | None,
+) -> None:
+    """Print the odds sheet of a game, or write it to a page."""
+    if boxes and output_format == "html":
         raise InvalidInput("the page shows every box; leave --box out")
-    game = read_game(name, readings)
-    whole = odds_sheet(game)
-    source = read_source(name)
+    game = load_game(name, readings)
+    sheet = odds_sheet(game)
+    source = open_game_rulebook(name)
     in_force = readings_in_force(source, game)
-    wanted = {game.box(box_id).id for box_id in boxes} or game.boxes.keys()
-    shown = [each for each in whole.boxes if each.box.id in wanted]
-    match form:
+    selected = {game.box(box_id).id for box_id in boxes} or game.boxes.keys()
+    rows = [each for each in sheet.boxes if each.box.id in selected]
+    match output_format:
         case "json":
-            print_json(_sheet_json(whole, shown, in_force))
+            print_json(_sheet_json(sheet, rows, in_force))
         case "csv":
-            _print_csv(game, shown)
+            _print_sheet_csv(game, rows)
         case "html" if html:
-            _write(html, odds_page(whole, in_force, source.book))
+            write_page(html, odds_page(sheet, in_force, source.book))
         case _:
-            _print_sheet(whole, shown, in_force)
+            _print_sheet(sheet, rows, in_force)
 
 
-# --- text ---------------------------------------------------------------------------------------
-
-_COLUMNS = ("box", "pays", "ways", "hit", "edge", "", "return", "sd", "VI", "stakes to 95 %")
+_SHEET_COLUMNS = ("box", "pays", "ways", "hit", "edge", "", "return", "sd", "VI", "stakes to 95 %")
 
 
 def _print_sheet(
-    whole: OddsSheet, shown: list[BoxOdds], in_force: tuple[ReadingInForce, ...]
+    sheet: OddsSheet, selected: list[BoxOdds], in_force: tuple[ReadingInForce, ...]
 ) -> None:
-    game = whole.game
+    game = sheet.game
     print_line(f"{game.title} ({game.id})")
     print_line(f"hash {game.hash}")
-    for family, boxes in whole.families():
-        rows = [_row(each) for each in boxes if each in shown]
+    for family, boxes in sheet.families():
+        rows = [_sheet_row(each) for each in boxes if each in selected]
         if rows:
             print_heading(f"{family}: {', '.join(boxes[0].box.pays)}")
-            print_table(_COLUMNS, rows, right=frozenset(range(2, 10)))
-    if len(shown) == len(whole.boxes):
-        edge = whole.layout_edge
+            print_table(_SHEET_COLUMNS, rows, right=frozenset(range(2, 10)))
+    if len(selected) == len(sheet.boxes):
+        edge = sheet.layout_edge
         print_line(f"\nOne unit on every box: house edge {edge} = {percent(edge)}")
     if in_force:
         print_heading("Readings in force")
     print_readings(in_force)
 
 
-def _row(each: BoxOdds) -> tuple[str, ...]:
+def _sheet_row(each: BoxOdds) -> tuple[str, ...]:
     box, figures = each.box, each.figures
     lead = figures.stakes_to_lead
     return (
@@ -98,42 +145,16 @@ def _row(each: BoxOdds) -> tuple[str, ...]:
     )
 
 
-def print_readings(in_force: tuple[ReadingInForce, ...]) -> None:
-    """Print the readings in force and what their alternatives would do."""
-    for each in in_force:
-        print_line(f"{each.name} = {each.choice} ({', '.join(each.clauses)}): {each.text}")
-        for other in each.alternatives:
-            print_line(f"  or {other.name}: {other.text} {effect(other.edge_changes)}")
-
-
-def effect(edges: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> str:
-    """Say what an alternative reading does to the house edge."""
-    if not edges:
-        return "No house edge changes."
-    changes: dict[tuple[Fraction | None, Fraction | None], list[str]] = {}
-    for box_id, change in edges.items():
-        changes.setdefault(change, []).append(box_id)
-    return f"House edge of {'; '.join(_change(*each) for each in changes.items())}."
-
-
-def _change(pair: tuple[Fraction | None, Fraction | None], boxes: list[str]) -> str:
-    now, then = ("not offered" if edge is None else str(edge) for edge in pair)
-    return f"{', '.join(boxes)} from {now} to {then}"
-
-
-# --- other forms --------------------------------------------------------------------------------
-
-
 def _sheet_json(
-    whole: OddsSheet, shown: list[BoxOdds], in_force: tuple[ReadingInForce, ...]
+    sheet: OddsSheet, selected: list[BoxOdds], in_force: tuple[ReadingInForce, ...]
 ) -> dict[str, Any]:
     return {
-        "game": whole.game.id,
-        "title": whole.game.title,
-        "hash": whole.game.hash,
-        "readings": whole.game.readings,
-        "boxes": [_box_json(each) for each in shown],
-        "layout_edge": str(whole.layout_edge),
+        "game": sheet.game.id,
+        "title": sheet.game.title,
+        "hash": sheet.game.hash,
+        "readings": sheet.game.readings,
+        "boxes": [_box_json(each) for each in selected],
+        "layout_edge": str(sheet.layout_edge),
         "reading_effects": [
             {
                 "reading": each.name,
@@ -183,54 +204,43 @@ def _box_json(each: BoxOdds) -> dict[str, Any]:
     }
 
 
-def _print_csv(game: Game, shown: list[BoxOdds]) -> None:
-    told = {"game": game.id, "hash": game.hash, "readings": readings_line(game)}
-    rows = [{**told, **_box_json(each)} for each in shown]
-    writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
+def _print_sheet_csv(game: Game, selected: list[BoxOdds]) -> None:
+    identity = {"game": game.id, "hash": game.hash, "readings": format_readings(game)}
+    rows = [{**identity, **_box_json(each)} for each in selected]
+    writer = csv_module.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     for row in rows:
         pays = " / ".join(line["odds"] for line in row["payoffs"])
         writer.writerow({**row, "payoffs": pays, "clauses": " ".join(row["clauses"])})
 
 
-def readings_line(game: Game) -> str:
-    """Return the readings in force on one line."""
-    return ", ".join(f"{name}={choice}" for name, choice in game.readings.items()) or "none"
-
-
-def _write(file: Path, page: str) -> None:
-    try:
-        file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"cannot write {file}: {error.strerror}") from None
-    print_line(f"wrote {file}")
-
-
 # --- a mix of bets ------------------------------------------------------------------------------
 
 
-def mix(
-    name: str, pairs: Sequence[str], boxes: Sequence[str], readings: Sequence[str], form: Form
+def print_mix(
+    name: str,
+    pairs: Sequence[str],
+    boxes: Sequence[str],
+    readings: Sequence[str],
+    output_format: OutputFormat,
 ) -> None:
-    """Print the figures of several bets together, and the house's exposure to them."""
+    """Print the combined figures of several bets, and the house's exposure to them."""
     if boxes:
-        raise InvalidInput("--box and --bet exclude each other; ask for one")
-    if form in ("csv", "html"):
-        raise InvalidInput(f"--bet has no --{form}; ask for --json or plain text")
-    game = read_game(name, readings)
-    bets = Mix(game, read_bets(game, pairs))
-    if form == "json":
+        raise InvalidInput("--box and --bet exclude each other; choose one")
+    if output_format in ("csv", "html"):
+        raise InvalidInput(f"--bet has no --{output_format}; use --json or plain text")
+    game = load_game(name, readings)
+    bets = Mix(game, parse_bets(game, pairs))
+    if output_format == "json":
         print_json(_mix_json(bets))
     else:
-        _print_mix(bets)
+        _print_mix_text(bets)
 
 
 def _mix_json(bets: Mix) -> dict[str, Any]:
     figures = bets.figures
     return {
-        "game": bets.game.id,
-        "hash": bets.game.hash,
-        "readings": bets.game.readings,
+        **game_json(bets.game),
         "stakes": bets.stakes,
         "total": bets.total,
         "ways_ahead": figures.ways,
@@ -253,10 +263,10 @@ def _extreme_json(extreme: tuple[Fraction, tuple[Roll, ...]]) -> dict[str, Any]:
     return {"net": str(net), "rolls": [list(roll) for roll in rolls]}
 
 
-def _print_mix(bets: Mix) -> None:
+def _print_mix_text(bets: Mix) -> None:
     figures, game = bets.figures, bets.game
     print_line(f"{game.title} ({game.id}): {bets.total} staked on {len(bets.stakes)} boxes")
-    print_line(f"hash {game.hash}; readings {readings_line(game)}")
+    print_line(f"hash {game.hash}; readings {format_readings(game)}")
     print_line(
         f"house edge {figures.edge} = {percent(figures.edge)}, ahead on {figures.ways} of 216 rolls"
     )
@@ -276,9 +286,12 @@ def _print_mix(bets: Mix) -> None:
 # --- payoffs ------------------------------------------------------------------------------------
 
 
-def payoffs(name: str, readings: Sequence[str], as_json: bool) -> None:
-    """Print the payoff matrix, a row for each box."""
-    game = read_game(name, readings)
+@commands.command("payoffs")
+def show_payoffs(
+    name: GameArgument, reading: ReadingsOption = None, as_json: JsonOption = False
+) -> None:
+    """Print the payoff of each box on each of the 216 rolls."""
+    game = load_game(name, reading or [])
     if as_json:
         print_json(_payoffs_json(game), indent=None)
         return
@@ -289,10 +302,83 @@ def payoffs(name: str, readings: Sequence[str], as_json: bool) -> None:
 
 def _payoffs_json(game: Game) -> dict[str, Any]:
     return {
-        "game": game.id,
-        "hash": game.hash,
-        "readings": game.readings,
+        **game_json(game),
         "unit": game.unit,
         "rolls": [list(roll) for roll in ROLLS],
         "boxes": {box_id: list(row) for box_id, row in game.payoffs.items()},
     }
+
+
+# --- settle -------------------------------------------------------------------------------------
+
+
+@commands.command("settle")
+def show_settlement(
+    name: GameArgument,
+    dice: Annotated[str, typer.Option(metavar="1,3,6", help="The three faces, by name or number.")],
+    bet: Annotated[
+        list[str],
+        typer.Option(metavar="BOX=AMOUNT", help="A bet, such as big=50; may be repeated."),
+    ],
+    reading: ReadingsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Settle bets on a roll and cite the clauses that apply."""
+    game = load_game(name, reading or [])
+    roll = parse_dice(game, dice)
+    settled = settle(game, roll, parse_bets(game, bet))
+    if as_json:
+        print_json(_settlement_json(game, roll, settled))
+    else:
+        _print_settlement(game, roll, settled)
+
+
+def _settlement_json(game: Game, roll: Roll, settled: list[SettledBet]) -> dict[str, object]:
+    return {
+        **game_json(game),
+        "dice": list(roll),
+        "faces": [game.faces.name(face) for face in roll],
+        "call": game.call(roll),
+        "winning": list(game.winning(roll)),
+        "bets": [
+            {
+                "box": each.box,
+                "stake": each.stake,
+                "outcome": "wins" if each.wins else "loses",
+                "odds": str(each.odds) if each.odds else None,
+                "net": each.net,
+                "returned": each.returned,
+                "clauses": list(each.clauses),
+                "why": " ".join(explain_payout(game, each.box, roll, each.stake)),
+            }
+            for each in settled
+        ],
+        "stake": sum(each.stake for each in settled),
+        "net": sum(each.net for each in settled),
+        "returned": sum(each.returned for each in settled),
+    }
+
+
+def _print_settlement(game: Game, roll: Roll, settled: list[SettledBet]) -> None:
+    print_line(f"{game.title} ({game.id})")
+    print_line(f"hash {game.hash}; readings {format_readings(game)}")
+    print_line(f"The dealer calls: {game.call(roll)}")
+    print_line()
+    rows = [
+        (each.box, str(each.stake), str(each.odds or "loses"), f"{each.net:+}", str(each.returned))
+        for each in settled
+    ]
+    stake = sum(each.stake for each in settled)
+    net = sum(each.net for each in settled)
+    returned = sum(each.returned for each in settled)
+    rows.append(("all bets", str(stake), "", f"{net:+}", str(returned)))
+    columns = ("box", "stake", "odds", "net", "returned")
+    print_table(columns, rows, right=frozenset({1, 3, 4}))
+    print_line()
+    cited: dict[str, None] = {}
+    for each in settled:
+        print_line(f"{each.box}: {' '.join(explain_payout(game, each.box, roll, each.stake))}")
+        cited.update(dict.fromkeys(each.clauses))
+    print_line()
+    for number in cited:
+        print_line(f"{game.book_id} {number}: {game.summaries[number]}")

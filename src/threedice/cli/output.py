@@ -1,63 +1,117 @@
-"""What reaches the terminal: tables for people, plain columns for pipes, JSON for programs."""
+"""Terminal output: text, tables, JSON, CSV, pages, number formats and progress bars.
+
+Tables are drawn with Rich on a terminal and printed as plain columns elsewhere; Rich is imported
+only where it is used.
+"""
 
 from __future__ import annotations
 
+import csv as csv_module
+import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from threedice.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from threedice.odds.comparison import ReadingInForce
+    from threedice.rulebook import Game
+
 Row = Sequence[str]
+OutputFormat = Literal["text", "csv", "json", "html"]
+
+
+def choose_format(*, csv: bool, as_json: bool, html: Path | None) -> OutputFormat:
+    """Return the output format that the options select; raise InvalidInput for several."""
+    options: dict[OutputFormat, bool] = {"csv": csv, "json": as_json, "html": html is not None}
+    selected = [name for name, is_given in options.items() if is_given]
+    if len(selected) > 1:
+        raise InvalidInput(f"--{' and --'.join(selected)} exclude each other; choose one")
+    return selected[0] if selected else "text"
+
+
+# --- text, JSON, CSV and pages ------------------------------------------------------------------
+
+
+def print_line(text: str = "") -> None:
+    """Print a line, with bytes that are not UTF-8 escaped."""
+    sys.stdout.write(escape_undecodable(text) + "\n")
+
+
+def escape_undecodable(text: str) -> str:
+    """Escape surrogates, which stand for bytes that could not be decoded.
+
+    >>> escape_undecodable("player/\\udcffA")
+    'player/\\\\udcffA'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def print_stderr(text: str) -> None:
+    """Print a message on standard error."""
+    sys.stderr.write(f"threedice: {text}\n")
 
 
 def print_json(value: Mapping[str, Any], indent: int | None = 2) -> None:
-    """Print a value as JSON, indented unless it is a wall of numbers."""
+    """Print a value as JSON; `indent=None` keeps large results on one line."""
     text = msgspec.json.encode(value)
     if indent:
         text = msgspec.json.format(text, indent=indent)
     sys.stdout.write(text.decode() + "\n")
 
 
-def print_line(text: str = "") -> None:
-    """Print a line as it is; what is no text in it is escaped."""
-    sys.stdout.write(as_text(text) + "\n")
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print CSV with a header."""
+    writer = csv_module.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
 
 
-def as_text(text: str) -> str:
-    """Return a text that can be written everywhere, with bytes that were none escaped.
+def write_page(file: Path, page: str) -> None:
+    """Write a page to a file."""
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"cannot write {file}: {error.strerror}") from None
+    print_line(f"wrote {file}")
 
-    >>> as_text("player/\\udcffA")
-    'player/\\\\udcffA'
-    """
-    return text.encode("utf-8", "backslashreplace").decode()
+
+# --- headings and tables ------------------------------------------------------------------------
 
 
 def print_heading(text: str) -> None:
-    """Print a heading, bold where somebody is looking."""
+    """Print a heading, bold on a terminal."""
     if sys.stdout.isatty():
-        _console().print(f"\n[bold]{_escaped(text)}[/bold]", highlight=False)
+        _console().print(f"\n[bold]{_escape_markup(text)}[/bold]", highlight=False)
     else:
         print_line(f"\n{text}")
 
 
 def print_table(columns: Row, rows: Sequence[Row], right: frozenset[int] = frozenset()) -> None:
-    """Print rows under columns, those in `right` aligned to the right.
+    """Print rows under columns; the columns in `right` are right-aligned.
 
-    Figures and ids are never broken: where a terminal is too narrow for them, the plain form runs
-    over its edge instead.
+    The first column and the right-aligned ones never wrap: on a terminal that is too narrow for
+    them, the table is printed as plain columns.
     """
-    firm = [i for i in range(len(columns)) if i in right or i == 0]
-    if sys.stdout.isatty() and _needed(columns, rows, firm) <= _console().width:
+    unbroken = [i for i in range(len(columns)) if i in right or i == 0]
+    if sys.stdout.isatty() and _required_width(columns, rows, unbroken) <= _console().width:
         _print_rich(columns, rows, right)
     else:
         _print_plain(columns, rows, right)
 
 
-def _needed(columns: Row, rows: Sequence[Row], firm: list[int]) -> int:
-    """Return how wide a table has to be for its firm columns, and twelve letters for the others."""
+def _required_width(columns: Row, rows: Sequence[Row], unbroken: list[int]) -> int:
+    """Return the width that a table needs, with twelve characters for columns that may wrap."""
     widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
-    return sum((width if i in firm else min(width, 12)) + 2 for i, width in enumerate(widths))
+    return sum((width if i in unbroken else min(width, 12)) + 2 for i, width in enumerate(widths))
 
 
 def _print_plain(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> None:
@@ -80,7 +134,7 @@ def _print_rich(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> Non
         justify: Any = "right" if i in right else "left"
         table.add_column(column, justify=justify, no_wrap=i in right or i == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(_escaped(cell) for cell in row))
+        table.add_row(*(_escape_markup(cell) for cell in row))
     _console().print(table, highlight=False)
 
 
@@ -90,7 +144,157 @@ def _console() -> Any:
     return Console()
 
 
-def _escaped(text: str) -> str:
+def _escape_markup(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def format_probability(value: Fraction | float) -> str:
+    """Format a probability with fifteen significant digits.
+
+    >>> format_probability(Fraction(1, 3)), format_probability(Fraction(0))
+    ('0.333333333333333', '0')
+    """
+    return f"{float(value):.15g}"
+
+
+def format_money(value: Fraction | float) -> str:
+    """Format an amount with ten significant digits.
+
+    >>> format_money(Fraction(8550484019284, 10**10)), format_money(Fraction(-500))
+    ('855.0484019', '-500')
+    """
+    return f"{float(value):,.10g}"
+
+
+def figure_json(value: Fraction | float) -> dict[str, Any]:
+    """Return a figure for JSON: as a float, and as "num/den" if it is exact."""
+    exact = exact_text(value) if isinstance(value, Fraction | int) else None
+    return {"value": float(value), "exact": exact}
+
+
+def exact_text(value: Fraction | int) -> str:
+    """Return all digits of a fraction or an integer."""
+    with unlimited_int_digits():
+        return str(value)
+
+
+@contextmanager
+def unlimited_int_digits() -> Iterator[None]:
+    """Lift Python's limit on the digits of an integer that is converted to text."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+# --- games and readings -------------------------------------------------------------------------
+
+
+def game_json(game: Game) -> dict[str, Any]:
+    """Return the keys that identify a game in every JSON answer."""
+    return {"game": game.id, "hash": game.hash, "readings": game.readings}
+
+
+def format_readings(game: Game) -> str:
+    """Return the readings in force on one line."""
+    return ", ".join(f"{name}={choice}" for name, choice in game.readings.items()) or "none"
+
+
+def print_readings(in_force: tuple[ReadingInForce, ...]) -> None:
+    """Print the readings in force, and the effect of each alternative."""
+    for each in in_force:
+        print_line(f"{each.name} = {each.choice} ({', '.join(each.clauses)}): {each.text}")
+        for other in each.alternatives:
+            effect = describe_edge_changes(other.edge_changes)
+            print_line(f"  or {other.name}: {other.text} {effect}")
+
+
+def describe_edge_changes(edges: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> str:
+    """Describe the effect of an alternative reading on the house edge."""
+    if not edges:
+        return "No house edge changes."
+    changes: dict[tuple[Fraction | None, Fraction | None], list[str]] = {}
+    for box_id, change in edges.items():
+        changes.setdefault(change, []).append(box_id)
+    return f"House edge of {'; '.join(_describe_edge_change(*each) for each in changes.items())}."
+
+
+def _describe_edge_change(pair: tuple[Fraction | None, Fraction | None], boxes: list[str]) -> str:
+    before, after = ("not offered" if edge is None else str(edge) for edge in pair)
+    return f"{', '.join(boxes)} from {before} to {after}"
+
+
+# --- progress and interruption ------------------------------------------------------------------
+
+
+@contextmanager
+def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on a terminal; yield the function that reports the steps done."""
+    with progress_callback(label) as report:
+        if report is None:
+            yield lambda _: None
+        else:
+            report(0, total)
+            yield lambda done: report(done, total)
+
+
+@contextmanager
+def progress_callback(label: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a progress bar on a terminal; yield a function of the steps done and the total.
+
+    Without a terminal, yield None.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, rate="")
+
+        def report(done: int, total: int) -> None:
+            speed = bar.tasks[0].speed
+            speed_text = f"{speed:,.1f}/s" if speed else ""
+            bar.update(task, completed=done, total=total, rate=speed_text)
+
+        yield report
+
+
+@contextmanager
+def defer_interrupt() -> Iterator[Callable[[], bool]]:
+    """Record Ctrl-C instead of raising, so that work can stop between two steps.
+
+    Yield a function that returns whether an interrupt was received.
+    """
+    interrupted = False
+
+    def record(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+
+    previous = signal.signal(signal.SIGINT, record)
+    try:
+        yield lambda: interrupted
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def report_interrupted(text: str) -> None:
+    """Report on standard error that work was interrupted, and what it has produced."""
+    print_stderr(f"stopped: {text}")

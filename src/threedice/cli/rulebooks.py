@@ -1,14 +1,29 @@
-"""`threedice rulebooks`: list, show, check and compare."""
+"""`threedice rulebooks`: list, show, check and compare rulebooks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import typer
 
-from threedice.cli.arguments import read_chips, read_floor, read_readings
-from threedice.cli.odds import print_readings
-from threedice.cli.output import print_heading, print_json, print_line, print_table
+from threedice.cli.arguments import (
+    JsonOption,
+    ReadingsOption,
+    RulebookArgument,
+    command_group,
+    parse_chips,
+    parse_readings,
+    parse_return_floor,
+)
+from threedice.cli.output import (
+    format_readings,
+    print_heading,
+    print_json,
+    print_line,
+    print_readings,
+    print_table,
+)
 from threedice.errors import InvalidInput, UnknownName
 from threedice.odds import percent
 from threedice.odds.comparison import GameDifference, compare_games, readings_in_force
@@ -19,27 +34,43 @@ from threedice.rulebook.library import compile_layout, split_game_name
 from threedice.rulebook.source import RulebookSource, shipped_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from fractions import Fraction
+
+commands = command_group()
+rulebook_commands = command_group(
+    "List, show, check and compare rulebooks.\n\nWithout a command, list the shipped rulebooks.",
+    runs_alone=True,
+)
+commands.add_typer(rulebook_commands, name="rulebooks")
 
 
 # --- list and show ------------------------------------------------------------------------------
 
 
-def list_all(as_json: bool) -> None:
-    """Print the rulebooks that come with the package."""
+@rulebook_commands.callback(invoke_without_command=True)
+def list_rulebooks(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the shipped rulebooks unless a command is invoked."""
+    if context.invoked_subcommand and as_json:
+        raise typer.BadParameter(f"put --json after {context.invoked_subcommand}")
+    if context.invoked_subcommand is None:
+        print_rulebooks(as_json)
+
+
+def print_rulebooks(as_json: bool) -> None:
+    """Print the shipped rulebooks."""
     sources = [load_rulebook(book_id) for book_id in shipped_ids()]
     if as_json:
-        print_json({"rulebooks": [_identity(source) for source in sources]})
+        print_json({"rulebooks": [_identity_json(source) for source in sources]})
         return
     rows = [
         (book.id, book.title, book.version, book.jurisdiction, " ".join(book.layouts))
         for book in (source.book for source in sources)
     ]
-    print_table(("rulebook", "title", "version", "where", "layouts"), rows)
+    print_table(("rulebook", "title", "version", "jurisdiction", "layouts"), rows)
 
 
-def _identity(source: RulebookSource) -> dict[str, Any]:
+def _identity_json(source: RulebookSource) -> dict[str, Any]:
     book = source.book
     return {
         "id": book.id,
@@ -54,8 +85,12 @@ def _identity(source: RulebookSource) -> dict[str, Any]:
     }
 
 
-def show(name: str, as_json: bool) -> None:
-    """Print one rulebook; as JSON, the whole of it."""
+@rulebook_commands.command("show")
+def show_rulebook(name: RulebookArgument, as_json: JsonOption = False) -> None:
+    """Show the games, procedure, irregularities, conduct and readings.
+
+    With --json, print the whole rulebook.
+    """
     book_name, layout = split_game_name(name)
     if layout is not None:
         raise InvalidInput(f"{name!r} is a game; show its rulebook {book_name}")
@@ -63,113 +98,128 @@ def show(name: str, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                **_identity(source),
+                **_identity_json(source),
                 "rulebook": msgspec.to_builtins(source.book),
-                "felts": _felts(source),
+                "felts": _felts_json(source),
             }
         )
     else:
         _print_book(source)
 
 
-def _felts(source: RulebookSource) -> dict[str, Any]:
-    """Return every layout's areas in place and in words, ready to be drawn."""
+def _felts_json(source: RulebookSource) -> dict[str, Any]:
+    """Return the felt of every layout: its areas, with their positions and texts."""
     games = {name: compile_layout(source, name, {}) for name in source.book.layouts}
     return {name: msgspec.to_builtins(game.felt) for name, game in games.items()}
 
 
 def _print_book(source: RulebookSource) -> None:
     book = source.book
-    for word, value in _identity(source).items():
-        if value and word != "games":
-            print_line(f"{word}: {value}")
+    for key, value in _identity_json(source).items():
+        if value and key != "games":
+            print_line(f"{key}: {value}")
     games = [compile_layout(source, name, {}) for name in book.layouts]
     print_heading("Games")
-    rows = [(game.id, str(len(game.boxes)), game.hash) for game in games]
+    rows: list[tuple[str, ...]] = [(game.id, str(len(game.boxes)), game.hash) for game in games]
     print_table(("game", "boxes", "hash"), rows, right=frozenset({1}))
-    print_heading(f"A {book.procedure.unit}")
+    print_heading(f"Procedure of a {book.procedure.unit}")
     steps = ((name, book.procedure.steps[name]) for name in book.procedure.order)
-    told = [
-        (name, ", ".join(step.by), _manner(step), ", ".join(clause_numbers(step.clause)))
+    rows = [
+        (name, ", ".join(step.by), _describe_step(step), ", ".join(clause_numbers(step.clause)))
         for name, step in steps
     ]
-    print_table(("step", "by", "how", "clause"), told)
+    print_table(("step", "by", "how", "clause"), rows)
     print_heading("Irregularities")
-    irregular = [
+    rows = [
         (name, each.what, each.consequence, ", ".join(clause_numbers(each.clause)))
         for name, each in book.irregularities.items()
     ]
-    print_table(("what", "in words", "consequence", "clause"), irregular)
-    print_heading("Everything else about the conduct of the game")
+    print_table(("irregularity", "description", "consequence", "clause"), rows)
+    print_heading("Conduct of the game")
     for key in ("limits", "people", "chips", "equipment", "opening", "shooter", "call"):
-        for where, fact in _told(msgspec.to_builtins(getattr(book, key)), key):
-            print_line(f"{where}: {fact}")
+        for path, fact in _flatten_facts(msgspec.to_builtins(getattr(book, key)), key):
+            print_line(f"{path}: {fact}")
     for game in games:
         print_heading(f"Readings of {game.id}")
         print_readings(readings_in_force(source, game))
 
 
-def _told(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield every fact of a table with its key, for people to read."""
+def _flatten_facts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield every leaf of nested tables as text, with its dotted path."""
     if isinstance(value, dict):
         for key, each in value.items():
-            yield from _told(each, f"{path}.{key}")
+            yield from _flatten_facts(each, f"{path}.{key}")
     elif isinstance(value, list | tuple):
-        yield (
-            path,
-            ", ".join(" and ".join(e) if isinstance(e, tuple | list) else str(e) for e in value),
+        items = (
+            " and ".join(each) if isinstance(each, list | tuple) else str(each) for each in value
         )
+        yield path, ", ".join(items)
     elif value is not None:
         yield path, str(value)
 
 
-def _manner(step: Any) -> str:
-    manner = []
+def _describe_step(step: Any) -> str:
+    details = []
     if step.announces:
-        manner.append(f'says "{step.announces}"')
+        details.append(f'says "{step.announces}"')
     if step.bell:
-        manner.append("rings the bell")
+        details.append("rings the bell")
     if step.at_least > 1:
-        manner.append(f"at least {step.at_least} times")
+        details.append(f"at least {step.at_least} times")
     if step.covered:
-        manner.append("under cover")
+        details.append("under cover")
     if step.as_early_as:
-        manner.append(f"as early as {step.as_early_as}")
+        details.append(f"as early as {step.as_early_as}")
     if step.per != "round":
-        manner.append(f"once for each {step.per}")
-    return ", ".join(manner)
+        details.append(f"once for each {step.per}")
+    return ", ".join(details)
 
 
 # --- check --------------------------------------------------------------------------------------
 
 
-def check(name: str, floor: str, chips: str, readings: Sequence[str], as_json: bool) -> None:
-    """Load strictly and print what deserves a second look, game by game."""
-    least, tray = read_floor(floor), read_chips(chips)
-    source, games = _games(name, read_readings(readings))
-    found = [(game, lint(game, source.book, least, tray)) for game in games]
+@rulebook_commands.command("check")
+def check_rulebook(
+    name: Annotated[
+        str, typer.Argument(metavar="RULEBOOK", help="A file FILE.toml, a rulebook or a game.")
+    ],
+    floor: Annotated[
+        str, typer.Option(metavar="PERCENT", help="Report boxes that return less than this.")
+    ] = "75",
+    chips: Annotated[
+        str, typer.Option(metavar="5,25,100", help="Report odds not payable in these chips.")
+    ] = "",
+    reading: ReadingsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Validate a rulebook, then report findings for its designer.
+
+    Findings are advice: the exit code is 0 unless the rulebook is invalid.
+    """
+    min_return, chip_values = parse_return_floor(floor), parse_chips(chips)
+    source, games = _games(name, parse_readings(reading or []))
+    results = [(game, lint(game, source.book, min_return, chip_values)) for game in games]
     if as_json:
         print_json(
             {
                 "rulebook": source.book.id,
                 "file": source.file,
-                "floor": str(least),
-                "chips": list(tray),
-                "games": [_findings_json(game, findings) for game, findings in found],
+                "floor": str(min_return),
+                "chips": list(chip_values),
+                "games": [_findings_json(game, findings) for game, findings in results],
             }
         )
         return
-    print_line(f"{source.file}: {source.book.title}, {len(source.book.clauses)} clauses: loads")
-    for game, findings in found:
+    print_line(f"{source.file}: {source.book.title}, {len(source.book.clauses)} clauses: valid")
+    for game, findings in results:
         print_heading(f"{game.id}: {len(findings)} findings")
-        for kind, boxes, says, clauses in _grouped(findings):
-            print_line(f"{kind}: {boxes}: {says} ({', '.join(clauses)})")
-        in_force = ", ".join(f"{reading}={choice}" for reading, choice in game.readings.items())
-        print_line(f"readings in force: {in_force or 'none'}")
+        for kind, boxes, message, clauses in _group_findings(findings):
+            print_line(f"{kind}: {boxes}: {message} ({', '.join(clauses)})")
+        print_line(f"readings in force: {format_readings(game)}")
 
 
 def _games(name: str, readings: dict[str, str]) -> tuple[RulebookSource, list[Game]]:
-    """Return a rulebook and the games meant by its name: one, or all its layouts."""
+    """Return a rulebook and one of its games, or the games of all its layouts."""
     book_name, layout = split_game_name(name)
     source = load_rulebook(book_name)
     if layout is not None:
@@ -177,32 +227,34 @@ def _games(name: str, readings: dict[str, str]) -> tuple[RulebookSource, list[Ga
     unknown = [reading for reading in readings if reading not in source.book.readings]
     if unknown:
         raise UnknownName(f"reading of {source.book.id}", unknown[0], source.book.readings)
-    return source, [_under(source, each, readings) for each in source.book.layouts]
+    return source, [_compile_with_readings(source, each, readings) for each in source.book.layouts]
 
 
-def _under(source: RulebookSource, layout: str, readings: dict[str, str]) -> Game:
-    """Return a layout's game under those of the readings that apply to it."""
+def _compile_with_readings(source: RulebookSource, layout: str, readings: dict[str, str]) -> Game:
+    """Compile a layout under the readings that apply to it."""
     known = source.book.readings
-    fitting = {
+    applicable = {
         name: choice
         for name, choice in readings.items()
         if name in known and layout in (known[name].layouts or source.book.layouts)
     }
-    return compile_layout(source, layout, fitting)
+    return compile_layout(source, layout, applicable)
 
 
-def _grouped(findings: Iterable[LintFinding]) -> Iterable[tuple[str, str, str, tuple[str, ...]]]:
-    """Put findings that say the same of several boxes into one line."""
+def _group_findings(
+    findings: Iterable[LintFinding],
+) -> Iterable[tuple[str, str, str, tuple[str, ...]]]:
+    """Merge findings with the same message for several boxes."""
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for each in findings:
         groups.setdefault((each.kind, each.message, each.clauses), []).append(each.box)
-    for (kind, says, clauses), boxes in groups.items():
-        told = (
+    for (kind, message, clauses), boxes in groups.items():
+        names = (
             ", ".join(boxes)
             if len(boxes) <= 6
             else f"{len(boxes)} boxes from {boxes[0]} to {boxes[-1]}"
         )
-        yield kind, told, says, clauses
+        yield kind, names, message, clauses
 
 
 def _findings_json(game: Game, findings: list[LintFinding]) -> dict[str, Any]:
@@ -226,49 +278,66 @@ def _findings_json(game: Game, findings: list[LintFinding]) -> dict[str, Any]:
 # --- diff ---------------------------------------------------------------------------------------
 
 
-def diff(one: str, other: str, readings: Sequence[str], as_json: bool) -> None:
-    """Print the differences between two games, or between the layouts two rulebooks share."""
-    chosen = read_readings(readings)
+@rulebook_commands.command("diff")
+def diff_rulebooks(
+    one: Annotated[str, typer.Argument(metavar="A", help="A rulebook or a game.")],
+    other: Annotated[
+        str, typer.Argument(metavar="B", help="The rulebook or game to compare it with.")
+    ],
+    reading: ReadingsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two games, or the layouts that two rulebooks share.
+
+    A reading applies to each of the two that has it.
+    """
     pairs = [
         (before, after, compare_games(before, after, clauses, other_clauses))
-        for before, after, clauses, other_clauses in _pairs(one, other, chosen)
+        for before, after, clauses, other_clauses in _game_pairs(
+            one, other, parse_readings(reading or [])
+        )
     ]
     if as_json:
         print_json({"differences": [_difference_json(*pair) for pair in pairs]})
         return
-    for before, after, found in pairs:
-        _print_difference(before, after, found)
+    for before, after, difference in pairs:
+        _print_difference(before, after, difference)
 
 
-def _pairs(one: str, other: str, readings: dict[str, str]) -> Iterable[tuple[Game, Game, Any, Any]]:
+def _game_pairs(
+    one: str, other: str, readings: dict[str, str]
+) -> Iterable[tuple[Game, Game, Any, Any]]:
+    """Yield the games to compare, with the clauses of their rulebooks."""
     sources = [load_rulebook(split_game_name(name)[0]) for name in (one, other)]
     for reading, choice in readings.items():
-        having = [
+        definitions = [
             source.book.readings[reading] for source in sources if reading in source.book.readings
         ]
-        if not having:
+        if not definitions:
             known = [name for source in sources for name in source.book.readings]
             raise UnknownName("reading", reading, dict.fromkeys(known))
-        for each in having:
+        for each in definitions:
             if choice not in each.options:
                 raise UnknownName(f"option of the reading {reading}", choice, each.options)
     layouts = [split_game_name(name)[1] for name in (one, other)]
     shared = [each for each in sources[0].book.layouts if each in sources[1].book.layouts]
     if layouts == [None, None] and shared:
-        chosen = [(each, each) for each in shared]
+        layout_pairs = [(each, each) for each in shared]
     else:
-        chosen = [(_only(sources[0], layouts[0], one), _only(sources[1], layouts[1], other))]
-    for before, after in chosen:
+        before = _layout_name(sources[0], layouts[0], one)
+        after = _layout_name(sources[1], layouts[1], other)
+        layout_pairs = [(before, after)]
+    for before, after in layout_pairs:
         yield (
-            _under(sources[0], before, readings),
-            _under(sources[1], after, readings),
+            _compile_with_readings(sources[0], before, readings),
+            _compile_with_readings(sources[1], after, readings),
             sources[0].book.clauses,
             sources[1].book.clauses,
         )
 
 
-def _only(source: RulebookSource, layout: str | None, name: str) -> str:
-    """Return the layout named, or the only one there is."""
+def _layout_name(source: RulebookSource, layout: str | None, name: str) -> str:
+    """Return the named layout, or the only layout of the rulebook."""
     layouts = source.book.layouts
     if layout is None and len(layouts) == 1:
         return next(iter(layouts))
@@ -277,12 +346,12 @@ def _only(source: RulebookSource, layout: str | None, name: str) -> str:
     return layout
 
 
-def _difference_json(before: Game, after: Game, found: GameDifference) -> dict[str, Any]:
+def _difference_json(before: Game, after: Game, difference: GameDifference) -> dict[str, Any]:
     return {
         "from": before.id,
         "to": after.id,
-        "clauses": [msgspec.to_builtins(each) for each in found.clauses],
-        "behaviour": [msgspec.to_builtins(each) for each in found.behaviour],
+        "clauses": [msgspec.to_builtins(each) for each in difference.clauses],
+        "behaviour": [msgspec.to_builtins(each) for each in difference.behaviour],
         "boxes": [
             {
                 "box": each.box,
@@ -291,7 +360,7 @@ def _difference_json(before: Game, after: Game, found: GameDifference) -> dict[s
                 "edge_before": _fraction(each.edge_before),
                 "edge_after": _fraction(each.edge_after),
             }
-            for each in found.boxes
+            for each in difference.boxes
         ],
     }
 
@@ -300,21 +369,21 @@ def _fraction(edge: Fraction | None) -> str | None:
     return None if edge is None else str(edge)
 
 
-def _print_difference(before: Game, after: Game, found: GameDifference) -> None:
+def _print_difference(before: Game, after: Game, difference: GameDifference) -> None:
     print_heading(f"{before.id} -> {after.id}")
-    if not (found.clauses or found.behaviour or found.boxes):
+    if not (difference.clauses or difference.behaviour or difference.boxes):
         print_line("no difference")
-    for kind, changes in (("clause", found.clauses), ("behaviour", found.behaviour)):
+    for kind, changes in (("clause", difference.clauses), ("behaviour", difference.behaviour)):
         for each in changes:
             print_line(f"{kind} {each.where}")
             print_line(f"  - {each.before or '(none)'}")
             print_line(f"  + {each.after or '(none)'}")
-    for box in found.boxes:
+    for box in difference.boxes:
         print_line(
-            f"box {box.box}: {_priced(box.before, box.edge_before)} -> "
-            f"{_priced(box.after, box.edge_after)}"
+            f"box {box.box}: {_format_price(box.before, box.edge_before)} -> "
+            f"{_format_price(box.after, box.edge_after)}"
         )
 
 
-def _priced(odds: str, edge: Fraction | None) -> str:
+def _format_price(odds: str, edge: Fraction | None) -> str:
     return "not offered" if edge is None else f"{odds}, edge {edge} = {percent(edge)}"

@@ -1,24 +1,47 @@
-"""`threedice session`: what becomes of a bankroll played by a staking plan."""
+"""`threedice session`: the odds of a bankroll under a staking plan, exact or simulated.
+
+Simulation needs the extra `sim`, which is imported only where a session is simulated.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from threedice.cli.arguments import read_bets, read_game
-from threedice.cli.beyond_exact import simulated_session
-from threedice.cli.counting import beside, check_memory, progress, stoppable, stopped
-from threedice.cli.figures import (
-    check_page,
-    figure,
-    identity,
-    money,
+import typer
+
+from threedice.cli.arguments import (
+    CsvOption,
+    GameArgument,
+    HtmlOption,
+    JsonOption,
+    MaximumOption,
+    MinimumOption,
+    ReadingsOption,
+    check_memory,
+    check_page_file,
+    command_group,
+    load_game,
+    parse_bets,
+)
+from threedice.cli.output import (
+    choose_format,
+    defer_interrupt,
+    figure_json,
+    format_money,
+    format_probability,
+    format_readings,
+    game_json,
     print_csv,
-    probability,
+    print_heading,
+    print_json,
+    print_line,
+    print_stderr,
+    print_table,
+    progress_bar,
+    report_interrupted,
     write_page,
 )
-from threedice.cli.odds import readings_line
-from threedice.cli.output import print_heading, print_json, print_line, print_table
 from threedice.errors import InvalidInput
 from threedice.money import MAX_AMOUNT
 from threedice.odds import BettingSession, InfeasibleComputation, SessionOdds, StakingPlan, spread
@@ -35,16 +58,19 @@ from threedice.pages.session import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
-    from pathlib import Path
 
-    from threedice.cli.odds import Form
+    from threedice.odds.sessions.session import SessionEnding
+    from threedice.sim.jobs import SessionJob, Tally
+    from threedice.sim.studies import SessionStudy
 
-METHODS: Final = ("exact", "float64", "simulate")
+commands = command_group()
+
+SESSION_METHODS: Final = ("exact", "float64", "simulate")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was typed: the plan and the money, and on what."""
+class SessionOptions:
+    """The options of `threedice session` that describe the session."""
 
     plan: str
     boxes: Sequence[str]
@@ -61,145 +87,304 @@ class Asked:
     seed: int
 
 
-def show(
-    name: str,
-    asked: Asked,
-    method: str | None,
-    readings: Sequence[str],
-    form: Form,
-    html: Path | None,
+@commands.command("session")
+def show_session(
+    name: GameArgument,
+    plan: Annotated[
+        str,
+        typer.Option(
+            metavar="PLAN",
+            help="flat, martingale, grand-martingale, paroli, dalembert, fibonacci, labouchere or "
+            "oscars-grind.",
+        ),
+    ],
+    box: Annotated[
+        list[str],
+        typer.Option(
+            metavar="BOX",
+            help="The box to bet on; repeat it as BOX=SHARE to divide each stake.",
+        ),
+    ],
+    bankroll: Annotated[int, typer.Option(metavar="AMOUNT", help="The bankroll of the player.")],
+    base: Annotated[int, typer.Option(metavar="AMOUNT", help="The base stake.")],
+    rounds: Annotated[int, typer.Option(metavar="N", help="The maximum number of rounds.")],
+    minimum: MinimumOption = 0,
+    maximum: MaximumOption = None,
+    stop_loss: Annotated[
+        int | None, typer.Option(metavar="AMOUNT", help="Leave after losing this much.")
+    ] = None,
+    stop_win: Annotated[
+        int | None, typer.Option(metavar="AMOUNT", help="Leave after winning this much.")
+    ] = None,
+    line: Annotated[
+        str, typer.Option(metavar="1,2,3,4", help="The line of a labouchere, in base stakes.")
+    ] = "",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="exact, float64 (bounded error) or simulate; the first feasible one if omitted.",
+        ),
+    ] = None,
+    states: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="The maximum number of states of an exact computation."
+        ),
+    ] = 400_000,
+    sessions: Annotated[
+        int, typer.Option(metavar="N", min=1, help="The number of sessions to simulate.")
+    ] = 1_000_000,
+    seed: Annotated[int, typer.Option(metavar="SEED", help="The seed of a simulation.")] = 1,
+    reading: ReadingsOption = None,
+    csv: CsvOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
 ) -> None:
-    """Print, or write, what becomes of the session."""
-    if method is not None and method not in METHODS:
-        raise InvalidInput(f"{method!r} is no method; give {', '.join(METHODS)}")
-    session = read_session(name, asked, readings)
-    check_page(html)
-    found = _found(session, asked, method)
-    match form:
+    """Print the odds of a bankroll under a staking plan.
+
+    The odds are the risk of ruin, the endings, the final bankroll and its course.
+    """
+    output_format = choose_format(csv=csv, as_json=as_json, html=html)
+    options = SessionOptions(
+        plan, box, bankroll, base, rounds, minimum, maximum, stop_loss, stop_win, line, states,
+        sessions, seed,
+    )  # fmt: skip
+    if method is not None and method not in SESSION_METHODS:
+        raise InvalidInput(f"{method!r} is not a method; give {', '.join(SESSION_METHODS)}")
+    session = parse_session(name, options, reading or [])
+    check_page_file(html)
+    odds = _compute(session, options, method)
+    match output_format:
         case "json":
-            print_json(_as_json(found), indent=None)
+            print_json(_as_json(odds), indent=None)
         case "csv":
-            _print_csv(found)
+            _print_csv(odds)
         case "html" if html:
-            write_page(html, session_page(found))
+            write_page(html, session_page(odds))
         case _:
-            _print(found)
+            _print_text(odds)
 
 
-def read_session(name: str, asked: Asked, readings: Sequence[str]) -> BettingSession:
-    """Read what was typed into a session."""
-    game = read_game(name, readings)
-    if not asked.boxes:
+def parse_session(name: str, options: SessionOptions, readings: Sequence[str]) -> BettingSession:
+    """Build the session that the options describe."""
+    game = load_game(name, readings)
+    if not options.boxes:
         raise InvalidInput("nothing to bet on; give --box big, or --box several times as BOX=SHARE")
-    shares = read_bets(game, [each if "=" in each else f"{each}=1" for each in asked.boxes])
-    if asked.line and asked.plan != "labouchere":
+    shares = parse_bets(game, [each if "=" in each else f"{each}=1" for each in options.boxes])
+    if options.line and options.plan != "labouchere":
         raise InvalidInput("--line is for the labouchere; leave it out")
-    line = read_line(asked.line) if asked.line else (1, 2, 3, 4)
-    plan = StakingPlan(asked.plan, asked.base, asked.maximum or MAX_AMOUNT, line)
+    line = parse_labouchere_line(options.line) if options.line else (1, 2, 3, 4)
+    plan = StakingPlan(options.plan, options.base, options.maximum or MAX_AMOUNT, line)
     return BettingSession(
         spread(game, shares),
         plan,
-        asked.bankroll,
-        asked.rounds,
-        asked.minimum,
-        asked.stop_loss,
-        asked.stop_win,
+        options.bankroll,
+        options.rounds,
+        options.minimum,
+        options.stop_loss,
+        options.stop_win,
     )
 
 
-def read_line(text: str) -> tuple[int, ...]:
-    """Read the line of a labouchere: whole numbers separated by commas."""
+def parse_labouchere_line(text: str) -> tuple[int, ...]:
+    """Parse the line of a labouchere: whole numbers separated by commas."""
     try:
         return tuple(int(each) for each in text.split(","))
     except ValueError:
-        raise InvalidInput(f"{text!r} is no line; give whole numbers such as 1,2,3,4") from None
+        raise InvalidInput(f"{text!r} is not a line; give whole numbers such as 1,2,3,4") from None
 
 
-def _found(session: BettingSession, asked: Asked, method: str | None) -> SessionOdds:
+# --- computation --------------------------------------------------------------------------------
+
+
+def _compute(session: BettingSession, options: SessionOptions, method: str | None) -> SessionOdds:
+    """Compute the odds by the given method, or by the first that is feasible."""
     if method == "simulate":
-        return simulated_session(session, asked.sessions, asked.seed)
+        return simulate_session(session, options.sessions, options.seed)
     try:
-        return _counted(session, "exact" if method == "exact" else _float(method), asked.states)
+        return _calculate(session, _calculation_method(method), options.states)
     except InfeasibleComputation as error:
         if method is not None:
             raise
-        beside(f"{error}: simulating {asked.sessions:,} sessions instead")
-        return simulated_session(session, asked.sessions, asked.seed)
+        print_stderr(f"{error}: simulating {options.sessions:,} sessions instead")
+        return simulate_session(session, options.sessions, options.seed)
 
 
-def _float(method: str | None) -> Literal["float64"] | None:
-    return "float64" if method else None
+def _calculation_method(method: str | None) -> Literal["exact", "float64"] | None:
+    if method is None:
+        return None
+    return "exact" if method == "exact" else "float64"
 
 
-def _counted(
-    session: BettingSession, method: Literal["exact", "float64"] | None, most_states: int
+def _calculate(
+    session: BettingSession, method: Literal["exact", "float64"] | None, max_states: int
 ) -> SessionOdds:
-    """Return the session's odds; those so far where somebody stops it."""
-    reckoning = start_calculation(session, method, most_states)
+    """Return the odds of a session, after fewer rounds if the user interrupts."""
+    calculation = start_calculation(session, method, max_states)
     check_memory(
-        reckoning.states.estimate_exact_bytes(session),
-        f"a session of {len(reckoning.states.bankrolls):,} states",
+        calculation.states.estimate_exact_bytes(session),
+        f"a session of {len(calculation.states.bankrolls):,} states",
         "play fewer rounds or use --method simulate",
     )
-    with progress("rounds", session.rounds) as shown, stoppable() as asked_to_stop:
-        while reckoning.rounds < session.rounds and not asked_to_stop():
-            reckoning.advance()
-            shown(reckoning.rounds)
-    if reckoning.rounds < session.rounds:
-        stopped(f"these are the first {reckoning.rounds:,} of {session.rounds:,} rounds")
-    return reckoning.odds()
+    with progress_bar("rounds", session.rounds) as report, defer_interrupt() as is_interrupted:
+        while calculation.rounds < session.rounds and not is_interrupted():
+            calculation.advance()
+            report(calculation.rounds)
+    if calculation.rounds < session.rounds:
+        report_interrupted(
+            f"these are the first {calculation.rounds:,} of {session.rounds:,} rounds"
+        )
+    return calculation.odds()
+
+
+# --- simulation ---------------------------------------------------------------------------------
+
+
+def simulate_session(session: BettingSession, sessions: int, seed: int) -> SessionOdds:
+    """Simulate sessions and return their results in the form of an exact answer."""
+    _require_sim()
+    from threedice.sim.simulation import session_job
+    from threedice.sim.studies import SessionStudy
+
+    plan = session.plan
+    job = session_job(
+        session.spread.game,
+        plan=plan.name,
+        box=dict(session.spread.shares),
+        bankroll=session.bankroll,
+        base=plan.base,
+        rounds=session.rounds,
+        sessions=sessions,
+        minimum=session.minimum,
+        maximum=None if plan.maximum == MAX_AMOUNT else plan.maximum,
+        stop_loss=session.stop_loss,
+        stop_win=session.stop_win,
+        line=plan.line,
+        seed=seed,
+    )
+    study = SessionStudy(job, _run_job(job))
+    estimates = {"ruin": study.ruin, "mean_final": study.mean_final, "ahead": study.ahead}
+    return SessionOdds(
+        session=replace(session, plan=replace(plan, maximum=job.terms.maximum)),
+        rounds=session.rounds,
+        method="simulated",
+        error=study.ruin.high - study.ruin.low,
+        ending_probabilities=_endings_by_round(session, study),
+        final_bankrolls=tuple(
+            (each.low, each.times / study.sessions) for each in study.final_bankrolls
+        ),
+        fan=study.fan,
+        simulated_sessions=study.sessions,
+        confidence_intervals={name: (each.low, each.high) for name, each in estimates.items()},
+        known_figures={
+            "final": study.mean_final.value,
+            "rounds": study.mean_rounds,
+            "ahead": study.ahead.value,
+            "level": study.level.value,
+        },
+        upper_bounds={
+            each.low: each.high for each in study.final_bankrolls if each.high > each.low
+        },
+    )
+
+
+def _require_sim() -> None:
+    try:
+        import threedice.sim.runner  # noqa: F401
+    except ImportError:
+        raise InvalidInput(
+            "simulated sessions need the extra `sim`, which is not installed; "
+            "run pip install 'threedice[sim]', or play fewer rounds"
+        ) from None
+
+
+def _run_job(job: SessionJob) -> Tally:
+    """Run a job and return its tally, a partial one if the user interrupts."""
+    from threedice.sim.runner import SimulationInterrupt, run_job, thread_pool
+
+    try:
+        with thread_pool() as workers, progress_bar("sessions", job.units) as report:
+            return run_job(job, workers, report=lambda tally: report(tally.units))
+    except SimulationInterrupt as interrupt:
+        if not interrupt.tally.units:
+            raise
+        report_interrupted(
+            f"these are the first {interrupt.tally.units:,} of {job.units:,} sessions"
+        )
+        return interrupt.tally
+
+
+def _endings_by_round(
+    session: BettingSession, study: SessionStudy
+) -> dict[SessionEnding, tuple[float, ...]]:
+    """Return for each ending the share of the sessions that end in each round."""
+    from threedice.sim.kernels.sessions import bin_bounds
+
+    precision_bits = study.job.terms.histograms.round_precision_bits
+    shares: dict[SessionEnding, tuple[float, ...]] = {}
+    for ending, row in zip(ENDINGS, study.tally.counts["ends"].tolist(), strict=True):
+        by_round = [0.0] * (session.rounds + 1)
+        for index, count in enumerate(row):
+            last_round = min(bin_bounds(index, precision_bits)[1], session.rounds)
+            by_round[last_round] += count / study.sessions
+        shares[ending] = tuple(by_round)
+    return shares
 
 
 # --- text ---------------------------------------------------------------------------------------
 
 
-def _print(found: SessionOdds) -> None:
-    session = found.session
+def _print_text(odds: SessionOdds) -> None:
+    session = odds.session
     game = session.spread.game
     print_line(f"{game.title} ({game.id}): {session.plan.name} on {session.spread}")
-    print_line(f"hash {game.hash}; readings {readings_line(game)}")
+    print_line(f"hash {game.hash}; readings {format_readings(game)}")
     print_line(describe_session(session))
-    print_line(describe_session_method(found))
-    ruin_time = found.mean_rounds_to_ruin
+    print_line(describe_session_method(odds))
+    rounds_to_ruin = odds.mean_rounds_to_ruin
     rows = [
-        ("risk of ruin", probability(found.ruin)),
-        ("mean final bankroll", money(found.mean_final)),
-        ("leaves with more", probability(found.ahead)),
-        ("leaves with the same", probability(found.level)),
-        ("rounds played, on average", money(found.mean_rounds)),
-        ("rounds to ruin, of the ruined", "never" if ruin_time is None else money(ruin_time)),
+        ("risk of ruin", format_probability(odds.ruin)),
+        ("mean final bankroll", format_money(odds.mean_final)),
+        ("leaves with more", format_probability(odds.ahead)),
+        ("leaves with the same", format_probability(odds.level)),
+        ("rounds played, on average", format_money(odds.mean_rounds)),
+        (
+            "rounds to ruin, of the ruined",
+            "never" if rounds_to_ruin is None else format_money(rounds_to_ruin),
+        ),
     ]
     rows += [
-        (f"  {name.replace('_', ' ')}, 95 % sure", f"{low:.6g} to {high:.6g}")
-        for name, (low, high) in found.confidence_intervals.items()
+        (f"  {name.replace('_', ' ')}, 95 % interval", f"{low:.6g} to {high:.6g}")
+        for name, (low, high) in odds.confidence_intervals.items()
     ]
     print_heading("Session")
     print_table(("", ""), rows, right=frozenset({1}))
-    print_heading("How it ends")
+    print_heading("Endings")
     print_table(
         ("ending", "probability", ""),
-        [(each, probability(found.chance(each)), ENDING_TEXTS[each]) for each in ENDINGS],
+        [(each, format_probability(odds.chance(each)), ENDING_TEXTS[each]) for each in ENDINGS],
         right=frozenset({1}),
     )
     print_heading("Final bankroll")
     print_table(
         ("with probability", "no more than"),
         [
-            (f"{float(each) * 100:g} %", found.format_quantile(each))
+            (f"{float(each) * 100:g} %", odds.format_quantile(each))
             for each in DISTRIBUTION_QUANTILES
         ],
         right=frozenset({1}),
     )
 
 
-# --- other forms --------------------------------------------------------------------------------
+# --- JSON and CSV -------------------------------------------------------------------------------
 
 
-def _as_json(found: SessionOdds) -> dict[str, Any]:
-    session, plan = found.session, found.session.plan
-    ruin_time = found.mean_rounds_to_ruin
+def _as_json(odds: SessionOdds) -> dict[str, Any]:
+    session, plan = odds.session, odds.session.plan
+    rounds_to_ruin = odds.mean_rounds_to_ruin
     return {
-        **identity(session.spread.game),
+        **game_json(session.spread.game),
         "plan": plan.name,
         "line": list(plan.line) if plan.name == "labouchere" else None,
         "on": dict(session.spread.shares),
@@ -210,50 +395,58 @@ def _as_json(found: SessionOdds) -> dict[str, Any]:
         "stop_loss": session.stop_loss,
         "stop_win": session.stop_win,
         "rounds": session.rounds,
-        "rounds_done": found.rounds,
-        "method": found.method,
-        "error": found.error,
-        "sessions": found.simulated_sessions or None,
-        "intervals_95": {name: list(each) for name, each in found.confidence_intervals.items()},
-        "ruin": figure(found.ruin),
-        "mean_final": figure(found.mean_final),
-        "ahead": figure(found.ahead),
-        "level": figure(found.level),
-        "mean_rounds": figure(found.mean_rounds),
-        "mean_rounds_to_ruin": None if ruin_time is None else figure(ruin_time),
-        "endings": {each: figure(found.chance(each)) for each in ENDINGS},
-        "quantiles": [_quantile(found, each) for each in DISTRIBUTION_QUANTILES],
+        "rounds_done": odds.rounds,
+        "method": odds.method,
+        "error": odds.error,
+        "sessions": odds.simulated_sessions or None,
+        "intervals_95": {name: list(each) for name, each in odds.confidence_intervals.items()},
+        "ruin": figure_json(odds.ruin),
+        "mean_final": figure_json(odds.mean_final),
+        "ahead": figure_json(odds.ahead),
+        "level": figure_json(odds.level),
+        "mean_rounds": figure_json(odds.mean_rounds),
+        "mean_rounds_to_ruin": None if rounds_to_ruin is None else figure_json(rounds_to_ruin),
+        "endings": {each: figure_json(odds.chance(each)) for each in ENDINGS},
+        "quantiles": [_quantile_json(odds, each) for each in DISTRIBUTION_QUANTILES],
         "final": [
-            {"bankroll": left, "up_to": found.upper_bounds.get(left, left), **figure(share)}
-            for left, share in found.final_bankrolls
+            {
+                "bankroll": bankroll,
+                "up_to": odds.upper_bounds.get(bankroll, bankroll),
+                **figure_json(share),
+            }
+            for bankroll, share in odds.final_bankrolls
         ],
         "by_round": {
-            each: [float(share) for share in found.ending_probabilities[each]] for each in ENDINGS
+            each: [float(share) for share in odds.ending_probabilities[each]] for each in ENDINGS
         },
         "fan": {
             "shares": [str(each) for each in FAN_QUANTILES],
-            "rounds": [{"round": when, "bankroll": list(each)} for when, each in found.fan],
+            "rounds": [{"round": number, "bankroll": list(each)} for number, each in odds.fan],
         },
     }
 
 
-def _quantile(found: SessionOdds, share: Fraction) -> dict[str, Any]:
-    left = found.quantile(share)
-    return {"share": str(share), "bankroll": left, "up_to": found.upper_bounds.get(left, left)}
+def _quantile_json(odds: SessionOdds, share: Fraction) -> dict[str, Any]:
+    bankroll = odds.quantile(share)
+    return {
+        "share": str(share),
+        "bankroll": bankroll,
+        "up_to": odds.upper_bounds.get(bankroll, bankroll),
+    }
 
 
-def _print_csv(found: SessionOdds) -> None:
-    """Print a line for each round: what ended in it, and the fan where it was noted."""
-    bands = dict(found.fan)
+def _print_csv(odds: SessionOdds) -> None:
+    """Print for each round the probability of each ending, and the bankroll quantiles if known."""
+    bands = dict(odds.fan)
     columns = ["round", *(each.replace(" ", "-") for each in ENDINGS)]
     columns += [f"bankroll_{float(each) * 100:g}" for each in FAN_QUANTILES]
     empty = ("",) * len(FAN_QUANTILES)
     rows = (
         (
-            when,
-            *(probability(found.ending_probabilities[each][when]) for each in ENDINGS),
-            *bands.get(when, empty),
+            number,
+            *(format_probability(odds.ending_probabilities[each][number]) for each in ENDINGS),
+            *bands.get(number, empty),
         )
-        for when in range(found.rounds + 1)
+        for number in range(odds.rounds + 1)
     )
     print_csv(columns, rows)

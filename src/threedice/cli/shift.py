@@ -1,16 +1,40 @@
-"""`threedice shift`: the house's win over an hour, a shift and a year, and what limits do to it."""
+"""`threedice shift`: the house's win over an hour, a shift and a year, and the effect of limits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from threedice.cli.arguments import read_bets, read_game
-from threedice.cli.counting import progress, stopped
-from threedice.cli.figures import check_page, figure, identity, print_csv, read_share, write_page
-from threedice.cli.odds import readings_line
-from threedice.cli.output import print_heading, print_json, print_line, print_table
+import typer
+
+from threedice.cli.arguments import (
+    CsvOption,
+    GameArgument,
+    HtmlOption,
+    JsonOption,
+    MaximumOption,
+    ReadingsOption,
+    check_page_file,
+    command_group,
+    load_game,
+    parse_bets,
+    parse_probability,
+)
+from threedice.cli.output import (
+    choose_format,
+    figure_json,
+    format_readings,
+    game_json,
+    print_csv,
+    print_heading,
+    print_json,
+    print_line,
+    print_table,
+    progress_bar,
+    report_interrupted,
+    write_page,
+)
 from threedice.errors import InvalidInput
 from threedice.money import parse_amount
 from threedice.odds import (
@@ -35,17 +59,17 @@ from threedice.pages.shift import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from threedice.cli.odds import Form
     from threedice.rulebook import Game
 
-Layout = FixedLayout | RandomLayout
+commands = command_group()
+
+BetSource = FixedLayout | RandomLayout
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was typed: who bets what, the limits, and how long a shift is."""
+class ShiftOptions:
+    """The options of `threedice shift`: bets, limits, times, and the loss to limit."""
 
     bet: Sequence[str]
     bets: int | None
@@ -64,50 +88,127 @@ class Asked:
     drop: int | None
 
 
-def show(name: str, asked: Asked, readings: Sequence[str], form: Form, html: Path | None) -> None:
-    """Print, or write, the house's shift."""
-    game = read_game(name, readings)
-    layout = read_layout(game, asked)
-    check_page(html)
-    report = _report(layout, asked)
-    if report is None:
+@commands.command("shift")
+def show_shift(
+    name: GameArgument,
+    bet: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BOX=AMOUNT", help="A bet in every round, such as big=50; may be repeated."
+        ),
+    ] = None,
+    bets: Annotated[
+        int | None, typer.Option(metavar="N", help="A crowd: the number of its bets in a round.")
+    ] = None,
+    box: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BOX=WEIGHT", help="A box of the crowd's bets and its weight; may be repeated."
+        ),
+    ] = None,
+    stake: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AMOUNT=WEIGHT",
+            help="A stake of the crowd's bets and its weight; may be repeated.",
+        ),
+    ] = None,
+    idle: Annotated[
+        int,
+        typer.Option(
+            metavar="WEIGHT", min=0, help="The weight of no bet, against the weights of the boxes."
+        ),
+    ] = 0,
+    minimum: Annotated[int, typer.Option(metavar="AMOUNT", min=1, help="The table minimum.")] = 1,
+    maximum: MaximumOption = None,
+    differential: Annotated[
+        int | None, typer.Option(metavar="AMOUNT", min=0, help="The maximum differential.")
+    ] = None,
+    compare: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--compare-differential",
+            metavar="AMOUNT",
+            min=0,
+            help="Compare a shift under this differential with one under none; may be repeated.",
+        ),
+    ] = None,
+    per_hour: Annotated[
+        int, typer.Option("--rounds-per-hour", metavar="N", help="Rounds in an hour.")
+    ] = 60,
+    hours: Annotated[int, typer.Option(metavar="N", help="Hours in a shift.")] = 8,
+    shifts: Annotated[int, typer.Option(metavar="N", help="Shifts in a year.")] = 1095,
+    loss: Annotated[
+        int | None,
+        typer.Option(
+            metavar="AMOUNT",
+            help="Find the highest table maximum that keeps a greater loss in a shift unlikely.",
+        ),
+    ] = None,
+    chance: Annotated[
+        str, typer.Option(metavar="P", help="The probability allowed for that loss.")
+    ] = "1%",
+    drop: Annotated[
+        int | None,
+        typer.Option(metavar="AMOUNT", min=1, help="The drop of a shift, to compute its hold."),
+    ] = None,
+    reading: ReadingsOption = None,
+    csv: CsvOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
+) -> None:
+    """Forecast the house's win over an hour, a shift and a year.
+
+    The forecast holds the win, the hold and the worst roll, for fixed bets (--bet) or for a crowd
+    that bets at random (--bets, --box, --stake).
+    """
+    output_format = choose_format(csv=csv, as_json=as_json, html=html)
+    options = ShiftOptions(
+        bet or [], bets, box or [], stake or [], idle, minimum, maximum, differential,
+        compare or [], per_hour, hours, shifts, loss, chance, drop,
+    )  # fmt: skip
+    layout = parse_bet_source(load_game(name, reading or []), options)
+    check_page_file(html)
+    forecast = _compute_forecast(layout, options)
+    if forecast is None:
         return
-    match form:
+    match output_format:
         case "json":
-            print_json(_as_json(report, asked))
+            print_json(_as_json(forecast, options))
         case "csv":
-            print_csv(("figure", *(each.name for each in report.periods)), _plain_rows(report))
+            print_csv(("figure", *(each.name for each in forecast.periods)), _csv_rows(forecast))
         case "html" if html:
-            write_page(html, shift_page(report))
+            write_page(html, shift_page(forecast))
         case _:
-            _print(report)
+            _print_text(forecast)
 
 
-def read_layout(game: Game, asked: Asked) -> Layout:
-    """Read what lies on the layout in a round: the same bets always, or a crowd's."""
-    limits = LayoutLimits(asked.minimum, asked.maximum, asked.differential)
-    if asked.bet:
-        if asked.box or asked.stake or asked.bets:
+def parse_bet_source(game: Game, options: ShiftOptions) -> BetSource:
+    """Build the source of the bets in a round: fixed bets, or a crowd that bets at random."""
+    limits = LayoutLimits(options.minimum, options.maximum, options.differential)
+    if options.bet:
+        if options.box or options.stake or options.bets:
             raise InvalidInput("--bet is a fixed layout; leave --bets, --box and --stake out")
-        return FixedLayout(game, read_bets(game, asked.bet), limits)
-    if not (asked.bets and asked.box and asked.stake):
+        return FixedLayout(game, parse_bets(game, options.bet), limits)
+    if not (options.bets and options.box and options.stake):
         raise InvalidInput(
-            "say what lies on the layout: --bet BOX=AMOUNT for the same bets in every round, or "
+            "no bets given; give --bet BOX=AMOUNT for the same bets in every round, or "
             "--bets N with --box BOX=WEIGHT and --stake AMOUNT=WEIGHT for a crowd"
         )
-    boxes = read_bets(game, [each if "=" in each else f"{each}=1" for each in asked.box])
-    stakes = _read_stakes(asked.stake)
-    habits = tuple(
-        WeightedBet(box, stake, weight * times)
-        for box, weight in boxes.items()
-        for stake, times in stakes.items()
+    boxes = parse_bets(game, [each if "=" in each else f"{each}=1" for each in options.box])
+    stakes = _parse_stakes(options.stake)
+    choices = tuple(
+        WeightedBet(box, stake, box_weight * stake_weight)
+        for box, box_weight in boxes.items()
+        for stake, stake_weight in stakes.items()
     )
-    # A weight of boxes and one of stakes make a habit, so idling is weighed against their product.
-    idle = asked.idle * sum(stakes.values())
-    return RandomLayout(game, asked.bets, habits, limits, idle)
+    # A choice has the weight of its box times that of its stake. `--idle` is compared with the
+    # weights of the boxes, so it is multiplied by those of the stakes.
+    idle = options.idle * sum(stakes.values())
+    return RandomLayout(game, options.bets, choices, limits, idle)
 
 
-def _read_stakes(pairs: Sequence[str]) -> dict[int, int]:
+def _parse_stakes(pairs: Sequence[str]) -> dict[int, int]:
     stakes: dict[int, int] = {}
     for pair in pairs:
         amount, _, weight = pair.partition("=")
@@ -116,86 +217,87 @@ def _read_stakes(pairs: Sequence[str]) -> dict[int, int]:
     return stakes
 
 
-def _report(layout: Layout, asked: Asked) -> ShiftForecast | None:
-    """Return the whole report; nothing where somebody stopped it before the first period."""
-    if min(asked.per_hour, asked.hours, asked.shifts) < 1:
-        raise InvalidInput("rounds an hour, hours a shift and shifts a year are at least one each")
-    share = read_share(asked.chance)
-    rounds = asked.per_hour * asked.hours
-    lengths = {"hour": asked.per_hour, "shift": rounds, "year": rounds * asked.shifts}
-    steps = len(lengths) + len(asked.compare) + (asked.loss is not None)
-    report = ShiftForecast(
+def _compute_forecast(layout: BetSource, options: ShiftOptions) -> ShiftForecast | None:
+    """Return the forecast, with fewer periods if the user interrupts, or None with no period."""
+    if min(options.per_hour, options.hours, options.shifts) < 1:
+        raise InvalidInput("--rounds-per-hour, --hours and --shifts must be at least one each")
+    share = parse_probability(options.chance)
+    rounds = options.per_hour * options.hours
+    lengths = {"hour": options.per_hour, "shift": rounds, "year": rounds * options.shifts}
+    steps = len(lengths) + len(options.compare) + (options.loss is not None)
+    forecast = ShiftForecast(
         layout.game,
-        _assumed(layout, asked),
+        _describe_assumptions(layout, options),
         [],
-        loss=asked.loss or 0,
+        loss=options.loss or 0,
         share=share,
-        drop=Fraction(asked.drop, rounds) if asked.drop else None,
+        drop=Fraction(options.drop, rounds) if options.drop else None,
     )
-    with progress("shift", steps) as shown:
+    with progress_bar("shift", steps) as report:
         try:
-            for name, each in lengths.items():
-                report = replace(
-                    report, periods=[*report.periods, forecast_period(layout, name, each)]
-                )
-                shown(len(report.periods))
-            for apart in (None, *asked.compare) if asked.compare else ():
-                other = replace(layout, limits=replace(layout.limits, differential=apart))
-                pair = (apart, forecast_period(other, "shift", rounds))
-                report = replace(report, compared=[*report.compared, pair])
-                shown(len(report.periods) + len(report.compared))
-            if asked.loss is not None:
-                safe = safe_maximum(layout, rounds, asked.loss, share)
-                report = replace(report, safe=safe)
+            for name, length in lengths.items():
+                period = forecast_period(layout, name, length)
+                forecast = replace(forecast, periods=[*forecast.periods, period])
+                report(len(forecast.periods))
+            for differential in (None, *options.compare) if options.compare else ():
+                other = replace(layout, limits=replace(layout.limits, differential=differential))
+                pair = (differential, forecast_period(other, "shift", rounds))
+                forecast = replace(forecast, compared=[*forecast.compared, pair])
+                report(len(forecast.periods) + len(forecast.compared))
+            if options.loss is not None:
+                safe = safe_maximum(layout, rounds, options.loss, share)
+                forecast = replace(forecast, safe=safe)
         except KeyboardInterrupt:
-            stopped(f"{len(report.periods)} of {len(lengths)} periods are worked out")
-    return report if report.periods else None
+            report_interrupted(f"{len(forecast.periods)} of {len(lengths)} periods are computed")
+    return forecast if forecast.periods else None
 
 
-def _assumed(layout: Layout, asked: Asked) -> str:
-    """Say in a sentence what happens at the table."""
+def _describe_assumptions(layout: BetSource, options: ShiftOptions) -> str:
+    """Return the bets, limits and times in one sentence, which JSON holds as `assumed`."""
     limits = layout.limits
-    told = [f"at least {limits.minimum:,}"]
-    told += [f"at most {limits.maximum:,}"] if limits.maximum is not None else []
-    told += [f"differential {limits.differential:,}"] if limits.differential is not None else []
+    terms = [f"at least {limits.minimum:,}"]
+    if limits.maximum is not None:
+        terms.append(f"at most {limits.maximum:,}")
+    if limits.differential is not None:
+        terms.append(f"differential {limits.differential:,}")
     times = (
-        f"{asked.per_hour:,} rounds an hour, {asked.hours} hours a shift, "
-        f"{asked.shifts:,} shifts a year"
+        f"{options.per_hour:,} rounds an hour, {options.hours} hours a shift, "
+        f"{options.shifts:,} shifts a year"
     )
     if isinstance(layout, FixedLayout):
-        lies = ", ".join(f"{stake:,} on {box}" for box, stake in layout.mix().stakes.items())
-        return f"In every round {lies}; limits {', '.join(told)}; {times}."
+        bets = ", ".join(f"{stake:,} on {box}" for box, stake in layout.mix().stakes.items())
+        return f"In every round {bets}; limits {', '.join(terms)}; {times}."
     boxes = len({each.box for each in layout.choices})
     stakes = sorted({each.stake for each in layout.choices})
     return (
         f"{layout.bets} bets a round, each drawn independently from {boxes} boxes and stakes of "
-        f"{', '.join(f'{each:,}' for each in stakes)}; limits {', '.join(told)}; {times}."
+        f"{', '.join(f'{each:,}' for each in stakes)}; limits {', '.join(terms)}; {times}."
     )
 
 
-def _print(report: ShiftForecast) -> None:
-    game = report.game
-    print_line(f"{game.title} ({game.id}): the house's shift")
-    print_line(f"hash {game.hash}; readings {readings_line(game)}")
-    print_line(report.assumptions)
-    print_line(describe_distribution_method(max(each.win.error for each in report.periods)))
+def _print_text(forecast: ShiftForecast) -> None:
+    game = forecast.game
+    print_line(f"{game.title} ({game.id}): the house's win")
+    print_line(f"hash {game.hash}; readings {format_readings(game)}")
+    print_line(forecast.assumptions)
+    print_line(describe_distribution_method(max(each.win.error for each in forecast.periods)))
     print_heading("Win")
-    columns = ("", *(each.name for each in report.periods))
-    print_table(columns, win_rows(report), right=frozenset(range(1, len(columns))))
-    if report.compared:
-        print_heading("What a differential does to a shift")
+    columns = ("", *(each.name for each in forecast.periods))
+    print_table(columns, win_rows(forecast), right=frozenset(range(1, len(columns))))
+    if forecast.compared:
+        print_heading("Effect of a differential on a shift")
         print_table(
             COMPARISON_COLUMNS,
-            comparison_rows(report),
+            comparison_rows(forecast),
             right=frozenset(range(1, len(COMPARISON_COLUMNS))),
         )
-    words = describe_safe_maximum(report)
-    if words:
-        print_line(f"\n{words}")
+    safe_text = describe_safe_maximum(forecast)
+    if safe_text:
+        print_line(f"\n{safe_text}")
 
 
-def _plain_rows(report: ShiftForecast) -> list[tuple[object, ...]]:
-    periods = report.periods
+def _csv_rows(forecast: ShiftForecast) -> list[tuple[object, ...]]:
+    periods = forecast.periods
     rows: list[tuple[object, ...]] = [
         ("rounds", *(each.rounds for each in periods)),
         ("turnover", *(float(each.turnover) for each in periods)),
@@ -213,27 +315,28 @@ def _plain_rows(report: ShiftForecast) -> list[tuple[object, ...]]:
     return rows
 
 
-def _as_json(report: ShiftForecast, asked: Asked) -> dict[str, Any]:
-    safe = report.safe
+def _as_json(forecast: ShiftForecast, options: ShiftOptions) -> dict[str, Any]:
+    safe = forecast.safe
     return {
-        **identity(report.game),
-        "assumed": report.assumptions,
+        **game_json(forecast.game),
+        "assumed": forecast.assumptions,
         "limits": {
-            "minimum": asked.minimum,
-            "maximum": asked.maximum,
-            "differential": asked.differential,
+            "minimum": options.minimum,
+            "maximum": options.maximum,
+            "differential": options.differential,
         },
-        "periods": [_period_json(each) for each in report.periods],
+        "periods": [_period_json(each) for each in forecast.periods],
         "compared": [
-            {"differential": apart, "shift": _period_json(each)} for apart, each in report.compared
+            {"differential": differential, "shift": _period_json(each)}
+            for differential, each in forecast.compared
         ],
         "safe_maximum": safe
         and {
-            "loss": report.loss,
-            "share": str(report.share),
+            "loss": forecast.loss,
+            "share": str(forecast.share),
             "maximum": safe.maximum,
-            "chance": None if safe.chance is None else figure(safe.chance),
-            "next_chance": None if safe.next_chance is None else figure(safe.next_chance),
+            "chance": None if safe.chance is None else figure_json(safe.chance),
+            "next_chance": None if safe.next_chance is None else figure_json(safe.next_chance),
             "all_tried": safe.all_tried,
         },
     }
@@ -243,11 +346,11 @@ def _period_json(each: PeriodForecast) -> dict[str, Any]:
     return {
         "period": each.name,
         "rounds": each.rounds,
-        "turnover": figure(each.turnover),
-        "mean": figure(each.win.mean),
+        "turnover": figure_json(each.turnover),
+        "mean": figure_json(each.win.mean),
         "sd": each.win.sd,
-        "hold": figure(each.mean_hold),
-        "losing": figure(each.loss_probability),
+        "hold": figure_json(each.mean_hold),
+        "losing": figure_json(each.loss_probability),
         "error": each.win.error,
         "quantiles": [
             {

@@ -1,4 +1,8 @@
-"""`threedice simulate`: what is asked for becomes a job, the job is done, the study is told."""
+"""`threedice simulate`: build a simulation job from options, run it, save and resume it.
+
+The package `threedice.sim` needs numpy and numba, so it is imported within the functions that use
+it, and `threedice simulate --help` works without them.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +12,44 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from threedice.cli.arguments import read_bets, read_game
-from threedice.cli.counting import progress
-from threedice.cli.figures import check_page
+import typer
+
+from threedice.cli.arguments import (
+    CsvOption,
+    GameArgument,
+    HtmlOption,
+    JsonOption,
+    ReadingsOption,
+    check_page_file,
+    command_group,
+    load_game,
+    parse_bets,
+)
+from threedice.cli.output import OutputFormat, choose_format, print_stderr, progress_bar
 from threedice.errors import InvalidInput
 from threedice.money import parse_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from threedice.cli.odds import Form
     from threedice.rulebook import Game
     from threedice.sim.jobs import Tally
     from threedice.sim.runner import AnyJob, WorkerPool
     from threedice.sim.simulation import Study
     from threedice.sim.table_setup import SimulatedPlayer
 
-STOPPED: Final = 130
-"""The exit code of a command that was interrupted."""
-_SAVE_SECONDS: Final = 30
+commands = command_group()
+
+INTERRUPTED_EXIT_CODE: Final = 130
+"""The exit code of a command that the user interrupts."""
+_SAVE_INTERVAL_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be simulated, as it was typed."""
+class SimulationOptions:
+    """The options that describe the simulation; the fields have the names of the options."""
 
     game: str
     bets: tuple[str, ...]
@@ -55,59 +71,168 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Crewing:
-    """Who is to do it."""
+class WorkerOptions:
+    """The options that say where the simulation runs."""
 
     threads: int | None
     device: str
     cluster: str | None
 
 
+@commands.command("simulate")
 def simulate(
-    asked: Asked, crewing: Crewing, resume: Path | None, form: Form, html: Path | None
+    game: GameArgument,
+    bet: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BOX=AMOUNT",
+            help="A bet in every round; may be repeated. With --plan, the proportions that divide "
+            "each stake; their sum is the base stake unless --base is given.",
+        ),
+    ] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLAN",
+            help="flat, martingale, grand-martingale, paroli, dalembert, fibonacci, labouchere, "
+            "oscars-grind, or FILE.py:FUNCTION.",
+        ),
+    ] = None,
+    box: Annotated[
+        str | None, typer.Option(metavar="ID", help="The box that a plan bets on.")
+    ] = None,
+    base: Annotated[int | None, typer.Option(help="The base stake of a plan.")] = None,
+    bankroll: Annotated[int | None, typer.Option(help="The bankroll of the player.")] = None,
+    minimum: Annotated[int, typer.Option(help="The table minimum.")] = 0,
+    maximum: Annotated[int | None, typer.Option(help="The table maximum.")] = None,
+    stop_loss: Annotated[int | None, typer.Option(help="Leave after losing this much.")] = None,
+    stop_win: Annotated[int | None, typer.Option(help="Leave after winning this much.")] = None,
+    line: Annotated[
+        str, typer.Option(metavar="1,2,3,4", help="The line of a labouchere, in base stakes.")
+    ] = "1,2,3,4",
+    player: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'NAME BOX=AMOUNT[@PLAN] ...'",
+            help="A player at the table, optionally with bankroll=, stop-loss= and stop-win=; may "
+            "be repeated.",
+        ),
+    ] = None,
+    differential: Annotated[
+        int | None, typer.Option(help="The maximum differential, with --player.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(help="The rounds of a session; of flat bets, the rounds in total."),
+    ] = None,
+    sessions: Annotated[int, typer.Option(help="The number of sessions.")] = 100_000,
+    seed: Annotated[
+        int, typer.Option(help="The seed; the same seed gives the same dice on every machine.")
+    ] = 1,
+    threads: Annotated[
+        int | None, typer.Option(help="The number of threads; one per processor if omitted.")
+    ] = None,
+    device: Annotated[str, typer.Option(metavar="cpu|gpu", help="The device to run on.")] = "cpu",
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Run on the Dask scheduler at URL, such as tcp://127.0.0.1:8786."
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Resume from FILE if it exists, and save progress to it."
+        ),
+    ] = None,
+    reading: ReadingsOption = None,
+    csv: CsvOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
+) -> None:
+    """Simulate flat bets, a player's sessions or a whole table.
+
+    With --bet alone, the same bets in every round. With --plan or --bankroll, sessions of a
+    player. With --player, sessions of a table. Ctrl-C prints the results so far and the command
+    that resumes the simulation.
+    """
+    options = SimulationOptions(
+        game=game,
+        bets=tuple(bet or ()),
+        plan=plan,
+        box=box,
+        base=base,
+        bankroll=bankroll,
+        minimum=minimum,
+        maximum=maximum,
+        stop_loss=stop_loss,
+        stop_win=stop_win,
+        line=line,
+        players=tuple(player or ()),
+        differential=differential,
+        rounds=rounds,
+        sessions=sessions,
+        seed=seed,
+        readings=tuple(reading or ()),
+    )
+    worker_options = WorkerOptions(threads, device, cluster)
+    output_format = choose_format(csv=csv, as_json=as_json, html=html)
+    raise typer.Exit(run_simulation(options, worker_options, resume, output_format, html))
+
+
+def run_simulation(
+    options: SimulationOptions,
+    worker_options: WorkerOptions,
+    resume: Path | None,
+    output_format: OutputFormat,
+    html: Path | None,
 ) -> int:
-    """Simulate, tell what came of it, and return the exit code."""
-    from threedice.cli.simulated import tell
+    """Run the simulation, print its results, and return the exit code."""
+    from threedice.cli.simulation_report import print_study
     from threedice.sim.runner import SimulationInterrupt, load_progress, save_progress
 
-    game = read_game(asked.game, asked.readings)
-    job, seats = _job(game, asked, crewing)
-    check_page(html)
+    game = load_game(options.game, options.readings)
+    job, players = _build_job(game, options, worker_options)
+    check_page_file(html)
     so_far = load_progress(resume, job) if resume else job.empty_tally()
     try:
-        tally = _done(job, crewing, so_far, resume)
-    except SimulationInterrupt as stop:
-        file = resume or Path(f"threedice-{stop.tally.units}-done.json")
-        kept = _kept(file, job, stop.tally)
-        if stop.tally.units:
-            tell(_study(game, asked, seats, job, stop.tally), form, html)
-        sys.stderr.write(f"threedice: stopped with {stop.tally.units / job.units:.1%} done; {kept}")
-        return STOPPED
+        tally = _run_remaining(job, worker_options, so_far, resume)
+    except SimulationInterrupt as interrupt:
+        tally = interrupt.tally
+        file = resume or Path(f"threedice-{tally.units}-done.json")
+        next_step = _save_interrupted(file, job, tally)
+        if tally.units:
+            print_study(game, _build_study(game, options, players, job, tally), output_format, html)
+        print_stderr(f"stopped with {tally.units / job.units:.1%} done; {next_step}")
+        return INTERRUPTED_EXIT_CODE
     if resume:
         save_progress(resume, job, tally)
-    tell(_study(game, asked, seats, job, tally), form, html)
+    print_study(game, _build_study(game, options, players, job, tally), output_format, html)
     return 0
 
 
-def _done(job: AnyJob, crewing: Crewing, so_far: Tally, resume: Path | None) -> Tally:
-    """Do what is left, showing how far it is and putting it by now and then."""
+def _run_remaining(
+    job: AnyJob, worker_options: WorkerOptions, so_far: Tally, resume: Path | None
+) -> Tally:
+    """Run the rest of a job, show its progress, and save it to `resume` at intervals."""
     from threedice.sim.runner import run_job, save_progress
 
-    rounds = _rounds_a_unit(job)
-    last = monotonic() - _SAVE_SECONDS
-    with _crew(crewing) as crew, progress("rounds", job.units * rounds) as show:
+    rounds_per_unit = _rounds_per_unit(job)
+    saved_at = monotonic() - _SAVE_INTERVAL_SECONDS
+    total = job.units * rounds_per_unit
+    with _open_workers(worker_options) as workers, progress_bar("rounds", total) as show:
 
         def report(tally: Tally) -> None:
-            nonlocal last
-            show(tally.units * rounds)
-            if resume and monotonic() - last >= _SAVE_SECONDS:
+            nonlocal saved_at
+            show(tally.units * rounds_per_unit)
+            if resume and monotonic() - saved_at >= _SAVE_INTERVAL_SECONDS:
                 save_progress(resume, job, tally)
-                last = monotonic()
+                saved_at = monotonic()
 
-        return run_job(job, crew, so_far, report)
+        return run_job(job, workers, so_far, report)
 
 
-def _rounds_a_unit(job: AnyJob) -> int:
+def _rounds_per_unit(job: AnyJob) -> int:
     from threedice.sim.jobs import FlatJob, SessionJob
     from threedice.sim.kernels.roll_counts import ROUNDS_PER_BLOCK
 
@@ -117,135 +242,155 @@ def _rounds_a_unit(job: AnyJob) -> int:
 
 
 @contextmanager
-def _crew(crewing: Crewing) -> Iterator[WorkerPool]:
+def _open_workers(options: WorkerOptions) -> Iterator[WorkerPool]:
     from threedice.sim.runner import dask_pool, thread_pool
 
-    if crewing.cluster is None:
-        with thread_pool(crewing.threads, crewing.device) as crew:
-            yield crew
+    if options.cluster is None:
+        with thread_pool(options.threads, options.device) as workers:
+            yield workers
     else:
-        if crewing.threads is not None:
-            raise InvalidInput("the workers of a cluster have threads of their own; leave one out")
-        with dask_pool(crewing.cluster, crewing.device) as crew:
-            yield crew
+        if options.threads is not None:
+            raise InvalidInput(
+                "--threads does not apply to --cluster, whose workers set it; leave one out"
+            )
+        with dask_pool(options.cluster, options.device) as workers:
+            yield workers
 
 
-def _kept(file: Path, job: AnyJob, tally: Tally) -> str:
-    """Put by what is done, and say how to go on, or why that cannot be."""
+def _save_interrupted(file: Path, job: AnyJob, tally: Tally) -> str:
+    """Save progress and return how to resume, or why the progress could not be saved."""
     from threedice.sim.runner import save_progress
 
     try:
         save_progress(file, job, tally)
     except InvalidInput as error:
-        return f"it cannot be gone on with: {error}\n"
-    own = ("--resume", str(file), f"--resume={file}")
-    words = [word for word in sys.argv[1:] if word not in own]
-    again = shlex.join(["threedice", *words, "--resume", str(file)])
-    return f"go on with: {again}\n"
+        return f"it cannot be resumed: {error}"
+    resume_words = ("--resume", str(file), f"--resume={file}")
+    words = [word for word in sys.argv[1:] if word not in resume_words]
+    return f"resume with: {shlex.join(['threedice', *words, '--resume', str(file)])}"
 
 
-# --- what is asked ------------------------------------------------------------------------------
+# --- jobs from options --------------------------------------------------------------------------
 
 
-def _job(game: Game, asked: Asked, crewing: Crewing) -> tuple[AnyJob, tuple[SimulatedPlayer, ...]]:
-    """Return the job that is asked for, and who sits at the table if it is one."""
-    if asked.rounds is None:
-        raise InvalidInput("say how many rounds to play with --rounds")
-    if asked.players:
-        _refuse_idle(asked, "a table of players", _OF_A_PLAYER)
-        return _table(game, asked, [_seat(words) for words in asked.players])
-    bets = read_bets(game, asked.bets)
-    if asked.plan or asked.bankroll is not None or asked.box:
-        _refuse_idle(asked, "sessions of one player", ("differential",))
-        return _sessions(game, asked, bets, paths=crewing.device == "cpu"), ()
-    _refuse_idle(asked, "flat bets", _OF_A_SESSION)
+def _build_job(
+    game: Game, options: SimulationOptions, worker_options: WorkerOptions
+) -> tuple[AnyJob, tuple[SimulatedPlayer, ...]]:
+    """Return the job that the options describe, and the players if it is a table."""
+    if options.rounds is None:
+        raise InvalidInput("the number of rounds is missing; give --rounds")
+    if options.players:
+        _refuse_unused_options(options, "a table of players", _PLAYER_OPTION_NAMES)
+        return _build_table_job(game, options, [_parse_player(each) for each in options.players])
+    bets = parse_bets(game, options.bets)
+    if options.plan or options.bankroll is not None or options.box:
+        _refuse_unused_options(options, "sessions of one player", ("differential",))
+        paths = worker_options.device == "cpu"
+        return _build_session_job(game, options, bets, paths=paths), ()
+    _refuse_unused_options(options, "flat bets", _SESSION_OPTION_NAMES)
     if not bets:
         raise InvalidInput(
             "nothing to simulate; give --bet for flat bets, --plan for sessions of a player, or "
             "--player for a table"
         )
     if any(game.box(each).throws > 1 for each in bets):
-        return _table(game, asked, [_shooting(bets)])
+        return _build_table_job(game, options, [_player_of_bets(bets)])
     from threedice.sim.simulation import flat_job
 
-    return flat_job(bets, game, rounds=asked.rounds, seed=asked.seed), ()
+    return flat_job(bets, game, rounds=options.rounds, seed=options.seed), ()
 
 
-_OF_A_PLAYER: Final = ("plan", "box", "base", "bankroll", "stop_loss", "stop_win")
-_OF_A_SESSION: Final = ("base", "maximum", "stop_loss", "stop_win", "differential", "minimum")
-_GIVE: Final = {
+_PLAYER_OPTION_NAMES: Final = ("plan", "box", "base", "bankroll", "stop_loss", "stop_win")
+_SESSION_OPTION_NAMES: Final = (
+    "base",
+    "maximum",
+    "stop_loss",
+    "stop_win",
+    "differential",
+    "minimum",
+)
+_REMEDIES: Final = {
     "a table of players": "write it into a --player",
     "sessions of one player": "give --player instead of --plan",
     "flat bets": "give --plan as well",
 }
 
 
-def _refuse_idle(asked: Asked, what: str, names: tuple[str, ...]) -> None:
-    """Refuse options that mean nothing for what is asked, rather than leave them unheard."""
-    given = [name for name in names if getattr(asked, name) not in (None, 0)]
-    idle = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-    if idle:
-        raise InvalidInput(f"{idle} means nothing for {what}; leave it out or {_GIVE[what]}")
+def _refuse_unused_options(
+    options: SimulationOptions, simulation: str, names: tuple[str, ...]
+) -> None:
+    """Raise InvalidInput for options that the kind of simulation would ignore."""
+    given = [name for name in names if getattr(options, name) not in (None, 0)]
+    unused = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    if unused:
+        raise InvalidInput(
+            f"{unused} does not apply to {simulation}; leave it out or {_REMEDIES[simulation]}"
+        )
 
 
-def _sessions(game: Game, asked: Asked, bets: dict[str, Any], *, paths: bool) -> AnyJob:
+def _build_session_job(
+    game: Game, options: SimulationOptions, bets: dict[str, Any], *, paths: bool
+) -> AnyJob:
     from threedice.sim.simulation import session_job
 
-    if bool(bets) == bool(asked.box):
-        raise InvalidInput("say what to stake on: either --box ID with --base, or --bet")
-    base = asked.base or sum(bets.values())
+    if bool(bets) == bool(options.box):
+        raise InvalidInput(
+            "the box to bet on is missing; give either --box ID with --base, or --bet"
+        )
+    base = options.base or sum(bets.values())
     if not base:
-        raise InvalidInput("say what the plan begins with: --base AMOUNT")
-    if asked.bankroll is None:
-        raise InvalidInput("say what the player brings: --bankroll AMOUNT")
+        raise InvalidInput("the base stake of the plan is missing; give --base AMOUNT")
+    if options.bankroll is None:
+        raise InvalidInput("the bankroll of the player is missing; give --bankroll AMOUNT")
     return session_job(
         game,
-        plan=asked.plan or "flat",
-        box=asked.box or {box: int(each) for box, each in bets.items()},
-        bankroll=asked.bankroll,
+        plan=options.plan or "flat",
+        box=options.box or {box: int(stake) for box, stake in bets.items()},
+        bankroll=options.bankroll,
         base=base,
-        rounds=asked.rounds or 0,
-        sessions=asked.sessions,
-        minimum=asked.minimum,
-        maximum=asked.maximum,
-        stop_loss=asked.stop_loss,
-        stop_win=asked.stop_win,
-        line=read_line(asked.line),
-        seed=asked.seed,
+        rounds=options.rounds or 0,
+        sessions=options.sessions,
+        minimum=options.minimum,
+        maximum=options.maximum,
+        stop_loss=options.stop_loss,
+        stop_win=options.stop_win,
+        line=parse_labouchere_line(options.line),
+        seed=options.seed,
         paths=paths,
     )
 
 
-def read_line(text: str) -> tuple[int, ...]:
-    """Read the line of a Labouchere.
+def parse_labouchere_line(text: str) -> tuple[int, ...]:
+    """Parse the line of a labouchere.
 
-    >>> read_line("1,2,3,4")
+    >>> parse_labouchere_line("1,2,3,4")
     (1, 2, 3, 4)
     """
     return tuple(parse_amount(each.strip()) for each in text.split(","))
 
 
-def _table(
-    game: Game, asked: Asked, seats: list[SimulatedPlayer]
+def _build_table_job(
+    game: Game, options: SimulationOptions, players: list[SimulatedPlayer]
 ) -> tuple[AnyJob, tuple[SimulatedPlayer, ...]]:
     from threedice.sim.table_setup import table_job
 
-    if asked.bets and asked.players:
-        raise InvalidInput("put the bets of each player into his --player; leave --bet out")
+    if options.bets and options.players:
+        raise InvalidInput("put the bets of each player into their --player; leave --bet out")
     job = table_job(
         game,
-        seats,
-        rounds=asked.rounds or 0,
-        sessions=asked.sessions,
-        minimum=asked.minimum or 1,
-        maximum=asked.maximum,
-        differential=asked.differential,
-        seed=asked.seed,
+        players,
+        rounds=options.rounds or 0,
+        sessions=options.sessions,
+        minimum=options.minimum or 1,
+        maximum=options.maximum,
+        differential=options.differential,
+        seed=options.seed,
     )
-    return job, tuple(seats)
+    return job, tuple(players)
 
 
-def _shooting(bets: dict[str, Any]) -> SimulatedPlayer:
+def _player_of_bets(bets: dict[str, Any]) -> SimulatedPlayer:
+    """Return the player of flat bets, some of which take several throws to settle."""
     from threedice.sim.table_setup import PlannedBet, SimulatedPlayer
 
     return SimulatedPlayer(
@@ -253,40 +398,44 @@ def _shooting(bets: dict[str, Any]) -> SimulatedPlayer:
     )
 
 
-_OWN: Final = ("bankroll", "stop-loss", "stop-win")
+_PLAYER_TERMS: Final = ("bankroll", "stop-loss", "stop-win")
 
 
-def _seat(words: str) -> SimulatedPlayer:
-    """Read a player: his name, then what he brings and BOX=AMOUNT or BOX=AMOUNT@PLAN."""
+def _parse_player(text: str) -> SimulatedPlayer:
+    """Parse a player: a name, then bankroll=, stop-loss=, stop-win= and BOX=AMOUNT[@PLAN]."""
     from threedice.sim.table_setup import PlannedBet, SimulatedPlayer
 
-    name, *rest = words.split() or [""]
+    name, *words = text.split() or [""]
     if not name or "=" in name:
-        raise InvalidInput(f"{words!r} is no player; give his name first, such as 'ann big=10'")
-    own: dict[str, int] = {}
-    placed = []
-    for word in rest:
-        box, equals, value = word.rpartition("=")
+        raise InvalidInput(f"{text!r} is not a player; give a name first, such as 'ann big=10'")
+    terms: dict[str, int] = {}
+    bets = []
+    for word in words:
+        key, equals, value = word.rpartition("=")
         if not equals:
-            raise InvalidInput(f"{word!r} is no bet of {name}; give BOX=AMOUNT, such as big=10")
-        if box in _OWN:
-            own[box] = parse_amount(value)
+            raise InvalidInput(f"{word!r} is not a bet of {name}; give BOX=AMOUNT, such as big=10")
+        if key in _PLAYER_TERMS:
+            terms[key] = parse_amount(value)
             continue
         stake, _, plan = value.partition("@")
-        placed.append(PlannedBet(box, parse_amount(stake), plan or "flat"))
+        bets.append(PlannedBet(key, parse_amount(stake), plan or "flat"))
     return SimulatedPlayer(
-        name, tuple(placed), own.get("bankroll"), own.get("stop-loss"), own.get("stop-win")
+        name, tuple(bets), terms.get("bankroll"), terms.get("stop-loss"), terms.get("stop-win")
     )
 
 
-def _study(
-    game: Game, asked: Asked, seats: tuple[SimulatedPlayer, ...], job: AnyJob, tally: Tally
-) -> tuple[Game, Study]:
+def _build_study(
+    game: Game,
+    options: SimulationOptions,
+    players: tuple[SimulatedPlayer, ...],
+    job: AnyJob,
+    tally: Tally,
+) -> Study:
     from threedice.sim.jobs import FlatJob, SessionJob
     from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
 
     if isinstance(job, SessionJob):
-        return game, SessionStudy(job, tally)
+        return SessionStudy(job, tally)
     if isinstance(job, FlatJob):
-        return game, FlatStudy(game, read_bets(game, asked.bets), job, tally)
-    return game, TableStudy(game, seats, job, tally)
+        return FlatStudy(game, parse_bets(game, options.bets), job, tally)
+    return TableStudy(game, players, job, tally)

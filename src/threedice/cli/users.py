@@ -1,4 +1,8 @@
-"""`threedice users`: the accounts of a house, from the console of its machine."""
+"""`threedice users`: manage the accounts of a house from the console.
+
+The packages `identity` and `log` take half a second to import, so they are imported within the
+functions that use them, and the help of these commands is shown at once.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +10,85 @@ import sys
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from getpass import getpass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from threedice.cli.arguments import DatabaseOption, JsonOption, command_group
+from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line, print_table
 from threedice.errors import InvalidInput, UnknownName
-from threedice.identity import Argon2Cost, open_identity
-from threedice.identity.roles import validate_roles
-from threedice.log.stores.urls import database_exists, default_url, open_store, state_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from threedice.identity import Account, IdentityService
+    from threedice.identity import Account, Argon2Cost, IdentityService
 
-COST = Argon2Cost()
+commands = command_group()
+user_commands = command_group("Manage the accounts of a house.")
+commands.add_typer(user_commands, name="users")
+
+PASSWORD_COST: Argon2Cost | None = None
+"""The cost of password hashes; None for the default of the identity service."""
+
+UserNameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The user name of the account.")
+]
+PasswordStdinOption = Annotated[
+    bool,
+    typer.Option(
+        "--password-stdin",
+        help="Read the password from standard input; if omitted, print a random one once, which "
+        "the user must change at sign-in.",
+    ),
+]
 
 
 @contextmanager
-def opened(url: str, *, making: bool = False) -> Iterator[IdentityService]:
-    """Open the people of a house that is there, or may be made."""
-    url = url or default_url()
-    state = state_directory(url)
-    if not making and not database_exists(url):
-        raise InvalidInput(f"there is no database at {url}; name one with --database")
-    open_store(url).close()  # the log makes its tables first, and says if the database is another's
-    with closing(open_identity(url, state=state, cost=COST)) as people:
-        yield people
+def open_house_identity(url: str, *, create: bool = False) -> Iterator[IdentityService]:
+    """Open the identity service of a house; with `create`, create the house if needed."""
+    from threedice.identity import open_identity
+    from threedice.log.stores.urls import default_url, open_store, state_directory
+
+    url = (url or default_url()) if create else require_database(url)
+    open_store(url).close()  # creates the log's tables first, and rejects a foreign database
+    with closing(open_identity(url, state=state_directory(url), cost=PASSWORD_COST)) as identity:
+        yield identity
 
 
-def add(url: str, name: str, roles: Sequence[str], from_stdin: bool) -> None:
-    """Make an account."""
-    password = _read_password() if from_stdin else None
-    with opened(url, making=True) as people:
-        made = people.accounts.add(name, roles, password=password)
-    print_line(f"{made.account.name} ({', '.join(made.account.roles)}) has id {made.account.id}")
+# --- accounts -----------------------------------------------------------------------------------
+
+
+@user_commands.command("add")
+def add_user(
+    name: UserNameArgument,
+    role: Annotated[
+        list[str],
+        typer.Option(
+            metavar="ROLE",
+            help="player, dealer, supervisor, pit-manager, shift-manager, auditor or "
+            "administrator; may be repeated.",
+        ),
+    ],
+    password_stdin: PasswordStdinOption = False,
+    database: DatabaseOption = "",
+) -> None:
+    """Create an account, and the house if it does not exist."""
+    password = _read_password() if password_stdin else None
+    with open_house_identity(database, create=True) as identity:
+        added = identity.accounts.add(name, role, password=password)
+    account = added.account
+    print_line(f"{account.name} ({', '.join(account.roles)}) has id {account.id}")
     if password is None:
-        _print_first(made.password)
+        _print_initial_password(added.password)
 
 
-def list_all(url: str, as_json: bool) -> None:
+@user_commands.command("list")
+def list_users(database: DatabaseOption = "", as_json: JsonOption = False) -> None:
     """List the accounts."""
-    with opened(url) as people:
-        found = people.accounts.all()
-        with_codes = {each.id for each in found if people.second_factors.is_enrolled(each.id)}
+    with open_house_identity(database) as identity:
+        accounts = identity.accounts.all()
+        enrolled = {each.id for each in accounts if identity.second_factors.is_enrolled(each.id)}
     if as_json:
         print_json(
             {
@@ -58,10 +98,10 @@ def list_all(url: str, as_json: bool) -> None:
                         "name": each.name,
                         "roles": each.roles,
                         "enabled": each.enabled,
-                        "codes": each.id in with_codes,
-                        "created": _time(each.created),
+                        "codes": each.id in enrolled,
+                        "created": _format_time(each.created),
                     }
-                    for each in found
+                    for each in accounts
                 ]
             }
         )
@@ -71,80 +111,62 @@ def list_all(url: str, as_json: bool) -> None:
             each.name,
             ", ".join(each.roles),
             "enabled" if each.enabled else "disabled",
-            "codes" if each.id in with_codes else "no codes",
+            "codes" if each.id in enrolled else "no codes",
             each.id,
         )
-        for each in found
+        for each in accounts
     ]
     print_table(("name", "roles", "state", "codes", "id"), rows)
 
 
-def disable(url: str, name: str) -> None:
-    """Let an account sign in no more."""
-    with opened(url) as people:
-        people.accounts.disable(_account(people, name).id)
-    print_line(f"{name} is disabled; all that was open has ended")
+@user_commands.command("disable")
+def disable_user(name: UserNameArgument, database: DatabaseOption = "") -> None:
+    """Disable an account and end its sessions and tokens."""
+    with open_house_identity(database) as identity:
+        identity.accounts.disable(_require_account(identity, name).id)
+    print_line(f"{name} is disabled; all sessions and tokens have ended")
 
 
-def enable(url: str, name: str) -> None:
-    """Let an account sign in again."""
-    with opened(url) as people:
-        people.accounts.enable(_account(people, name).id)
+@user_commands.command("enable")
+def enable_user(name: UserNameArgument, database: DatabaseOption = "") -> None:
+    """Enable a disabled account."""
+    with open_house_identity(database) as identity:
+        identity.accounts.enable(_require_account(identity, name).id)
     print_line(f"{name} is enabled")
 
 
-def reset_password(url: str, name: str, from_stdin: bool) -> None:
-    """Give an account another password."""
-    password = _read_password() if from_stdin else None
-    with opened(url) as people:
-        made = people.accounts.reset_password(_account(people, name).id, password=password)
-    print_line(f"{made.account.name} has another password; all sessions have ended")
+# --- credentials --------------------------------------------------------------------------------
+
+
+@user_commands.command("passwd")
+def reset_password(
+    name: UserNameArgument,
+    password_stdin: PasswordStdinOption = False,
+    database: DatabaseOption = "",
+) -> None:
+    """Replace the password of an account and end its sessions."""
+    password = _read_password() if password_stdin else None
+    with open_house_identity(database) as identity:
+        account = _require_account(identity, name)
+        reset = identity.accounts.reset_password(account.id, password=password)
+    print_line(f"{reset.account.name} has a new password; all sessions have ended")
     if password is None:
-        _print_first(made.password)
+        _print_initial_password(reset.password)
 
 
-def reset_codes(url: str, name: str) -> None:
-    """Forget somebody's codes."""
-    with opened(url) as people:
-        people.second_factors.reset(_account(people, name).id)
+@user_commands.command("reset-codes")
+def reset_codes(name: UserNameArgument, database: DatabaseOption = "") -> None:
+    """Reset the second factor of an account.
+
+    This helps after a lost telephone: the user sets up new codes at the next sign-in.
+    """
+    with open_house_identity(database) as identity:
+        identity.second_factors.reset(_require_account(identity, name).id)
     print_line(f"{name} sets up codes at the next sign-in; all sessions have ended")
 
 
-def assign(url: str, name: str, role: str, table: str | None, starts: str, until: str) -> None:
-    """Assign an account to a table, or to all."""
-    (asked,) = validate_roles([role])
-    begins = _moment(starts) if starts else _now()
-    ends = _moment(until)
-    with opened(url) as people:
-        made = people.assignments.add(
-            _account(people, name).id, table, asked, starts=begins, until=ends
-        )
-    print_line(
-        f"{name} is {made.role} at {made.table or 'all tables'} "
-        f"from {_time(made.starts)} until {_time(made.until)}"
-    )
-
-
-def make_token(url: str, name: str, title: str, scopes: Sequence[str], days: int | None) -> None:
-    """Make a token for a program."""
-    seconds = None if days is None else days * 24 * 3600
-    with opened(url) as people:
-        made = people.tokens.create(_account(people, name).id, title, scopes, seconds=seconds)
-    program = made.program
-    until = f" until {_time(program.expires)}" if program.expires else ""
-    print_line(f"a token for {program.name}, {', '.join(program.scopes)}{until}; shown this once:")
-    print_line(made.token)
-
-
-def _account(people: IdentityService, name: str) -> Account:
-    found = people.accounts.find_by_name(name)
-    if found is None:
-        raise UnknownName("account", name, [each.name for each in people.accounts.all()])
-    return found
-
-
-def _print_first(password: str) -> None:
-    print_line("first password, shown this once and to be changed at the first sign-in:")
+def _print_initial_password(password: str) -> None:
+    print_line("initial password, shown only once, to be changed at the first sign-in:")
     print_line(password)
 
 
@@ -154,17 +176,94 @@ def _read_password() -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-def _moment(text: str) -> int:
-    """Read a time, local unless it has an offset, as microseconds of UTC."""
+# --- assignments --------------------------------------------------------------------------------
+
+
+@user_commands.command("assign")
+def assign_user(
+    name: UserNameArgument,
+    role: Annotated[str, typer.Option(metavar="ROLE", help="A role that the account has.")],
+    until: Annotated[
+        str, typer.Option(metavar="TIME", help="The end of the shift, such as 2030-01-31T02:00.")
+    ],
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="The id of a table; all tables if omitted."),
+    ] = None,
+    starts: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="TIME",
+            help="The start of the shift; now if omitted. Times without an offset are local.",
+        ),
+    ] = "",
+    database: DatabaseOption = "",
+) -> None:
+    """Assign an account to a table, or to all tables, for a shift."""
+    from threedice.identity.roles import validate_roles
+
+    (valid_role,) = validate_roles([role])
+    start = _parse_time(starts) if starts else _now_microseconds()
+    end = _parse_time(until)
+    with open_house_identity(database) as identity:
+        assignment = identity.assignments.add(
+            _require_account(identity, name).id, table, valid_role, starts=start, until=end
+        )
+    print_line(
+        f"{name} is {assignment.role} at {assignment.table or 'all tables'} "
+        f"from {_format_time(assignment.starts)} until {_format_time(assignment.until)}"
+    )
+
+
+def _parse_time(text: str) -> int:
+    """Parse a time, local unless it has an offset, to microseconds since the epoch."""
     try:
         return int(datetime.fromisoformat(text).timestamp() * 1_000_000)
     except (ValueError, OverflowError, OSError):
-        raise InvalidInput(f"{text!r} is no time; write it as 2030-01-31T18:00") from None
+        raise InvalidInput(f"{text!r} is not a time; write it as 2030-01-31T18:00") from None
 
 
-def _now() -> int:
+def _now_microseconds() -> int:
     return int(datetime.now(UTC).timestamp() * 1_000_000)
 
 
-def _time(at: int) -> str:
+def _format_time(at: int) -> str:
     return datetime.fromtimestamp(at / 1_000_000, UTC).isoformat(timespec="seconds")
+
+
+# --- tokens --------------------------------------------------------------------------------------
+
+
+@user_commands.command("token")
+def make_token(
+    name: UserNameArgument,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="The purpose of the token.")],
+    scope: Annotated[
+        list[str],
+        typer.Option(metavar="SCOPE", help="read, play, deal, ...; may be repeated."),
+    ],
+    days: Annotated[
+        int | None,
+        typer.Option(metavar="DAYS", help="Days until it expires; it never does if omitted."),
+    ] = None,
+    database: DatabaseOption = "",
+) -> None:
+    """Create an API token for an account and print it once."""
+    seconds = None if days is None else days * 24 * 3600
+    with open_house_identity(database) as identity:
+        account = _require_account(identity, name)
+        created = identity.tokens.create(account.id, title, scope, seconds=seconds)
+    program = created.program
+    expiry = f" until {_format_time(program.expires)}" if program.expires else ""
+    print_line(
+        f"a token for {program.name}, {', '.join(program.scopes)}{expiry}; it is shown only once:"
+    )
+    print_line(created.token)
+
+
+def _require_account(identity: IdentityService, name: str) -> Account:
+    account = identity.accounts.find_by_name(name)
+    if account is None:
+        raise UnknownName("account", name, [each.name for each in identity.accounts.all()])
+    return account

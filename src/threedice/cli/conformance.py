@@ -1,0 +1,132 @@
+"""`threedice clauses` and `cases`: trace clauses to data and tests, and run scenario files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from threedice.cases import CaseOutcome, narrate_case, read_cases, run_case, shipped_cases
+from threedice.cli.arguments import JsonOption, command_group
+from threedice.cli.output import print_heading, print_json, print_line
+from threedice.rulebook import load_rulebook
+from threedice.rulebook.conduct import clause_numbers
+from threedice.rulebook.source import shipped_ids
+from threedice.rulebook.traceability import ClauseTrace, trace_clauses
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from threedice.rulebook.source import RulebookSource
+
+commands = command_group()
+
+
+# --- clauses ------------------------------------------------------------------------------------
+
+
+@commands.command("clauses")
+def show_clauses(
+    name: Annotated[
+        str | None, typer.Argument(metavar="RULEBOOK", help="A rulebook; all of them if omitted.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print every clause with its status, data and tests."""
+    sources = [load_rulebook(each) for each in ([name] if name else shipped_ids())]
+    traced = [(source, trace_clauses(source)) for source in sources]
+    if as_json:
+        print_json({"rulebooks": [_clauses_json(source, traces) for source, traces in traced]})
+        return
+    for source, traces in traced:
+        _print_clauses(source, traces)
+
+
+def _clauses_json(source: RulebookSource, traces: list[ClauseTrace]) -> dict[str, Any]:
+    return {
+        "rulebook": source.book.id,
+        "source": source.book.source,
+        "clauses": [
+            {
+                "clause": each.number,
+                "status": each.clause.status,
+                "summary": each.clause.summary,
+                "reason": each.clause.reason,
+                "stated_in": each.origin,
+                "data": list(each.data),
+                "tests": list(each.tests),
+            }
+            for each in traces
+        ],
+    }
+
+
+def _print_clauses(source: RulebookSource, traces: list[ClauseTrace]) -> None:
+    statuses = Counter(each.clause.status for each in traces)
+    counts = ", ".join(f"{count} {status}" for status, count in statuses.items())
+    print_heading(f"{source.book.id}: {len(traces)} clauses ({counts})")
+    for each in traces:
+        origin = f", stated in {each.origin}" if each.origin != source.book.id else ""
+        print_line(f"\n{each.number} [{each.clause.status}{origin}] {each.clause.summary}")
+        if each.clause.reason:
+            print_line(f"  because: {each.clause.reason}")
+        if each.data:
+            print_line(f"  data: {', '.join(each.data)}")
+        for test in each.tests:
+            print_line(f"  test: {test}")
+
+
+# --- cases --------------------------------------------------------------------------------------
+
+
+@commands.command("cases")
+def check_cases(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE...", help="Scenario files; the shipped ones if omitted."),
+    ] = None,
+    tell: Annotated[bool, typer.Option("--tell", help="Narrate each case.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run scenario files and report the cases that fail.
+
+    The exit code is 1 if a case fails.
+    """
+    raise typer.Exit(run_case_files(files or [], tell, as_json))
+
+
+def run_case_files(files: Sequence[Path], narrate: bool, as_json: bool) -> int:
+    """Run the cases of the files, or the shipped ones; return 1 if any fails."""
+    outcomes = [
+        (file, run_case(case)) for file in files or shipped_cases() for case in read_cases(file)
+    ]
+    failed = [outcome for _, outcome in outcomes if not outcome.passed]
+    if as_json:
+        print_json({"cases": [_case_json(file, outcome) for file, outcome in outcomes]})
+    else:
+        for file, outcome in outcomes:
+            if narrate:
+                print_line(narrate_case(outcome))
+            if not outcome.passed:
+                _print_failed_case(file, outcome)
+        print_line(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+def _case_json(file: Path, outcome: CaseOutcome) -> dict[str, object]:
+    return {
+        "file": str(file),
+        "case": outcome.case.name,
+        "clauses": list(clause_numbers(outcome.case.clause)),
+        "passed": outcome.passed,
+        "differences": outcome.differences,
+    }
+
+
+def _print_failed_case(file: Path, outcome: CaseOutcome) -> None:
+    clauses = ", ".join(clause_numbers(outcome.case.clause))
+    print_heading(f"{file.name}: {outcome.case.name} ({clauses})")
+    for difference in outcome.differences:
+        print_line(f"  {difference}")

@@ -1,0 +1,275 @@
+"""Print the results of a simulation as text, JSON, CSV or a page."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from threedice.cli.output import (
+    game_json,
+    print_csv,
+    print_heading,
+    print_json,
+    print_line,
+    print_table,
+    write_page,
+)
+from threedice.odds import Mix, box_figures
+from threedice.pages.simulation import simulation_page
+from threedice.sim.estimates import FAN_QUANTILES, format_bin
+from threedice.sim.kernels.sessions import ENDING_NAMES
+from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from threedice.cli.output import OutputFormat
+    from threedice.rulebook import Game
+    from threedice.sim.estimates import Estimate
+    from threedice.sim.kernels.sessions import HistogramBin
+    from threedice.sim.simulation import Study
+
+SIMULATION_QUANTILES: Final = tuple(
+    Fraction(each, 1000) for each in (1, 10, 50, 250, 500, 750, 950, 990, 999)
+)
+_ESTIMATE_COLUMNS: Final = ("", "estimate", "standard error", "95 % from", "to")
+
+
+def print_study(game: Game, study: Study, output_format: OutputFormat, html: Path | None) -> None:
+    """Print the results of a simulation, or write them to a page."""
+    match output_format:
+        case "json":
+            print_json({**game_json(game), **study_json(study)}, indent=None)
+        case "csv":
+            _print_csv(study)
+        case "html" if html:
+            write_page(html, simulation_page(game, study))
+        case _:
+            _print_text(game, study)
+
+
+def _print_text(game: Game, study: Study) -> None:
+    print_line(f"{game.title} ({game.id})")
+    match study:
+        case SessionStudy():
+            _print_sessions(study)
+        case FlatStudy():
+            _print_flat(study)
+        case TableStudy():
+            _print_table(study)
+
+
+def _print_estimates(rows: list[tuple[str, ...]]) -> None:
+    print_table(_ESTIMATE_COLUMNS, rows, right=frozenset(range(1, 5)))
+
+
+def _estimate_row(name: str, estimate: Estimate, places: int) -> tuple[str, ...]:
+    numbers = (estimate.value, estimate.standard_error, estimate.low, estimate.high)
+    return (name, *(f"{number:,.{places}f}" for number in numbers))
+
+
+# --- sessions -----------------------------------------------------------------------------------
+
+
+def _print_sessions(study: SessionStudy) -> None:
+    terms = study.job.terms
+    print_line(
+        f"{study.title}: bankroll {terms.bankroll}, base {terms.base}, stakes {terms.minimum} to "
+        f"{terms.maximum}, {study.sessions:,} sessions of {terms.rounds} rounds, seed "
+        f"{study.job.seed}"
+    )
+    print_heading("Sessions")
+    rows = [_estimate_row(each, study.chance(each), 6) for each in ENDING_NAMES]
+    rows.append(_estimate_row("ahead", study.ahead, 6))
+    rows.append(_estimate_row("level", study.level, 6))
+    rows.append(_estimate_row("mean final bankroll", study.mean_final, 3))
+    rows.append(_estimate_row("staked in a session", study.mean_staked, 3))
+    rows.append(_estimate_row("house edge", study.edge, 6))
+    _print_estimates(rows)
+    print_line(f"\nrounds played on average: {study.mean_rounds:.3f}")
+    print_heading("Final bankroll")
+    rows = [
+        (f"{float(each):.1%}", format_bin(study.quantile(each))) for each in SIMULATION_QUANTILES
+    ]
+    print_table(("with probability", "no more than"), rows, right=frozenset((1,)))
+    if study.final_bankrolls[-1].high >= study.exact_below:
+        print_line(
+            f"final bankrolls from {study.exact_below:,} up are counted to one part in "
+            f"{study.bins_per_doubling:,}"
+        )
+
+
+def _sessions_json(study: SessionStudy) -> dict[str, Any]:
+    terms = study.job.terms
+    return {
+        "plan": terms.plan,
+        "on": study.job.on,
+        "terms": {
+            "bankroll": terms.bankroll, "base": terms.base, "minimum": terms.minimum,
+            "maximum": terms.maximum, "rounds": terms.rounds, "stop_loss": terms.stop_loss,
+            "stop_win": terms.stop_win, "step": terms.step,
+        },
+        "seed": study.job.seed,
+        "sessions": study.sessions,
+        "asked": study.job.sessions,
+        "ends": {each: estimate_json(study.chance(each)) for each in ENDING_NAMES},
+        "ruin": estimate_json(study.ruin),
+        "ahead": estimate_json(study.ahead),
+        "level": estimate_json(study.level),
+        "mean_final": estimate_json(study.mean_final),
+        "sd_final": study.sd_final,
+        "mean_staked": estimate_json(study.mean_staked),
+        "edge": estimate_json(study.edge),
+        "mean_rounds": study.mean_rounds,
+        "final": [list(each) for each in study.final_bankrolls],
+        "final_exact_below": study.exact_below,
+        "ruin_by_round": [list(each) for each in study.ruin_by_round],
+        "bands": [float(each) for each in FAN_QUANTILES],
+        "fan": [[number, *bankrolls] for number, bankrolls in study.fan],
+    }  # fmt: skip
+
+
+# --- flat bets ----------------------------------------------------------------------------------
+
+
+def _print_flat(study: FlatStudy) -> None:
+    print_line(f"{study.rounds:,} rounds, seed {study.job.seed}")
+    print_heading("House edge")
+    rows = []
+    for box in study.bets:
+        exact = box_figures(study.game.box(box)).edge
+        rows.append((*_estimate_row(box, study.box_edge(box), 8), f"{float(exact):.8f}"))
+    exact = study.mix.figures.edge
+    rows.append((*_estimate_row("all bets", study.edge, 8), f"{float(exact):.8f}"))
+    print_table((*_ESTIMATE_COLUMNS, "exact"), rows, right=frozenset(range(1, 6)))
+    print_line(
+        f"\nnet result {float(study.net_result):,.2f}; "
+        f"chi-square of the rolls {study.chi_square:.1f} (215 expected)"
+    )
+
+
+def _flat_json(study: FlatStudy) -> dict[str, Any]:
+    return {
+        "bets": {
+            box: {
+                "stake": stake,
+                "edge": estimate_json(study.box_edge(box)),
+                "exact": str(Mix(study.game, {box: 1}).figures.edge),
+            }
+            for box, stake in study.bets.items()
+        },
+        "seed": study.job.seed,
+        "rounds": study.rounds,
+        "edge": estimate_json(study.edge),
+        "exact": str(study.mix.figures.edge),
+        "won": str(study.net_result),
+        "chi_square": study.chi_square,
+        "rolls": list(study.roll_counts),
+    }
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def _print_table(study: TableStudy) -> None:
+    print_line(f"{study.sessions:,} sessions of {study.job.rounds} rounds, seed {study.job.seed}")
+    for player in study.players:
+        print_heading(player.name)
+        rows = [
+            _estimate_row("result of a session", study.mean_net(player.name), 3),
+            _estimate_row("staked in a session", study.mean_staked(player.name), 3),
+            *(
+                _estimate_row(ending, study.chance(player.name, ending), 6)
+                for ending in ENDING_NAMES[:3]
+            ),
+        ]
+        _print_estimates(rows)
+    print_heading("The house")
+    _print_estimates(
+        [
+            _estimate_row("win in a session", study.house_win, 3),
+            _estimate_row("share of the stakes", study.hold, 6),
+            _estimate_row("loses a session", study.house_loss_probability, 6),
+        ]
+    )
+    wins = study.quantiles("", SIMULATION_QUANTILES)
+    quantiles = [
+        (f"{float(probability):.1%}", format_bin(win))
+        for probability, win in zip(SIMULATION_QUANTILES, wins, strict=True)
+    ]
+    print_line()
+    print_table(("with probability", "wins no more than"), quantiles, right=frozenset((1,)))
+
+
+def _table_json(study: TableStudy) -> dict[str, Any]:
+    return {
+        "rounds": study.job.rounds,
+        "sessions": study.sessions,
+        "asked": study.job.sessions,
+        "seed": study.job.seed,
+        "players": {
+            player.name: {
+                "net": estimate_json(study.mean_net(player.name)),
+                "staked": estimate_json(study.mean_staked(player.name)),
+                **{
+                    ending: estimate_json(study.chance(player.name, ending))
+                    for ending in ENDING_NAMES[:3]
+                },
+                "quantiles": _spans_json(study.quantiles(player.name)),
+            }
+            for player in study.players
+        },
+        "house": {
+            "win": estimate_json(study.house_win),
+            "share": estimate_json(study.hold),
+            "loses": estimate_json(study.house_loss_probability),
+            "quantiles": _spans_json(study.quantiles("")),
+        },
+        "bands": [float(each) for each in FAN_QUANTILES],
+    }
+
+
+def _spans_json(amounts: Iterable[HistogramBin]) -> list[list[int]]:
+    return [[each.low, each.high] for each in amounts]
+
+
+# --- JSON and CSV -------------------------------------------------------------------------------
+
+
+def estimate_json(estimate: Estimate) -> dict[str, float]:
+    """Return an estimate for JSON."""
+    return {
+        "value": estimate.value,
+        "error": estimate.standard_error,
+        "low": estimate.low,
+        "high": estimate.high,
+    }
+
+
+def study_json(study: Study) -> dict[str, Any]:
+    """Return the results of a simulation for JSON."""
+    match study:
+        case SessionStudy():
+            return _sessions_json(study)
+        case FlatStudy():
+            return _flat_json(study)
+        case TableStudy():
+            return _table_json(study)
+
+
+def _print_csv(study: Study) -> None:
+    """Print the counts: of final bankrolls, of rolls, or the quantiles of each player."""
+    match study:
+        case SessionStudy():
+            print_csv(("final_bankroll", "up_to", "sessions"), study.final_bankrolls)
+        case FlatStudy():
+            print_csv(("roll", "times"), list(enumerate(study.roll_counts)))
+        case TableStudy():
+            names = [*(player.name for player in study.players), ""]
+            columns = ("who", *(f"{float(each):g}" for each in SIMULATION_QUANTILES))
+            rows = [
+                (name or "house", *map(format_bin, study.quantiles(name, SIMULATION_QUANTILES)))
+                for name in names
+            ]
+            print_csv(columns, rows)
