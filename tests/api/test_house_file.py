@@ -92,7 +92,7 @@ def test_a_house_without_tables_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
         load_config(tmp_path / "nothing.toml")
-    with pytest.raises(InvalidInput, match="is no TOML"):
+    with pytest.raises(InvalidInput, match="is not valid TOML"):
         read(tmp_path, "name = ")
 
 

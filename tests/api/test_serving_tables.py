@@ -56,7 +56,7 @@ async def test_a_table_that_people_closed_stays_closed(floor: CommandHandler) ->
     await set_up_tables(floor, DESCRIBED)
     await Asking(floor, TABLE).ask(commands.CloseTable(by=SUPERVISOR))
     (notice,) = await set_up_tables(floor, DESCRIBED)
-    assert notice == f"table {TABLE} is closed; its people open it"
+    assert notice == f"table {TABLE} is closed; its staff can open it"
     assert not (await floor.table(TABLE)).table.open
 
 

@@ -1,1 +1,1 @@
-"""The house as it is described: one file, checked strictly before anything is opened."""
+"""HTTP and WebSocket API of a house: application, authentication, routes, live sockets, server."""

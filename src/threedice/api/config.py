@@ -1,4 +1,7 @@
-"""`house.toml`: a real house in one file, checked strictly before anything is opened."""
+"""Load and validate `house.toml`, the configuration of a house.
+
+The whole file is checked before anything is opened; errors name the file, the key and the remedy.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +32,15 @@ if TYPE_CHECKING:
 
 
 Minutes = Annotated[int, msgspec.Meta(ge=1, le=1440)]
-"""Something that lasts a while, and not for days."""
+"""A duration of up to a day."""
 
 
 class ConfigSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the file: unknown keys are refused."""
+    """Base of all sections of the file; unknown keys are errors."""
 
 
 class TableLimitsConfig(ConfigSection, frozen=True, kw_only=True):
-    """Limits for every box, a differential for every pair, and exceptions by family or box."""
+    """Limits of every box, differential of every pair, and exceptions by family or box (`only`)."""
 
     minimum: int
     maximum: int
@@ -46,7 +49,7 @@ class TableLimitsConfig(ConfigSection, frozen=True, kw_only=True):
 
 
 class TableConfig(ConfigSection, frozen=True, kw_only=True):
-    """A table: its game, its chips, its limits, and who deals it."""
+    """A table: game, chips, limits, and timing if the house deals it."""
 
     game: str
     chips: list[int]
@@ -58,7 +61,7 @@ class TableConfig(ConfigSection, frozen=True, kw_only=True):
 
 
 class HousePolicies(ConfigSection, frozen=True, kw_only=True):
-    """How long people stay signed in, and what they need to sign in."""
+    """Policies for sessions, second factors, requests and rates."""
 
     totp_for_staff: bool = True
     idle_minutes: Minutes = 30
@@ -70,7 +73,7 @@ class HousePolicies(ConfigSection, frozen=True, kw_only=True):
 
 
 class HouseConfig(ConfigSection, frozen=True, kw_only=True):
-    """A house."""
+    """A house: name, currency, time zone, policies and tables."""
 
     name: str
     currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
@@ -81,50 +84,55 @@ class HouseConfig(ConfigSection, frozen=True, kw_only=True):
 
 
 def load_config(file: Path) -> HouseConfig:
-    """Read and check a file; whatever is wrong is named with its key and what to do."""
+    """Load and validate a house file."""
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise InvalidInput(f"{file} is no TOML: {error}") from None
-    house = convert(data, HouseConfig, file.name)
-    _check_config(house, file.name)
-    return house
+        raise InvalidInput(f"{file} is not valid TOML: {error}") from None
+    config = convert(data, HouseConfig, file.name)
+    _check_config(config, file.name)
+    return config
 
 
-def _check_config(house: HouseConfig, file: str) -> None:
+def _check_config(config: HouseConfig, file: str) -> None:
     try:
-        ZoneInfo(house.time_zone)
+        ZoneInfo(config.time_zone)
     except (ZoneInfoNotFoundError, ValueError):
-        problem = f"there is no time zone {house.time_zone!r}"
-        raise RulebookError(file, "time_zone", problem, "write it like Asia/Singapore") from None
-    if not house.tables:
-        raise RulebookError(file, "tables", "the house has no table", "add [tables.NAME]")
-    for name, table in house.tables.items():
+        problem = f"there is no time zone {config.time_zone!r}"
+        raise RulebookError(
+            file, "time_zone", problem, "use a name such as Asia/Singapore"
+        ) from None
+    if not config.tables:
+        raise RulebookError(file, "tables", "the house has no tables", "add [tables.NAME]")
+    for name, table in config.tables.items():
         try:
             check_table(table)
         except (InvalidInput, UnknownName, RulebookError) as error:
-            remedy = "see threedice rulebooks show, and docs/how-to/house-file.md"
+            remedy = "see `threedice rulebooks show` and docs/how-to/house-file.md"
             raise RulebookError(file, f"tables.{name}", str(error), remedy) from None
 
 
 def check_table(table: TableConfig) -> Game:
-    """Return the game of a table whose chips, limits and float fit it."""
+    """Check that chips, limits and float fit a table's game; return the game."""
     game = load(table.game, table.readings)
     check_chips(table.chips)
     check_limits(configured_limits(table, game), game, table.chips)
     if table.float < 0 or table.float % table.chips[0]:
-        raise InvalidInput(f"a float of {table.float} cannot be made in chips of {table.chips[0]}")
+        raise InvalidInput(
+            f"the float {table.float} is negative or no multiple of the smallest chip, "
+            f"{table.chips[0]}"
+        )
     return game
 
 
 def configured_limits(table: TableConfig, game: Game) -> TableLimits:
-    """Return the limits of a table as its game takes them."""
+    """Convert the configured limits of a table to limits of its game."""
     configured = table.limits
     limits = uniform_limits(game, configured.minimum, configured.maximum, configured.differential)
     families = {box.family for box in game.boxes.values()}
-    for name, (least, most) in configured.only.items():
-        kind = limits.families if name in families else limits.boxes
-        kind[name] = StakeRange(least, most)
+    for name, (minimum, maximum) in configured.only.items():
+        ranges = limits.families if name in families else limits.boxes
+        ranges[name] = StakeRange(minimum, maximum)
     return limits

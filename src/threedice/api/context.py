@@ -1,8 +1,6 @@
-"""Server context shared by all requests, and lookups of tables and accounts in it.
+"""Server context shared by all requests, and lookups of tables and accounts.
 
-What every answer of a server is made from: the house, its people, and how it is reached.
-
-Which tables there are, without taking into memory what is only guessed at.
+Lookups check the store before they load a stream, so that guessed ids do not fill the memory.
 """
 
 from __future__ import annotations
@@ -31,44 +29,43 @@ if TYPE_CHECKING:
 
 
 SECURE_COOKIE: Final = "__Host-threedice"
-"""The session over TLS: browsers take it from this very host only, and send it nowhere else."""
-
+"""Session cookie over TLS; browsers accept and send it for this exact host only."""
 
 PLAIN_COOKIE: Final = "threedice"
-"""The session on a loopback address without TLS, where not every client keeps the other."""
-
+"""Session cookie on loopback without TLS, where some clients drop `Secure` cookies."""
 
 MAX_CONCURRENT_SLOW: Final = 2
-"""How many passwords are hashed, and how many long histories read, at the same time."""
+"""Maximum number of concurrent password hashes, and of concurrent history queries."""
 
 
 class CommandMetrics(Protocol):
-    """Counts what becomes of commands."""
+    """Counters of commands and problem responses."""
 
     def count_accepted(self, kind: str, seconds: float) -> None:
-        """Count a command that was accepted, and how long it took."""
+        """Count an accepted command and observe its duration."""
 
     def count_refused(self, code: str) -> None:
-        """Count what was refused, by the code of its problem."""
+        """Count a problem response by its code."""
 
 
 class NoCommandMetrics:
-    """Counts nothing."""
+    """Counters that do nothing."""
 
     def count_accepted(self, kind: str, seconds: float) -> None:
-        """Count nothing."""
+        """Do nothing."""
 
     def count_refused(self, code: str) -> None:
-        """Count nothing."""
+        """Do nothing."""
 
 
 @dataclass(slots=True)
 class ServerContext:
-    """A server of a house.
+    """State of a server, shared by all its requests.
 
-    `origins` are where its screens are served from, such as `https://pit.example`; nothing that
-    comes from another is believed. `secure` says that browsers reach it over TLS. `behind_proxy`
-    says that a proxy of ours adds the caller's address to `X-Forwarded-For`.
+    `origins` are the URLs under which browsers reach it, such as `https://pit.example`; cross-site
+    requests from others are rejected. `secure`: browsers reach it over TLS. `behind_proxy`: a
+    trusted proxy appends the client's address to `X-Forwarded-For`. `commands_in_flight` has the
+    commands being executed, by account and idempotency key. `table_ids` caches known tables.
     """
 
     house: House
@@ -95,7 +92,7 @@ class ServerContext:
 
     def __post_init__(self) -> None:
         if not self.origins:
-            raise ValueError("a server has to know the origins that it is reached under")
+            raise ValueError("a server needs at least one origin")
         self.origins = tuple(origin.lower().rstrip("/") for origin in self.origins)
         self.hosts = frozenset(origin.partition("://")[2] for origin in self.origins)
         self.rate_limits = CommandRateLimits(self.config.policies.commands_per_second)
@@ -103,19 +100,19 @@ class ServerContext:
 
     @property
     def live_hub(self) -> Hub:
-        """The hub of a server that accepts live sockets."""
+        """The hub for live sockets; raises if the server was started without one."""
         if self.hub is None:
             raise InvariantBroken("this server was started without a hub for live sockets")
         return self.hub
 
     @property
     def cookie_name(self) -> str:
-        """The name of the session's cookie."""
+        """The name of the session cookie."""
         return SECURE_COOKIE if self.secure else PLAIN_COOKIE
 
 
 def server_context(connection: ASGIConnection[Any, Any, Any, Any]) -> ServerContext:
-    """Return the server that a request or a socket came to."""
+    """Return the context of the server that handles a connection."""
     context: ServerContext = connection.app.state.context
     return context
 
@@ -129,7 +126,7 @@ async def list_table_ids(context: ServerContext) -> list[str]:
 
 
 async def require_table(context: ServerContext, table: str) -> None:
-    """Say that there is no such table, if there is none."""
+    """Raise `UnknownName` unless a table exists."""
     if table in context.table_ids:
         return
     head = await run_in_thread(context.house.command_handler.store.head, table_stream(table))
@@ -139,7 +136,7 @@ async def require_table(context: ServerContext, table: str) -> None:
 
 
 async def require_table_and_game(context: ServerContext, table: str) -> tuple[HouseTable, Game]:
-    """Return a table as it is durably, and the game that it is set up for."""
+    """Return the durable state of a table and the game that it is set up for."""
     await require_table(context, table)
     house_table = await context.house.command_handler.table(table)
     game = context.house.command_handler.game(house_table)
@@ -149,7 +146,7 @@ async def require_table_and_game(context: ServerContext, table: str) -> tuple[Ho
 
 
 async def require_account(context: ServerContext, player: str) -> PlayerAccount:
-    """Return a player's account with the house, where he has one."""
+    """Return a player's account with the house, or raise `UnknownName`."""
     head = await run_in_thread(context.house.command_handler.store.head, account_stream(player))
     if not head.version:
         raise UnknownName("account of player", player, [])

@@ -1,11 +1,4 @@
-"""Listening address, TLS, allowed origins and the uvicorn server.
-
-Where a server listens, and how it stops: an address, TLS, uvicorn, and a graceful end.
-
-Under which addresses browsers reach a house: what comes from any other is turned away.
-
-Addresses that reach this machine only.
-"""
+"""Listening address, TLS, allowed origins and the uvicorn server with its graceful shutdown."""
 
 from __future__ import annotations
 
@@ -30,21 +23,21 @@ if TYPE_CHECKING:
 
 
 MAX_FRAME_BYTES: Final = 16 * 1024
-
-
 BACKLOG: Final = 2048
-
-
 PING_INTERVAL_SECONDS: Final = 20.0
 
-
 SHUTDOWN_GRACE_SECONDS: Final = 10
-"""How long commands that are being answered may still take when a server stops."""
+"""Time for requests in progress to finish when the server stops."""
+
+LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+
+_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where to listen: host and port, TLS files, and whether a proxy of ours stands before it."""
+    """Where to listen: host, port, TLS files, and whether a trusted proxy is in front."""
 
     host: str = "127.0.0.1"
     port: int = 8000
@@ -54,50 +47,50 @@ class ListenAddress:
 
     @property
     def has_tls(self) -> bool:
-        """Whether it speaks TLS itself."""
+        """Whether the server itself terminates TLS."""
         return self.certificate is not None
 
     def url(self, port: int) -> str:
-        """Return where it listens, once it has a port."""
+        """Return the URL of the server on a port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.has_tls else 'http'}://{host}:{port}"
 
     def check(self) -> None:
-        """Refuse what would carry passwords and money over a network in the clear."""
+        """Refuse to send passwords and money over a network without TLS."""
         if (self.certificate is None) != (self.key is None):
             raise InvalidInput("TLS needs both files: --tls-cert and --tls-key")
         if not (self.has_tls or self.behind_proxy or is_loopback(self.host)):
             raise InvalidInput(
-                f"{self.host} can be reached from outside, where nothing may go in the clear; give "
-                "--tls-cert and --tls-key, or put it behind a proxy that speaks TLS and say "
+                f"{self.host} can be reached from other machines, which requires TLS; give "
+                "--tls-cert and --tls-key, or use a proxy that terminates TLS and give "
                 "--behind-proxy"
             )
 
 
 def bind_socket(address: ListenAddress) -> socket.socket:
-    """Take the port, before anything else is opened."""
+    """Bind the listening socket."""
     try:
-        family, *_, where = socket.getaddrinfo(
+        family, *_, socket_address = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        taken = socket.socket(family, socket.SOCK_STREAM)
+        bound = socket.socket(family, socket.SOCK_STREAM)
     except (OSError, OverflowError) as error:
-        raise InvalidInput(f"{address.host} is no address to listen at: {error}") from None
+        raise InvalidInput(f"cannot listen at {address.host}: {error}") from None
     try:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(where)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(socket_address)
     except (OSError, OverflowError) as error:
-        taken.close()
+        bound.close()
         raise OperatingFailure(
             f"cannot listen at {address.host} port {address.port} "
-            f"({getattr(error, 'strerror', None) or error}); stop what listens there, or choose "
-            "another with --port"
+            f"({getattr(error, 'strerror', None) or error}); stop the program that listens there, "
+            "or choose another port with --port"
         ) from None
-    return taken
+    return bound
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return what TLS is spoken with, version 1.2 at least."""
+    """Load a certificate and its key for TLS 1.2 or later."""
     for file in (certificate, key):
         try:
             file.read_bytes()
@@ -110,7 +103,7 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
     except (ssl.SSLError, ValueError) as error:
         reason = getattr(error, "reason", None) or str(error)
         raise InvalidInput(
-            f"{certificate} and {key} are no certificate with its key, in PEM and without a "
+            f"{certificate} and {key} are not a certificate and its key in PEM format without a "
             f"password ({reason.replace('_', ' ').lower()})"
         ) from None
     return context
@@ -121,7 +114,7 @@ def _refuse_key_password() -> str:
 
 
 def uvicorn_config(app: Any, address: ListenAddress) -> uvicorn.Config:
-    """Return how uvicorn serves an application at an address."""
+    """Return the uvicorn configuration for an application at an address."""
     config = uvicorn.Config(
         app,
         http=LimitedHttpProtocol,
@@ -145,7 +138,7 @@ def uvicorn_config(app: Any, address: ListenAddress) -> uvicorn.Config:
 
 
 class HouseServer(uvicorn.Server):
-    """A server that tells its sockets before it goes, and leaves signals to whoever runs it."""
+    """A uvicorn server with callbacks after startup and before shutdown."""
 
     def __init__(
         self,
@@ -158,12 +151,12 @@ class HouseServer(uvicorn.Server):
         self._on_start, self._on_stop = on_start, on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, then call `on_start`."""
         await super().startup(sockets)
         self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept nothing more, close the live sockets properly, then wait for what is asked."""
+        """Stop accepting connections, call `on_stop`, then wait for requests in progress."""
         for server in self.servers:
             server.close()
         await self._on_stop()
@@ -171,25 +164,19 @@ class HouseServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on a signal, without raising it once more at the end: that was what it asked."""
+        """Stop on a signal, without raising it again afterwards as uvicorn does."""
         with super().capture_signals():
             yield
             self._captured_signals.clear()
 
 
-_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
-
-
-_PORTS: Final = {"http": 80, "https": 443}
-
-
-LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
-
-
 def allowed_origins(
     address: ListenAddress, port: int, given: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the origins of a server: those given, the certificate's names, this machine's."""
+    """Return the origins of a server: those given, its certificate's names and loopback names.
+
+    Behind a proxy only the given ones count, if there are any.
+    """
     if address.behind_proxy and given:
         return _normalise_origins(given)
     scheme = "https" if address.has_tls else "http"
@@ -203,31 +190,31 @@ def allowed_origins(
 
 
 def _format_origin(scheme: str, name: str, port: int) -> str:
-    return f"{scheme}://{name}" if port == _PORTS[scheme] else f"{scheme}://{name}:{port}"
+    return f"{scheme}://{name}" if port == _DEFAULT_PORTS[scheme] else f"{scheme}://{name}:{port}"
 
 
 def _normalise_origins(given: Iterable[str]) -> tuple[str, ...]:
-    """Return origins as browsers write them."""
+    """Return origins as browsers send them: in lower case, without a trailing slash."""
     for origin in given:
         if not _ORIGIN.fullmatch(origin.rstrip("/")):
-            raise InvalidInput(f"{origin!r} is no origin; write it as https://house.example")
+            raise InvalidInput(f"{origin!r} is not an origin; write it as https://house.example")
     return tuple(origin.lower().rstrip("/") for origin in given)
 
 
 def _certificate_names(certificate: Path) -> list[str]:
-    """Return the names that a certificate is for, but for those that stand for many."""
+    """Return the names and addresses that a certificate is issued for, without wildcards."""
     try:
-        read = x509.load_pem_x509_certificate(certificate.read_bytes())
-        found = read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
+        subjects = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (OSError, ValueError, x509.ExtensionNotFound):
-        return []  # whatever is wrong with it, TLS will tell
-    addresses = [str(each) for each in found.get_values_for_type(x509.IPAddress)]
-    names = [name for name in found.get_values_for_type(x509.DNSName) if "*" not in name]
+        return []  # `tls_context` reports invalid certificates
+    addresses = [str(address) for address in subjects.get_values_for_type(x509.IPAddress)]
+    names = [name for name in subjects.get_values_for_type(x509.DNSName) if "*" not in name]
     return [*names, *(f"[{each}]" if ":" in each else each for each in addresses)]
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address reaches this machine only.
+    """Tell whether a host is a loopback address.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
     (True, True, True)
@@ -243,7 +230,9 @@ def is_loopback(host: str) -> bool:
 
 
 def is_ip_host(host: str) -> bool:
-    """Tell whether a `Host` is a number or none: a name might be another's that leads here.
+    """Tell whether a `Host` header is empty or an IP address.
+
+    A name could belong to another site and resolve to this server (DNS rebinding).
 
     >>> [is_ip_host(host) for host in ("", "10.0.0.7:8000", "[::1]:8000", "elsewhere.example")]
     [True, True, True, False]

@@ -1,9 +1,4 @@
-"""Open a house, set up its configured tables, and serve it until a signal stops it.
-
-A server from its start to its end: the house, its people, its sockets, and who watches them.
-
-The tables of a house file on the floor: set up once, and kept as people have left them since.
-"""
+"""Open a house, set up its configured tables, and serve it until a signal stops it."""
 
 from __future__ import annotations
 
@@ -41,10 +36,13 @@ if TYPE_CHECKING:
 
     Announce = Callable[[str], None]
 
+CONSOLE_ACTOR: Final = Actor(id=CONSOLE, role="supervisor")
+"""The sender of commands that the server itself executes."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What is to be served, and where; `demo` is a house that plays with itself."""
+    """Settings of a server; `demo` adds sign-ins with shown passwords and automatic players."""
 
     database: str
     house_file: HouseConfig
@@ -55,18 +53,21 @@ class ServerSettings:
 
 
 async def serve(settings: ServerSettings, announce: Announce) -> None:
-    """Serve a house until a signal ends it; what was opened is closed in the opposite order."""
-    with bind_socket(settings.address) as taken:
+    """Serve a house until a signal stops it, then close everything in reverse order.
+
+    The port is bound first, so that a server that cannot listen does not touch the database.
+    """
+    with bind_socket(settings.address) as listening_socket:
         async with AsyncExitStack() as exits:
-            context = await open_house(settings, taken, exits, announce)
-            hub = context.live_hub
+            context = await open_house(settings, listening_socket, exits, announce)
             app = add_request_ids(make_app(context, logging_config=None))
             config = uvicorn_config(app, settings.address)
-            started = _startup_callback(settings, context, taken.getsockname()[1], announce)
-            server = HouseServer(config, on_start=started, on_stop=hub.close)
-            await server.serve(sockets=[taken])
+            port = listening_socket.getsockname()[1]
+            on_start = _startup_callback(settings, context, port, announce)
+            server = HouseServer(config, on_start=on_start, on_stop=context.live_hub.close)
+            await server.serve(sockets=[listening_socket])
         journal.write("stopped")
-    announce("stopped; everything acknowledged is kept")
+    announce("stopped; all acknowledged commands are saved")
 
 
 async def open_house(
@@ -75,22 +76,25 @@ async def open_house(
     exits: AsyncExitStack,
     announce: Announce,
 ) -> ServerContext:
-    """Open the house and its people, set its tables up, and watch over both."""
+    """Open the house and its identity service, set up the tables, and start the monitor.
+
+    Everything that needs closing is pushed onto `exits`.
+    """
     house = await exits.enter_async_context(House(settings.database))
-    people = await asyncio.to_thread(
+    identity = await asyncio.to_thread(
         open_identity,
         settings.database,
         state=house.state_dir,
         cost=settings.password_cost,
         policy=identity_policy(settings.house_file.policies, settings.house_file.name),
     )
-    exits.push_async_callback(asyncio.to_thread, people.close)
-    await asyncio.to_thread(check_database, people, demo=settings.demo)
+    exits.push_async_callback(asyncio.to_thread, identity.close)
+    await asyncio.to_thread(check_database, identity, demo=settings.demo)
     metrics = ServerMetrics()
     metrics.observe_house(house)
     context = ServerContext(
         house=house,
-        identity=people,
+        identity=identity,
         config=settings.house_file,
         origins=allowed_origins(
             settings.address, listening_socket.getsockname()[1], settings.origins
@@ -100,42 +104,40 @@ async def open_house(
         metrics=metrics,
         hub=Hub(house, metrics),
     )
-    if house.command_handler.suspension_reason:
-        announce(
-            f"nothing can be written: {house.command_handler.suspension_reason}; see docs/running-a-house.md"
-        )
+    if reason := house.command_handler.suspension_reason:
+        announce(f"the house is suspended and cannot write: {reason}; see docs/running-a-house.md")
     else:
         notices = await set_up_tables(house.command_handler, settings.house_file)
-        for notice in () if settings.demo else notices:  # there, players see to it
+        for notice in () if settings.demo else notices:  # the simulated players open the tables
             announce(notice)
     for stream, damage in house.damaged.items():
-        announce(f"{stream} stands still: {damage}")
+        announce(f"{stream} is damaged and stopped: {damage}")
     exits.push_async_callback(
         _cancel_task, asyncio.create_task(run_monitor(context, context.live_hub))
     )
     if settings.demo:
         await _open_demo(context, exits)
-    elif first := await asyncio.to_thread(people.ensure_administrator):
-        _announce_first_password(first, announce)
+    elif first_password := await asyncio.to_thread(identity.ensure_administrator):
+        _announce_first_password(first_password, announce)
     return context
 
 
 async def _open_demo(context: ServerContext, exits: AsyncExitStack) -> None:
-    from threedice.api.demo.players import play  # noqa: PLC0415 -- houses go without
+    from threedice.api.demo.players import play  # noqa: PLC0415 -- only a demo needs it
 
     context.demo_sign_ins = await create_accounts(context)
     exits.push_async_callback(_cancel_task, asyncio.create_task(play(context.house)))
 
 
 async def _cancel_task(task: asyncio.Task[None]) -> None:
-    """End a task that would go on for ever."""
+    """Cancel a task and wait for its end."""
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
 
 
 def identity_policy(policies: HousePolicies, name: str) -> IdentityPolicy:
-    """Return what a house asks of its people, as its file says."""
+    """Convert the policies of a house file to those of the identity service."""
     return IdentityPolicy(
         second_factor=policies.totp_for_staff,
         staff_idle_seconds=policies.idle_minutes * 60,
@@ -147,31 +149,30 @@ def identity_policy(policies: HousePolicies, name: str) -> IdentityPolicy:
     )
 
 
-def _announce_first_password(first: FirstPassword, announce: Announce) -> None:
-    announce(
-        f"this house is new: sign in as {first.account.name} with this password, shown this once:"
-    )
-    announce(f"  {first.password}")
+def _announce_first_password(first_password: FirstPassword, announce: Announce) -> None:
+    name = first_password.account.name
+    announce(f"this house is new: sign in as {name} with this password, which is shown only once:")
+    announce(f"  {first_password.password}")
 
 
 def _startup_callback(
     settings: ServerSettings, context: ServerContext, port: int, announce: Announce
 ) -> Callable[[], None]:
-    """Return what says where the house is reached, once it is."""
-    here = settings.address.url(port)
+    """Return the callback that announces the URL once the server listens."""
+    url = settings.address.url(port)
 
-    def started() -> None:
+    def on_start() -> None:
         tables = len(settings.house_file.tables)
         journal.write("listening", tables=tables, behind_proxy=settings.address.behind_proxy)
         if settings.address.behind_proxy and not settings.origins:
-            announce("name the address that people use: --origin https://house.example")
-        elif context.origins[0] != here:
+            announce("give the URL that browsers use: --origin https://house.example")
+        elif context.origins[0] != url:
             announce(f"browsers reach it at {context.origins[0]}")
-        announce(f"{settings.house_file.name} listens at {here}")
+        announce(f"{settings.house_file.name} listens at {url}")
         for line in _demo_lines(context.demo_sign_ins):
             announce(line)
 
-    return started
+    return on_start
 
 
 def _demo_lines(sign_ins: Sequence[Any]) -> list[str]:
@@ -179,16 +180,16 @@ def _demo_lines(sign_ins: Sequence[Any]) -> list[str]:
         return []
     width = max(len(each.name) for each in sign_ins)
     return [
-        "a demo: play money, this machine only; sign in as",
+        "demo with play money, reachable from this machine only; sign in as",
         *(f"  {each.name:{width}}  {each.password}" for each in sign_ins),
-        "end it with Ctrl-C; what was played is kept",
+        "stop it with Ctrl-C; its tables and accounts are kept",
     ]
 
 
 def run_event_loop(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run a server on the quickest event loop that there is."""
+    """Run a coroutine on uvloop if it is installed, otherwise on asyncio's own event loop."""
     try:
-        import uvloop  # noqa: PLC0415 -- it is not there for every system
+        import uvloop  # noqa: PLC0415 -- not available on every platform
 
         factory: Any = uvloop.new_event_loop
     except ImportError:
@@ -197,31 +198,31 @@ def run_event_loop(coroutine: Coroutine[Any, Any, None]) -> None:
         runner.run(coroutine)
 
 
-CONSOLE_ACTOR: Final = Actor(id=CONSOLE, role="supervisor")
+# --- tables of the house file -------------------------------------------------------------------
 
 
-async def set_up_tables(floor: CommandHandler, config: HouseConfig) -> list[str]:
-    """Set up and open the tables that were never there; return what people should know of others.
+async def set_up_tables(handler: CommandHandler, config: HouseConfig) -> list[str]:
+    """Set up and open new tables; return notices about tables that differ or wait for staff.
 
-    A table that exists keeps its state and its settings, also where the file says otherwise now:
-    those are changed at the table, by people who may.
+    An existing table keeps its state and its settings even if the file differs: authorised staff
+    change them at the table.
     """
     notices = []
     for name, table in config.tables.items():
         game = check_table(table)
-        house_table = await floor.table(name)
+        house_table = await handler.table(name)
         if not house_table.id:
-            await _establish_table(floor, name, table)
+            await _establish_table(handler, name, table)
         if not house_table.table.currency:
-            await _open_table(floor, name, config.currency, table, game)
-        house_table = await floor.table(name)
+            await _open_table(handler, name, config.currency, table, game)
+        house_table = await handler.table(name)
         notices += [
-            f"table {name} {each}" for each in _table_notices(house_table, config, table, game)
+            f"table {name} {notice}" for notice in _table_notices(house_table, config, table, game)
         ]
     return notices
 
 
-async def _establish_table(floor: CommandHandler, name: str, table: TableConfig) -> None:
+async def _establish_table(handler: CommandHandler, name: str, table: TableConfig) -> None:
     command = EstablishTable(
         by=CONSOLE_ACTOR,
         game=table.game,
@@ -230,16 +231,16 @@ async def _establish_table(floor: CommandHandler, name: str, table: TableConfig)
     )
     key = f"house file: establish {name}"
     try:
-        await floor.handle(command, table=name, account=CONSOLE, key=key)
+        await handler.handle(command, table=name, account=CONSOLE, key=key)
     except KeyReused:
         raise OperatingFailure(
-            f"table {name} was set up otherwise at the same time; start all servers of a house "
-            "with the same house file"
+            f"another server has set up table {name} with other settings; start all servers of a "
+            "house with the same house file"
         ) from None
 
 
 async def _open_table(
-    floor: CommandHandler, name: str, currency: str, table: TableConfig, game: Game
+    handler: CommandHandler, name: str, currency: str, table: TableConfig, game: Game
 ) -> None:
     command = OpenTable(
         by=CONSOLE_ACTOR,
@@ -251,16 +252,16 @@ async def _open_table(
         limits=configured_limits(table, game),
     )
     key = f"house file: open {name}"
-    await floor.handle(command, table=name, account=CONSOLE, key=key)
+    await handler.handle(command, table=name, account=CONSOLE, key=key)
 
 
 def _table_notices(
     house_table: HouseTable, config: HouseConfig, table: TableConfig, game: Game
 ) -> list[str]:
-    """Return how a table differs from what the file says of it, and what it waits for."""
+    """Return how a table differs from the house file, and what it waits for."""
     state, differences = house_table.table, []
     if house_table.game_hash != game.hash:
-        differences.append(f"is set up for {house_table.game}, by the readings of then")
+        differences.append(f"is set up for {house_table.game} with other rules or readings")
     if house_table.dealt_by_house != table.dealt_by_house:
         differences.append(f"is dealt by {_describe_dealer(house_table, table)}")
     if state.currency != config.currency:
@@ -268,10 +269,10 @@ def _table_notices(
     if (state.mode, state.chips) != (table.mode, table.chips):
         differences.append("keeps its mode and its chips")
     if configured_limits(table, game) not in (state.limits, state.next_limits):
-        differences.append("keeps the limits that its people have set")
-    notices = [f"{each}, not as the house file says now" for each in differences]
+        differences.append("keeps the limits set at the table")
+    notices = [f"{difference}, unlike the house file" for difference in differences]
     if not state.open:
-        notices.append("is closed; its people open it")
+        notices.append("is closed; its staff can open it")
     elif missing := [check for check in game.facts.opening if check not in state.checks]:
         notices.append(f"waits for its opening checks: {', '.join(missing)}")
     return notices
@@ -280,4 +281,4 @@ def _table_notices(
 def _describe_dealer(house_table: HouseTable, table: TableConfig) -> str:
     if house_table.dealt_by_house is None:
         return "people"
-    return "the house at other times" if table.dealt_by_house else "the house"
+    return "the house with other times" if table.dealt_by_house else "the house"

@@ -1,4 +1,4 @@
-"""A table as one audience sees it at a moment: what a client draws before it follows the events."""
+"""Views of a table for one audience: the state that a client loads before it follows events."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 
 AudienceKind = Literal["staff", "player"]
 
-
 PlacementTuple = tuple[str, int, int]
-"""Chips put down at one time: the end of the table, the number of the placement, the amount."""
+"""Chips placed together: the end of the table, the number of the placement, the amount."""
 
 
 class SeatView(msgspec.Struct, frozen=True):
-    """A player's chips at a table: in his stack, at risk, by spot, and by area of the felt.
+    """A player's chips at a table: stack, amount at risk, bets by spot and by area of the felt.
 
-    `placements` by spot are in the order in which they lie there; chips go from the last.
+    `placements` by spot are in the order in which they were placed; the last is withdrawn first.
     """
 
     stack: int
@@ -43,7 +42,7 @@ class SeatView(msgspec.Struct, frozen=True):
 
 
 class RoundView(msgspec.Struct, frozen=True):
-    """The round being played; `totals` are everybody's chips by spot."""
+    """The current round; `totals` are all players' chips by spot."""
 
     number: int
     done: list[StepName]
@@ -55,9 +54,9 @@ class RoundView(msgspec.Struct, frozen=True):
 
 
 class ShooterView(msgspec.Struct, frozen=True):
-    """Who has the dice, which he chose, and how far he has come.
+    """The shooter, the dice they chose, and their throws so far.
 
-    His stake is for himself and for staff, that he has walked away for staff.
+    `stake` is shown to the shooter and to staff (0 for others), `absent` to staff only.
     """
 
     player: str
@@ -68,12 +67,12 @@ class ShooterView(msgspec.Struct, frozen=True):
 
 
 class TableView(msgspec.Struct, frozen=True):
-    """A table after its `version`th entry; `seats` are the viewer's own, or all for staff.
+    """A table at a version of its stream; `seats` has the player's own seat, or all for staff.
 
-    `betting_closes` is when a table that the house deals closes betting, where it is open.
-    `next_limits` wait for the next opening of betting. `standing` are the totals of a void round
-    whose bets stand, until the next begins; the seats have those bets. `owing` are debts, of
-    players without a seat too. `checks_missing` are for staff.
+    `betting_closes` is when betting closes at a table that the house deals, or 0. `next_limits`
+    apply from the next opening of betting. `standing` are the totals of bets that stand from a void
+    round until the next round begins; the seats include those bets. `owing` are debts by player,
+    with or without a seat. `checks_missing`, `float_amount` and `drop` are for staff only.
     """
 
     table: str
@@ -106,17 +105,17 @@ class TableView(msgspec.Struct, frozen=True):
 
 
 async def load_table_view(
-    floor: CommandHandler, table: str, audience: AudienceKind, player: str = ""
+    handler: CommandHandler, table: str, audience: AudienceKind, player: str = ""
 ) -> TableView:
-    """Return a table as it is durably, for its staff or one player."""
-    (running,) = await floor.streams.get([table_stream(table)])
-    house_table: HouseTable = running.durable
-    game = floor.game(house_table)
+    """Return the durable state of a table as its staff or one player sees it."""
+    (stream,) = await handler.streams.get([table_stream(table)])
+    house_table: HouseTable = stream.durable
+    game = handler.game(house_table)
     if game is None:
         raise UnknownName("table", table, [])
-    suspended = bool(floor.suspension_reason)
+    suspended = bool(handler.suspension_reason)
     return build_table_view(
-        game, house_table, running.durable_head.version, audience, player, suspended=suspended
+        game, house_table, stream.durable_head.version, audience, player, suspended=suspended
     )
 
 
@@ -131,7 +130,7 @@ def build_table_view(
 ) -> TableView:
     """Return a table at a version as its staff or one player sees it."""
     state, current = house_table.table, house_table.table.round
-    staff = audience == "staff"
+    is_staff = audience == "staff"
     return TableView(
         table=house_table.id,
         version=version,
@@ -143,7 +142,7 @@ def build_table_view(
         chips=state.chips,
         limits=state.limits,
         next_limits=state.next_limits,
-        checks_missing=_checks_missing(game, state) if staff else [],
+        checks_missing=_checks_missing(game, state) if is_staff else [],
         locked=state.locked,
         interrupted=house_table.interrupted,
         suspended=suspended,
@@ -153,19 +152,21 @@ def build_table_view(
         betting_since=house_table.betting_since,
         betting_closes=_betting_closes(house_table),
         rounds=state.rounds,
-        round=_round(game, current) if current else None,
-        standing=_above_zero(state.standing[1]) if state.standing else {},
-        shooter=_shooter(state.shooter, staff, player) if state.shooter else None,
+        round=_round_view(game, current) if current else None,
+        standing=_nonzero(state.standing[1]) if state.standing else {},
+        shooter=_shooter_view(state.shooter, is_staff, player) if state.shooter else None,
         owing={
-            name: owed for name, owed in state.owing.items() if owed and (staff or name == player)
+            name: amount
+            for name, amount in state.owing.items()
+            if amount and (is_staff or name == player)
         },
         seats={
-            name: _seat(game, state, name, seat)
+            name: _seat_view(game, state, name, seat)
             for name, seat in state.seats.items()
-            if staff or name == player
+            if is_staff or name == player
         },
-        float_amount=state.float_amount if staff else None,
-        drop=state.drop if staff else None,
+        float_amount=state.float_amount if is_staff else None,
+        drop=state.drop if is_staff else None,
     )
 
 
@@ -173,28 +174,28 @@ def _checks_missing(game: Game, state: TableState) -> list[str]:
     return [check for check in game.facts.opening if check not in state.checks]
 
 
-def _shooter(shooter: Shooter, staff: bool, player: str) -> ShooterView:
-    own = staff or shooter.player == player
+def _shooter_view(shooter: Shooter, is_staff: bool, player: str) -> ShooterView:
+    sees_stake = is_staff or shooter.player == player
     return ShooterView(
         player=shooter.player,
         dice=shooter.dice,
-        stake=shooter.stake if own else 0,
+        stake=shooter.stake if sees_stake else 0,
         throws=shooter.throws,
-        absent=shooter.absent and staff,
+        absent=shooter.absent and is_staff,
     )
 
 
 def _betting_closes(house_table: HouseTable) -> int:
     current = house_table.table.round
-    betting = current and "open-betting" in current.done and "close-betting" not in current.done
-    return closing_time(house_table) if betting and house_table.dealt_by_house else 0
+    is_betting = current and "open-betting" in current.done and "close-betting" not in current.done
+    return closing_time(house_table) if is_betting and house_table.dealt_by_house else 0
 
 
-def _round(game: Game, current: Round) -> RoundView:
+def _round_view(game: Game, current: Round) -> RoundView:
     return RoundView(
         number=current.number,
         done=[step for step in game.facts.procedure.order if step in current.done],
-        totals=_above_zero(current.totals),
+        totals=_nonzero(current.totals),
         known=current.known,
         called=current.called,
         keys=current.keys,
@@ -202,49 +203,51 @@ def _round(game: Game, current: Round) -> RoundView:
     )
 
 
-def _above_zero(totals: dict[str, int]) -> dict[str, int]:
+def _nonzero(totals: dict[str, int]) -> dict[str, int]:
     return {spot: total for spot, total in totals.items() if total}
 
 
-def _seat(game: Game, state: TableState, player: str, seat: TableSeat) -> SeatView:
-    laid = {spot: bets[player] for spot, bets in _on_layout(state).items() if player in bets}
+def _seat_view(game: Game, state: TableState, player: str, seat: TableSeat) -> SeatView:
+    own_bets = {
+        spot: bets[player] for spot, bets in _bets_on_layout(state).items() if player in bets
+    }
     return SeatView(
         stack=seat.stack,
         at_risk=seat.at_risk,
         colour=seat.colour,
         colour_value=seat.colour_value,
         owing=state.owing.get(player, 0),
-        bets=_above_zero({spot: bet.total for spot, bet in laid.items()}),
-        areas=_areas(game, laid),
+        bets=_nonzero({spot: bet.total for spot, bet in own_bets.items()}),
+        areas=_chips_by_area(game, own_bets),
         placements={
             spot: [(each.area, each.number, each.amount) for each in bet.placements]
-            for spot, bet in laid.items()
+            for spot, bet in own_bets.items()
         },
     )
 
 
-def _on_layout(state: TableState) -> Bets:
-    """Return the bets of the round, or those that stand until the next."""
+def _bets_on_layout(state: TableState) -> Bets:
+    """Return the bets of the current round, or those that stand until the next."""
     if state.round:
         return state.round.bets
     return state.standing[0] if state.standing else {}
 
 
-def _areas(game: Game, laid: dict[str, Bet]) -> dict[str, int]:
-    """Return where a player's chips lie; of a bet that plays in part, what was placed first."""
+def _chips_by_area(game: Game, bets: dict[str, Bet]) -> dict[str, int]:
+    """Return a player's chips by area; of a reduced bet the earliest placements count."""
     areas: dict[str, int] = {}
-    for spot, bet in laid.items():
-        left = bet.total
-        for each in bet.placements:
-            lies, area = min(each.amount, left), felt_area(game, spot, each.area)
-            if lies:
-                areas[area] = areas.get(area, 0) + lies
-            left -= lies
+    for spot, bet in bets.items():
+        remaining = bet.total
+        for placement in bet.placements:
+            area, amount = felt_area(game, spot, placement.area), min(placement.amount, remaining)
+            if amount:
+                areas[area] = areas.get(area, 0) + amount
+            remaining -= amount
     return areas
 
 
 def felt_area(game: Game, spot: str, end: str) -> str:
-    """Return the area of the felt for chips on a spot; of several the first, where none is said."""
+    """Return the felt area of a spot at an end of the table; the first if the end has none."""
     box, ends = box_of(spot), game.ends[box_of(spot)]
     end = end if end in ends else ends[0]
     return f"{box}@{end}" if end else box

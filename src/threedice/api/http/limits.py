@@ -1,13 +1,8 @@
-"""Limits on clients: size and arrival time of request heads, request rates, concurrent expensive work.
+"""Limits on clients: size and timeout of request heads, request rates, concurrent slow work.
 
-Requests as they arrive: no larger a head, and no longer on its way, than one needs to be.
-
-uvicorn's protocol reads whatever is sent for as long as somebody sends it. Here whoever has not
-signed in yet can neither fill the memory with headers nor hold connections that say nothing.
-
-How often somebody may ask: a bucket of allowances for each account and each address.
-
-A bucket fills at a steady rate and holds two seconds' worth, so that a burst of chips is no flood.
+uvicorn's own protocol accepts headers of any size for any time, so that clients could fill the
+memory or hold idle connections before they sign in. Rates are limited with token buckets, one per
+account and one per address; a bucket holds two seconds' worth, which allows bursts of bets.
 """
 
 from __future__ import annotations
@@ -28,25 +23,35 @@ if TYPE_CHECKING:
 
 
 MAX_HEAD_BYTES: Final = 32 * 1024
-"""How many bytes the address and the headers of a request may have."""
-
+"""Maximum size of a request's URL and headers."""
 
 MAX_HEADERS: Final = 100
 
-
 HEAD_TIMEOUT_SECONDS: Final = 10.0
-"""For how long a head may be on its way, and what is left of a request after its answer."""
+"""Time for a request head to arrive, and for the rest of a body once the response was sent."""
 
+ADDRESS_RATE_FACTOR: Final = 50
+"""Rate limit of an address in multiples of an account's: a whole gaming hall may share one."""
+
+BURST_SECONDS: Final = 2.0
+
+MAX_RATE_LIMITED_KEYS: Final = 50_000
+
+MAX_WAITING: Final = 100
+"""Maximum number of calls that wait for a `ConcurrencyLimiter`."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _HEAD_TOO_LARGE_TEXT: Final = b"The head of this request is too large.\n"
 
 
 class HeadTooLarge(Exception):
-    """The head of a request is larger than may be."""
+    """The head of a request exceeds `MAX_HEAD_BYTES` or `MAX_HEADERS`."""
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """An HTTP connection of uvicorn's that ends with whoever sends too much, or nothing."""
+    """uvicorn's HTTP protocol with limits on the size and the arrival time of request heads."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -55,35 +60,35 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._deadline: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Take a connection, on which something is to be asked."""
+        """Accept a connection; its first request must begin before the deadline."""
         super().connection_made(transport)
         self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
+        """Clean up after a connection."""
         self._cancel_deadline()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a head that comes in parts is given so much time and room."""
+        """Parse data; limit the time and the size of a head that arrives in parts."""
         was_in_body = self._in_request and not self._in_head
         super().data_received(data)
         if not self._in_head or self.transport.is_closing():
             return
         self._start_deadline()
         if not was_in_body:
-            self._head_bytes += len(data)  # of one long header, nothing is told before its end
+            self._head_bytes += len(data)  # the parser reports a header only once it is complete
         if self._head_bytes > MAX_HEAD_BYTES:
             self._send_431()
 
     def on_message_begin(self) -> None:
-        """Begin to read a request."""
+        """Start reading a request head."""
         super().on_message_begin()
         self._in_head = self._in_request = True
         self._head_bytes = 0
 
     def on_headers_complete(self) -> None:
-        """Have the request answered; how long its body may take is for whoever reads it."""
+        """Start handling the request; the handler that reads the body limits its time."""
         self._in_head = False
         if self._deadline is not None:
             self._cancel_deadline()
@@ -92,20 +97,20 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Note that all of a request has arrived."""
+        """Cancel the deadline, as the whole request has arrived."""
         self._in_request = False
         if self._deadline is not None:
             self._cancel_deadline()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request, once what is left of this one has arrived."""
+        """Set a deadline for the rest of the body, if the response was sent before its end."""
         super().on_response_complete()
         if self._in_request:
             self._start_deadline()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what cannot be read."""
+        """Reject a malformed request, with status 431 if its head is too large."""
         if self.headers and self._is_too_large():
             self._send_431()
         else:
@@ -128,7 +133,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _start_deadline(self) -> None:
-        """Give what has to come so much time, and not again when a little of it has come."""
+        """Start the deadline unless it is running: partial data does not extend it."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self._abort_connection)
 
@@ -142,79 +147,71 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self.transport.abort()
 
 
-ADDRESS_RATE_FACTOR: Final = 50
-"""How many accounts' worth may come from one address: a whole hall may share it."""
-
-
-BURST_SECONDS: Final = 2.0
-
-
-MAX_RATE_LIMITED_KEYS: Final = 50_000
-
-
 class RateLimiter:
-    """Allowances by name, each refilled at the same rate."""
+    """Token buckets by key, all refilled at the same rate."""
 
     def __init__(self, per_second: float, clock: Callable[[], float] = monotonic) -> None:
-        self._rate, self._most = per_second, max(per_second * BURST_SECONDS, 1.0)
+        self._rate, self._capacity = per_second, max(per_second * BURST_SECONDS, 1.0)
         self._clock = clock
-        self._left: dict[str, tuple[float, float]] = {}
+        self._buckets: dict[str, tuple[float, float]] = {}
+        """Tokens left in each bucket, and when they were counted."""
 
     def take(self, key: str) -> float:
-        """Use an allowance up and return 0, or return after how many seconds there is one.
+        """Take a token and return 0, or return the seconds until one is available.
 
-        >>> buckets = RateLimiter(1, clock=lambda: 0.0)
-        >>> [buckets.take("ann") for _ in range(3)], buckets.take("bob")
+        >>> limiter = RateLimiter(1, clock=lambda: 0.0)
+        >>> [limiter.take("ann") for _ in range(3)], limiter.take("bob")
         ([0.0, 0.0, 1.0], 0.0)
         """
         now = self._clock()
-        left, at = self._left.get(key, (self._most, now))
-        left = min(self._most, left + (now - at) * self._rate)
-        if left < 1.0:
-            return (1.0 - left) / self._rate
-        if len(self._left) >= MAX_RATE_LIMITED_KEYS:
+        tokens, counted_at = self._buckets.get(key, (self._capacity, now))
+        tokens = min(self._capacity, tokens + (now - counted_at) * self._rate)
+        if tokens < 1.0:
+            return (1.0 - tokens) / self._rate
+        if len(self._buckets) >= MAX_RATE_LIMITED_KEYS:
             self._drop_full_buckets(now)
-        self._left[key] = (left - 1.0, now)
+        self._buckets[key] = (tokens - 1.0, now)
         return 0.0
 
     def _drop_full_buckets(self, now: float) -> None:
-        """Forget those who have all their allowances again; where that is nobody, everybody."""
-        most, rate = self._most, self._rate
-        self._left = {
-            name: (left, at)
-            for name, (left, at) in self._left.items()
-            if left + (now - at) * rate < most
+        """Drop the buckets that are full again; if there are none, drop all."""
+        capacity, rate = self._capacity, self._rate
+        self._buckets = {
+            key: (tokens, counted_at)
+            for key, (tokens, counted_at) in self._buckets.items()
+            if tokens + (now - counted_at) * rate < capacity
         }
-        if len(self._left) >= MAX_RATE_LIMITED_KEYS:
-            self._left.clear()
+        if len(self._buckets) >= MAX_RATE_LIMITED_KEYS:
+            self._buckets.clear()
 
 
 class ByteRateLimiter:
-    """How much may come of something that streams: refilled at a steady rate, up to a most."""
+    """A token bucket for the bytes of a stream."""
 
     def __init__(
         self, per_second: float, burst: float, clock: Callable[[], float] = monotonic
     ) -> None:
-        self._rate, self._most, self._clock = per_second, burst, clock
-        self._left, self._at = burst, clock()
+        self._rate, self._capacity, self._clock = per_second, burst, clock
+        self._available, self._counted_at = burst, clock()
 
     def take(self, wanted: int) -> int:
-        """Use up as much of what is wanted as there is, and return how much that is.
+        """Take up to `wanted` bytes and return how many were available.
 
-        >>> meter = ByteRateLimiter(1, burst=10, clock=lambda: 0.0)
-        >>> meter.take(6), meter.take(6), meter.take(6)
+        >>> limiter = ByteRateLimiter(1, burst=10, clock=lambda: 0.0)
+        >>> limiter.take(6), limiter.take(6), limiter.take(6)
         (6, 4, 0)
         """
         now = self._clock()
-        self._left = min(self._most, self._left + (now - self._at) * self._rate)
-        self._at = now
-        taken = min(wanted, int(self._left))
-        self._left -= taken
+        refilled = self._available + (now - self._counted_at) * self._rate
+        self._available = min(self._capacity, refilled)
+        self._counted_at = now
+        taken = min(wanted, int(self._available))
+        self._available -= taken
         return taken
 
 
 class ConcurrencyLimiter(asyncio.Semaphore):
-    """Turns at something that costs much; who waits for one kind keeps nobody from another."""
+    """A semaphore for one kind of slow work, which counts the calls that wait for it."""
 
     def __init__(self, max_concurrent: int) -> None:
         super().__init__(max_concurrent)
@@ -222,29 +219,19 @@ class ConcurrencyLimiter(asyncio.Semaphore):
 
 
 class CommandRateLimits:
-    """What commands are held to: an account's own rate, and an address's."""
+    """Rate limits of commands, per account and per address."""
 
     def __init__(self, per_second: float) -> None:
         self.accounts = RateLimiter(per_second)
         self.addresses = RateLimiter(per_second * ADDRESS_RATE_FACTOR)
 
     def retry_after_seconds(self, account: str, address: str) -> float:
-        """Return after how many seconds a command may be sent; 0 for now."""
+        """Count a command and return 0, or return the seconds until one may be sent."""
         return self.accounts.take(account) or self.addresses.take(address)
 
 
-P = ParamSpec("P")
-
-
-T = TypeVar("T")
-
-
-MAX_WAITING: Final = 100
-"""How many may wait for what costs much."""
-
-
 async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do in a thread what waits for a database, so that nobody else waits for it."""
+    """Run a blocking function in a thread, so that it does not block the event loop."""
     return await to_thread.run_sync(partial(function, *args, **kwargs))
 
 
@@ -254,9 +241,9 @@ async def run_limited(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """Do in a thread what costs much: a few at a time, and no more waiting than may."""
+    """Run a slow function in a thread, within a limiter; raise `QueueFull` if too many wait."""
     if limiter.locked() and limiter.waiting >= MAX_WAITING:
-        raise QueueFull("too much is waiting; ask again later")
+        raise QueueFull("too many requests are waiting; try again later")
     limiter.waiting += 1
     try:
         async with limiter:

@@ -1,4 +1,4 @@
-"""What a server counts, in the form that Prometheus reads."""
+"""Prometheus metrics of a server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMMAND_SECONDS_BUCKETS: Final = (
 
 
 class ServerMetrics:
-    """The figures of one server since it was started."""
+    """Metrics of one server since its start."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -45,12 +45,12 @@ class ServerMetrics:
         )
         self._seconds = Histogram(
             "threedice_command_seconds",
-            "From a command's arrival to its durable answer.",
+            "Time from a command's arrival until its events are durable.",
             buckets=COMMAND_SECONDS_BUCKETS,
             registry=self.registry,
         )
         self._refused = Counter(
-            "threedice_refusals", "What was refused, by code.", ["code"], registry=self.registry
+            "threedice_refusals", "Problem responses, by code.", ["code"], registry=self.registry
         )
         self._bets = Counter("threedice_bets", "Bets made durable.", registry=self.registry)
         self._settlements = Counter(
@@ -61,7 +61,9 @@ class ServerMetrics:
             "threedice_subscribers", "Live sockets open.", ["audience"], registry=self.registry
         )
         self.resyncs = Counter(
-            "threedice_resyncs", "Live sockets that were too slow.", registry=self.registry
+            "threedice_resyncs",
+            "Live sockets resynchronised because they were too slow.",
+            registry=self.registry,
         )
         self.sockets_closed = Counter(
             "threedice_sockets_closed",
@@ -71,27 +73,27 @@ class ServerMetrics:
         )
 
     def count_accepted(self, kind: str, seconds: float) -> None:
-        """Count a command that was accepted, and how long it took."""
+        """Count an accepted command and observe its duration."""
         self._commands.labels(kind).inc()
         self._seconds.observe(seconds)
 
     def count_refused(self, code: str) -> None:
-        """Count something that was refused, by its code."""
+        """Count a problem response by its code."""
         self._refused.labels(code).inc()
 
     def observe_house(self, house: House) -> None:
-        """Count what a house makes durable, by whoever it was asked, and how it writes."""
+        """Count all events that a house makes durable, and collect its writer's figures."""
         self.registry.register(_WriterCollector(house))
-        heard = house.command_handler.streams.on_written
+        next_callback = house.command_handler.streams.on_written
 
-        def written(asked: PendingCommand) -> None:
-            self._count_events(asked)
-            heard(asked)
+        def on_written(command: PendingCommand) -> None:
+            self._count_events(command)
+            next_callback(command)
 
-        house.command_handler.streams.on_written = written
+        house.command_handler.streams.on_written = on_written
 
-    def _count_events(self, asked: PendingCommand) -> None:
-        for events in asked.events:
+    def _count_events(self, command: PendingCommand) -> None:
+        for events in command.events:
             for event in events:
                 if isinstance(event, BetPlaced):
                     self._bets.inc()
@@ -101,12 +103,12 @@ class ServerMetrics:
                     self._voids.inc()
 
     def render(self) -> bytes:
-        """Return all figures as text."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self.registry)
 
 
 class _WriterCollector(Collector):
-    """What the writer of a house has done, asked when somebody looks."""
+    """Reads the figures of a house's writer when metrics are scraped."""
 
     def __init__(self, house: House) -> None:
         self._house = house
@@ -119,16 +121,18 @@ class _WriterCollector(Collector):
         )
         yield GaugeMetricFamily(
             "threedice_suspended",
-            "1 where nothing can be written.",
+            "1 while the house is suspended and cannot write.",
             bool(self._house.command_handler.suspension_reason),
         )
         yield GaugeMetricFamily(
-            "threedice_largest_batch", "The most commands in one commit.", counts.largest_batch
+            "threedice_largest_batch",
+            "Largest number of commands in one commit.",
+            counts.largest_batch,
         )
-        for name, says, value in (
+        for name, help_text, value in (
             ("batches", "Commits.", counts.batches),
             ("writes_accepted", "Proposals written.", counts.accepted),
-            ("conflicts", "Proposals decided again because others were first.", counts.conflicts),
-            ("store_away", "Proposals that found the database away.", counts.unavailable),
+            ("conflicts", "Proposals decided again after a conflicting write.", counts.conflicts),
+            ("store_away", "Proposals that failed as the database was away.", counts.unavailable),
         ):
-            yield CounterMetricFamily(f"threedice_{name}", says, value)
+            yield CounterMetricFamily(f"threedice_{name}", help_text, value)

@@ -1,11 +1,7 @@
 """Generate the OpenAPI document and the tables of the API reference from the operations.
 
-The OpenAPI document: made from the operations themselves, so that it is true.
-
-Schemas come from the very types that are read and written. Commands are shown as they are sent:
-without the one who sends them, and without a second person, who has to speak for himself.
-
-The tables of the API's reference, made from the application itself.
+Schemas come from the types that requests and responses are parsed to and encoded from. Commands are
+shown as clients send them: without `by` and without a second person, which the server fills in.
 """
 
 from __future__ import annotations
@@ -39,46 +35,42 @@ if TYPE_CHECKING:
 
 
 REF_TEMPLATE: Final = "#/components/schemas/{name}"
-
-
 COMMON_PROBLEM_STATUSES: Final = (403, 421, 503)
-
-
 BODY_PROBLEM_STATUSES: Final = (400, 408, 413, 415, 422)
 
 
 def build_document(operations: Iterable[Operation]) -> dict[str, Any]:
-    """Return the document of these operations."""
-    declared = tuple(operations)
+    """Build the OpenAPI document of operations."""
+    operations = tuple(operations)
     commands = [*_union_members(AnyTableCommand), *_union_members(AnyAccountCommand)]
     unions = {
         "Event": AnyStreamEvent,
         "LiveMessage": SERVER_MESSAGES,
         "LiveClientMessage": CLIENT_MESSAGES,
     }
-    bodies = {f"{each.name} body": each.body for each in declared if each.body is not None}
-    answers = {
-        f"{each.name} answer": each.response for each in declared if each.response is not None
+    bodies = {f"{each.name} body": each.body for each in operations if each.body is not None}
+    responses = {
+        f"{each.name} response": each.response for each in operations if each.response is not None
     }
-    queries = {f"{each.name} query": each.query for each in declared if each.query is not None}
-    named = {**unions, **bodies, **answers, **queries, "Problem": Problem}
-    kinds = [
-        *named.values(),
+    queries = {f"{each.name} query": each.query for each in operations if each.query is not None}
+    named_types = {**unions, **bodies, **responses, **queries, "Problem": Problem}
+    types = [
+        *named_types.values(),
         *commands,
         *PATH_PARAMETERS.values(),
         IdempotencyKey,
         *_approval_commands(),
     ]
-    schemas, components = msgspec.json.schema_components(kinds, ref_template=REF_TEMPLATE)
-    named_schemas = dict(zip([*named], schemas[: len(named)], strict=True))
+    schemas, components = msgspec.json.schema_components(types, ref_template=REF_TEMPLATE)
+    named_schemas = dict(zip([*named_types], schemas[: len(named_types)], strict=True))
     _hide_server_fields(components, [tag_of(each) for each in commands])
-    requests = schemas[-len(_approval_commands()) :]
+    approval_schemas = schemas[-len(_approval_commands()) :]
     if "RequestForm" in components:
-        components["RequestForm"]["properties"]["command"] = {"oneOf": requests}
+        components["RequestForm"]["properties"]["command"] = {"oneOf": approval_schemas}
     for name in unions:
         components[name] = named_schemas[name]
     paths: dict[str, dict[str, Any]] = {}
-    for each in declared:
+    for each in operations:
         paths.setdefault(each.path, {})[each.method.lower()] = _describe_operation(
             each, named_schemas, components
         )
@@ -89,7 +81,7 @@ def build_document(operations: Iterable[Operation]) -> dict[str, Any]:
         "components": {"schemas": components, "securitySchemes": _security_schemes()},
         "x-live": {
             "/api/tables/{table}/live": {
-                "summary": "Follow a table over a WebSocket, from a version on.",
+                "summary": "Follow a table over a WebSocket, starting after a version.",
                 "server-sends": {"$ref": REF_TEMPLATE.format(name="LiveMessage")},
                 "client-sends": {"$ref": REF_TEMPLATE.format(name="LiveClientMessage")},
             }
@@ -102,32 +94,32 @@ def _union_members(union: Any) -> tuple[Any, ...]:
 
 
 def _approval_commands() -> list[Any]:
-    """Return the commands that are asked for through requests."""
+    """Return the commands that need a second person, which clients send as requests."""
     return [
         each for each in _union_members(AnyTableCommand) if tag_of(each) in SECOND_PERSON_FIELDS
     ]
 
 
 def _hide_server_fields(components: dict[str, Any], commands: list[str]) -> None:
-    """Show commands without what the server puts in itself."""
+    """Remove the fields that the server fills in from the schemas of commands."""
     for name in commands:
         schema = components[name]
         hidden = ["by", SECOND_PERSON_FIELDS.get(name, "by")]
         for field in hidden:
             schema["properties"].pop(field, None)
-        schema["required"] = [each for each in schema["required"] if each not in hidden]
-        right = COMMAND_PERMISSIONS[name]
-        schema["x-roles"], schema["x-scope"] = sorted(right.roles), right.scope
+        schema["required"] = [field for field in schema["required"] if field not in hidden]
+        permission = COMMAND_PERMISSIONS[name]
+        schema["x-roles"], schema["x-scope"] = sorted(permission.roles), permission.scope
 
 
 def _document_info() -> dict[str, Any]:
     return {
         "title": "Threedice house API",
         "version": version("threedice"),
-        "summary": "Tables of games with three dice, their people and their books.",
+        "summary": "Tables of games with three dice, players' accounts, staff and reports.",
         "description": (
-            "Amounts are whole minor units; times are microseconds of UTC since 1970. What goes "
-            "wrong is a problem of RFC 9457 with a code, and the text in the language asked for."
+            "Amounts are integers in minor units; times are microseconds of UTC since 1970. Errors "
+            "are RFC 9457 problems with a code, and a text in the language of `Accept-Language`."
         ),
         "license": {"name": "MIT", "identifier": "MIT"},
     }
@@ -140,12 +132,12 @@ def _security_schemes() -> dict[str, Any]:
             "type": "apiKey",
             "in": "cookie",
             "name": SECURE_COOKIE,
-            "description": "A person's session; over plain HTTP on loopback it is `threedice`.",
+            "description": "A person's session cookie; over plain HTTP on loopback, `threedice`.",
         },
         "program": {
             "type": "http",
             "scheme": "bearer",
-            "description": f"A program's token, `td_...`, made for some of: {scopes}.",
+            "description": f"A program's API token, `td_...`, with one or more scopes: {scopes}.",
         },
     }
 
@@ -153,67 +145,66 @@ def _security_schemes() -> dict[str, Any]:
 def _describe_operation(
     operation: Operation, named_schemas: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
-    right = OPERATION_PERMISSIONS[operation.name]
-    anyone = ANYONE in right.roles
-    described: dict[str, Any] = {
+    permission = OPERATION_PERMISSIONS[operation.name]
+    is_public = ANYONE in permission.roles
+    description: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "x-roles": sorted(right.roles),
-        "x-scope": right.scope,
-        "security": _security(anyone=anyone, persons_only=right.scope == "nobody"),
-        "responses": _responses(operation, named_schemas, anyone=anyone),
+        "x-roles": sorted(permission.roles),
+        "x-scope": permission.scope,
+        "security": _security(is_public=is_public, persons_only=permission.scope == "nobody"),
+        "responses": _responses(operation, named_schemas, is_public=is_public),
     }
     if parameters := _parameters(operation, named_schemas, components):
-        described["parameters"] = parameters
+        description["parameters"] = parameters
     if operation.body is not None:
-        described["requestBody"] = {
+        description["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": named_schemas[f"{operation.name} body"]}},
         }
-    return described
+    return description
 
 
-def _security(*, anyone: bool, persons_only: bool) -> list[dict[str, list[str]]]:
-    if anyone:
+def _security(*, is_public: bool, persons_only: bool) -> list[dict[str, list[str]]]:
+    if is_public:
         return []
-    person: dict[str, list[str]] = {"session": []}
-    return [person] if persons_only else [person, {"program": []}]
+    session: dict[str, list[str]] = {"session": []}
+    return [session] if persons_only else [session, {"program": []}]
 
 
 def _parameters(
     operation: Operation, named_schemas: dict[str, Any], components: dict[str, Any]
 ) -> list[dict[str, Any]]:
     schemas, _ = msgspec.json.schema_components(PATH_PARAMETERS.values(), ref_template=REF_TEMPLATE)
-    forms = dict(zip(PATH_PARAMETERS, schemas, strict=True))
+    path_schemas = dict(zip(PATH_PARAMETERS, schemas, strict=True))
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": forms[name]}
+        {"name": name, "in": "path", "required": True, "schema": path_schemas[name]}
         for name in path_parameter_names(operation.path)
     ]
     if operation.requires_key:
-        (form,), _ = msgspec.json.schema_components([IdempotencyKey], ref_template=REF_TEMPLATE)
-        header = {"name": "Idempotency-Key", "in": "header", "required": True, "schema": form}
+        (schema,), _ = msgspec.json.schema_components([IdempotencyKey], ref_template=REF_TEMPLATE)
+        header = {"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema}
         parameters.append(header)
     if operation.query is not None:
         name = named_schemas[f"{operation.name} query"]["$ref"].rpartition("/")[2]
-        form = components[name]
         parameters += [
             {"name": field, "in": "query", "required": False, "schema": _query_schema(schema)}
-            for field, schema in form["properties"].items()
+            for field, schema in components[name]["properties"].items()
         ]
     return parameters
 
 
 def _query_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the form of something in a query, which is left out where it is nothing."""
-    kinds = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
-    return kinds[0] if len(kinds) == 1 else schema
+    """Return the schema of a query parameter without null: an absent one is left out instead."""
+    schemas = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
+    return schemas[0] if len(schemas) == 1 else schema
 
 
 def _responses(
-    operation: Operation, named_schemas: dict[str, Any], *, anyone: bool
+    operation: Operation, named_schemas: dict[str, Any], *, is_public: bool
 ) -> dict[str, Any]:
     statuses = {*COMMON_PROBLEM_STATUSES, *operation.problems}
-    if not anyone:
+    if not is_public:
         statuses.add(401)
     if operation.body is not None:
         statuses.update(BODY_PROBLEM_STATUSES)
@@ -221,13 +212,13 @@ def _responses(
         statuses.add(422)
     if path_parameter_names(operation.path):
         statuses.add(404)
-    answered: dict[str, Any] = {"description": operation.summary}
+    success: dict[str, Any] = {"description": operation.summary}
     if operation.response is not None:
-        schema = named_schemas[f"{operation.name} answer"]
-        answered["content"] = {"application/json": {"schema": schema}}
+        schema = named_schemas[f"{operation.name} response"]
+        success["content"] = {"application/json": {"schema": schema}}
     problem = {"schema": {"$ref": REF_TEMPLATE.format(name="Problem")}}
     return {
-        str(operation.status): answered,
+        str(operation.status): success,
         **{
             str(status): {
                 "description": STATUS_TITLES[status],
@@ -239,7 +230,7 @@ def _responses(
 
 
 def operations_table(operations: Iterable[Operation]) -> str:
-    """Return all operations as a Markdown table, with who may use each."""
+    """Return all operations as a Markdown table, with the permissions of each."""
     rows = [
         (
             f"`{each.method} {each.path}`",
@@ -248,27 +239,27 @@ def operations_table(operations: Iterable[Operation]) -> str:
         )
         for each in operations
     ]
-    return _markdown_table(("operation", "what it does", "roles", "programs"), rows)
+    return _markdown_table(("operation", "summary", "roles", "programs"), rows)
 
 
 def commands_table() -> str:
-    """Return all commands as a Markdown table, with who may send each."""
+    """Return all commands as a Markdown table, with the permissions of each."""
     rows = [
-        (f"`{name}`", *_permission_columns(right))
-        for name, right in COMMAND_PERMISSIONS.items()
-        if right.roles
+        (f"`{name}`", *_permission_columns(permission))
+        for name, permission in COMMAND_PERMISSIONS.items()
+        if permission.roles
     ]
     return _markdown_table(("command", "roles", "programs"), rows)
 
 
-def _permission_columns(right: Permission) -> tuple[str, str]:
-    if ANYONE in right.roles:
+def _permission_columns(permission: Permission) -> tuple[str, str]:
+    if ANYONE in permission.roles:
         return "anyone", "anyone"
-    roles = [role for role in ROLES if role in right.roles]
-    said = "everybody signed in" if len(roles) == len(ROLES) else ", ".join(roles)
-    return said, "no" if right.scope == "nobody" else right.scope
+    roles = [role for role in ROLES if role in permission.roles]
+    roles_text = "everybody signed in" if len(roles) == len(ROLES) else ", ".join(roles)
+    return roles_text, "no" if permission.scope == "nobody" else permission.scope
 
 
-def _markdown_table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [heads, tuple("---" for _ in heads), *rows]
+def _markdown_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [headings, tuple("---" for _ in headings), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,14 +1,8 @@
 """Declare HTTP operations, parse requests and dispatch them.
 
-Operations: what can be asked under which address, and the one way in which all are answered.
-
-`operation` makes one from a function; `dispatch` looks at who asks, at what he may, at the form of
-what he says, in this order, and then runs it. Authorisation and the OpenAPI document read the same
-operations.
-
-The parts of addresses that name something, each with its form.
-
-What is looked at first: the host that was meant, where a request comes from, what it brings.
+`operation` turns a handler function into an `Operation`. `dispatch` handles every request in the
+same order: authenticate, authorise, parse, run. Authorisation and the OpenAPI document read the
+same operations.
 """
 
 from __future__ import annotations
@@ -22,11 +16,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from threedice.api.auth.authentication import (
-    Caller,
-    authenticate,
-    extract_token,
-)
+from threedice.api.auth.authentication import Caller, authenticate, extract_token
 from threedice.api.auth.authorisation import can_use
 from threedice.api.http.problems import HttpProblem
 from threedice.api.http.responses import HeaderList, HttpResponse, json_response
@@ -38,13 +28,48 @@ if TYPE_CHECKING:
 
     from threedice.api.context import ServerContext
 
-
 MAX_QUERY_BYTES: Final = 2000
+MAX_BODY_BYTES: Final = 64 * 1024
+BODY_TIMEOUT_SECONDS: Final = 10.0
+
+TableId = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+
+PlayerId = Annotated[str, msgspec.Meta(pattern=r"^[^/\s\x00-\x1f\x7f-\x9f]{1,100}$")]
+"""A player's id: one word without control characters, so that it can be stored and displayed."""
+
+IdempotencyKey = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9._-]{1,100}$")]
+OpaqueId = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9]{1,64}$")]
+RulebookName = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+RoundNumber = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+
+PATH_PARAMETERS: Final[dict[str, Any]] = {
+    "table": TableId,
+    "player": PlayerId,
+    "key": IdempotencyKey,
+    "round": RoundNumber,
+    "book": RulebookName,
+    "layout": RulebookName,
+    "request": OpaqueId,
+    "session": OpaqueId,
+    "token": OpaqueId,
+    "person": OpaqueId,
+    "assignment": OpaqueId,
+}
+"""All path parameters by name, with their types."""
+
+IDEMPOTENCY_KEY: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
+"""The value of an `Idempotency-Key` header, quoted or not."""
+
+_PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
+
+
+class ClientDisconnected(Exception):
+    """The client closed the connection; there is nobody to respond to."""
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """One request: who asks, and what, in the form that the operation takes."""
+    """One request: the caller, and the parsed parameters of the operation."""
 
     context: ServerContext
     headers: Mapping[bytes, bytes]
@@ -59,14 +84,14 @@ class RequestContext:
 
     @property
     def caller(self) -> Caller:
-        """Whoever asks, where that is known."""
+        """The authenticated caller; raises a 401 problem if there is none."""
         if self.authenticated_caller is None:
             raise HttpProblem(401, "door/sign-in")
         return self.authenticated_caller
 
     @property
     def account_id(self) -> str:
-        """The id of the account that asks."""
+        """The id of the caller's account."""
         return self.caller.account.id
 
 
@@ -75,7 +100,7 @@ Handler = Callable[[RequestContext], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something that can be asked: where, in which form, and what comes back."""
+    """An HTTP operation: method, path, request and response types, and its handler."""
 
     name: str
     method: str
@@ -88,9 +113,9 @@ class Operation:
     status: int = 200
     problems: tuple[int, ...] = ()
     requires_key: bool = False
-    """Whether it takes an `Idempotency-Key`."""
+    """Whether it requires an `Idempotency-Key` header."""
     is_raw: bool = False
-    """Whether it looks itself at who asks and what he says, as the short way of commands does."""
+    """Whether its handler authorises and parses the request itself, as commands do for speed."""
 
 
 def operation(
@@ -106,16 +131,16 @@ def operation(
     requires_key: bool = False,
     is_raw: bool = False,
 ) -> Callable[[Handler], Operation]:
-    """Make an operation of a function; the first line of its docstring is the summary."""
+    """Make a function an operation; the first line of its docstring is the summary."""
 
-    def made(run: Handler) -> Operation:
-        summary = (run.__doc__ or "").partition("\n")[0].strip()
+    def decorate(handler: Handler) -> Operation:
+        summary = (handler.__doc__ or "").partition("\n")[0].strip()
         return Operation(
             name,
             method,
             path,
             summary,
-            run,
+            handler,
             body,
             query,
             response,
@@ -125,7 +150,7 @@ def operation(
             is_raw,
         )
 
-    return made
+    return decorate
 
 
 async def dispatch(
@@ -135,65 +160,64 @@ async def dispatch(
     receive: Receive,
     path_params: Mapping[str, str],
 ) -> HttpResponse:
-    """Answer a request, or raise what is wrong with it."""
+    """Run an operation for a request; raise if the request is rejected or fails."""
     headers = parse_headers(scope)
-    visit = RequestContext(context, headers, client_address(context, scope, headers), receive)
+    request = RequestContext(context, headers, client_address(context, scope, headers), receive)
     if operation.is_raw:
-        visit.path_params = dict(path_params)
-        reply: HttpResponse = await operation.handler(visit)
-        return reply
-    await authorise(visit, operation.name)
-    visit.path_params = parse_path(operation, path_params)
+        request.path_params = dict(path_params)
+        response: HttpResponse = await operation.handler(request)
+        return response
+    await authorise(request, operation.name)
+    request.path_params = parse_path(operation, path_params)
     if operation.query is not None:
-        visit.query = _parse_query(operation.query, scope["query_string"])
+        request.query = _parse_query(operation.query, scope["query_string"])
     if operation.body is not None:
         require_json(headers)
-        visit.body = decode_body(operation.body, await read_body(receive, headers))
-    answer = await operation.handler(visit)
-    if isinstance(answer, HttpResponse):
-        return answer._replace(headers=[*answer.headers, *visit.response_headers])
-    return json_response(answer, operation.status, visit.response_headers)
+        request.body = decode_body(operation.body, await read_body(receive, headers))
+    result = await operation.handler(request)
+    if isinstance(result, HttpResponse):
+        return result._replace(headers=[*result.headers, *request.response_headers])
+    return json_response(result, operation.status, request.response_headers)
 
 
 async def authorise(request: RequestContext, operation_name: str) -> None:
-    """Recognise whoever asks, and turn away who may not."""
+    """Authenticate the caller, and reject one who may not use the operation."""
     request.token = extract_token(request.context, request.headers)
-    quiet = b"threedice-background" in request.headers
-    request.authenticated_caller = await authenticate(
-        request.context, request.token, touch=not quiet
-    )
-    if can_use(request.authenticated_caller, operation_name):
+    is_background = b"threedice-background" in request.headers
+    caller = await authenticate(request.context, request.token, touch=not is_background)
+    request.authenticated_caller = caller
+    if can_use(caller, operation_name):
         return
-    if request.authenticated_caller is None:
+    if caller is None:
         raise HttpProblem(401, "door/sign-in")
-    if request.authenticated_caller.standing != "open":
-        raise HttpProblem(403, f"door/{request.authenticated_caller.standing}")
-    raise HttpProblem(
-        403, "door/scope" if request.authenticated_caller.scopes is not None else "door/role"
-    )
+    if caller.standing != "open":
+        raise HttpProblem(403, f"door/{caller.standing}")
+    raise HttpProblem(403, "door/scope" if caller.scopes is not None else "door/role")
 
 
 def parse_path(operation: Operation, path_params: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parts of an address in their form; one of another form names nothing."""
-    read: dict[str, Any] = {}
+    """Convert path parameters to their types; one that does not match is a 404."""
+    parsed: dict[str, Any] = {}
     for name in path_parameter_names(operation.path):
         try:
-            read[name] = msgspec.convert(path_params[name], PATH_PARAMETERS[name], strict=False)
+            parsed[name] = msgspec.convert(path_params[name], PATH_PARAMETERS[name], strict=False)
         except msgspec.ValidationError:
             raise HttpProblem(404, "unknown/id", kind=name, name=path_params[name][:100]) from None
-    return read
+    return parsed
 
 
 def _parse_query(query_type: Any, text: bytes) -> Any:
     if len(text) > MAX_QUERY_BYTES:
-        raise HttpProblem(422, "door/form", problem=f"a query has at most {MAX_QUERY_BYTES} bytes")
+        raise HttpProblem(
+            422, "door/form", problem=f"a query string has at most {MAX_QUERY_BYTES} bytes"
+        )
     try:
         pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, strict_parsing=bool(text))
     except (ValueError, UnicodeDecodeError):
-        raise HttpProblem(422, "door/form", problem="this is no query") from None
+        raise HttpProblem(422, "door/form", problem="the query string is malformed") from None
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise HttpProblem(422, "door/form", problem="something is said twice in the query")
+        raise HttpProblem(422, "door/form", problem="a query parameter is given twice")
     try:
         return msgspec.convert(values, query_type, strict=False)
     except msgspec.ValidationError as error:
@@ -204,7 +228,7 @@ _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def decode_body(body_type: Any, body: bytes) -> Any:
-    """Return what a body says in a form, or tell where it does not."""
+    """Decode a JSON body to a type; the problem names the first field that does not match."""
     decoder = _decoders.get(body_type)
     if decoder is None:
         decoder = _decoders[body_type] = msgspec.json.Decoder(body_type)
@@ -216,102 +240,35 @@ def decode_body(body_type: Any, body: bytes) -> Any:
         raise HttpProblem(400, "door/malformed", problem=str(error)[:200]) from None
 
 
-TableId = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-
-
-PlayerId = Annotated[str, msgspec.Meta(pattern=r"^[^/\s\x00-\x1f\x7f-\x9f]{1,100}$")]
-"""A player's id: one word, and nothing in it that no database holds or no screen shows."""
-
-
-IdempotencyKey = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9._-]{1,100}$")]
-
-
-OpaqueId = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9]{1,64}$")]
-
-
-RulebookName = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-
-
-RoundNumber = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
-
-
-PATH_PARAMETERS: Final[dict[str, Any]] = {
-    "table": TableId,
-    "player": PlayerId,
-    "key": IdempotencyKey,
-    "round": RoundNumber,
-    "book": RulebookName,
-    "layout": RulebookName,
-    "request": OpaqueId,
-    "session": OpaqueId,
-    "token": OpaqueId,
-    "person": OpaqueId,
-    "assignment": OpaqueId,
-}
-
-
-IDEMPOTENCY_KEY: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
-"""An idempotency key as its header has it, in quotes or not."""
-
-
-_PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
-
-
-def path_parameter_names(path: str) -> list[str]:
-    """Return the names of the parts of an address.
-
-    >>> path_parameter_names("/api/tables/{table}/rounds/{round}")
-    ['table', 'round']
-    """
-    return _PATH_PARAMETER.findall(path)
-
-
-def to_litestar_path(path: str) -> str:
-    """Return an address as Litestar writes it, which keeps some names for itself.
-
-    >>> to_litestar_path("/api/requests/{request}")
-    '/api/requests/{the_request:str}'
-    """
-    return _PATH_PARAMETER.sub(r"{the_\1:str}", path)
-
-
-def from_litestar_params(params: Mapping[str, str]) -> dict[str, str]:
-    """Return the parts of an address by their own names."""
-    return {name.removeprefix("the_"): value for name, value in params.items()}
-
-
-MAX_BODY_BYTES: Final = 64 * 1024
-
-
-BODY_TIMEOUT_SECONDS: Final = 10.0
-
-
-class ClientDisconnected(Exception):
-    """Whoever asked has gone away; there is nobody to answer."""
-
-
 def parse_headers(scope: Scope) -> dict[bytes, bytes]:
-    """Return the headers of a request; of one that comes twice the last."""
+    """Return the headers of a request; of a repeated one the last."""
     return dict(scope["headers"])
 
 
 def client_address(context: ServerContext, scope: HTTPScope, headers: Mapping[bytes, bytes]) -> str:
-    """Return the address of whoever asks; behind a proxy of ours the one that the proxy saw.
+    """Return the client's address; behind a trusted proxy, the one that the proxy saw.
 
-    Whatever stands further left in `X-Forwarded-For` was said by the caller himself.
+    Only the rightmost entry of `X-Forwarded-For` counts: the client controls the others.
     """
     if context.behind_proxy:
         forwarded_for = headers.get(b"x-forwarded-for", b"").decode("latin-1")
-        if seen := forwarded_for.rpartition(",")[2].strip()[:64]:
-            return seen
+        if address := forwarded_for.rpartition(",")[2].strip()[:64]:
+            return address
     client = scope.get("client")
     return client[0] if client else ""
 
 
+def require_json(headers: Mapping[bytes, bytes]) -> None:
+    """Reject a body that is not declared as JSON: HTML forms of other sites cannot declare it."""
+    media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if media_type != b"application/json":
+        raise HttpProblem(415, "door/media-type")
+
+
 async def read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:
-    """Return the body of a request, as long as it is not too large and arrives in time."""
-    declared = headers.get(b"content-length", b"")
-    if declared.isdigit() and int(declared[:20]) > MAX_BODY_BYTES:
+    """Read a request body; reject one that is too large or arrives too slowly."""
+    declared_length = headers.get(b"content-length", b"")
+    if declared_length.isdigit() and int(declared_length[:20]) > MAX_BODY_BYTES:
         raise HttpProblem(413, "door/too-large", most=MAX_BODY_BYTES)
     first = await receive()
     if first["type"] != "http.request":
@@ -342,8 +299,24 @@ def _check_body_size(body: bytes) -> bytes:
     return body
 
 
-def require_json(headers: Mapping[bytes, bytes]) -> None:
-    """Turn away a body that does not say that it is JSON: no form of another site does."""
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if kind != b"application/json":
-        raise HttpProblem(415, "door/media-type")
+def path_parameter_names(path: str) -> list[str]:
+    """Return the names of the parameters of a path.
+
+    >>> path_parameter_names("/api/tables/{table}/rounds/{round}")
+    ['table', 'round']
+    """
+    return _PATH_PARAMETER.findall(path)
+
+
+def to_litestar_path(path: str) -> str:
+    """Convert a path to Litestar's syntax; the prefix avoids names that Litestar reserves.
+
+    >>> to_litestar_path("/api/requests/{request}")
+    '/api/requests/{the_request:str}'
+    """
+    return _PATH_PARAMETER.sub(r"{the_\1:str}", path)
+
+
+def from_litestar_params(params: Mapping[str, str]) -> dict[str, str]:
+    """Return Litestar's path parameters under their own names."""
+    return {name.removeprefix("the_"): value for name, value in params.items()}

@@ -1,7 +1,7 @@
-"""What goes wrong, as RFC 9457 problem details: a type, a status, a text, and the facts.
+"""Map errors to RFC 9457 problem details: type, status, code, text and facts.
 
-A refusal carries its code, its clauses and its facts, so that a screen can say which rule and what
-is possible. Nothing that is not meant for whoever asked ever gets into one.
+A refusal keeps its code, clauses and facts, so that a screen can name the rule and the limit. No
+internal detail reaches the client: an unexpected exception becomes a bare `house/defect`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from threedice.identity import (
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What went wrong: `code` for programs, `detail` for people, `clause` and `facts` for both."""
+    """Details of an error: `code` for programs, `detail` for people, `clause` and `facts`."""
 
     type: str
     title: str
@@ -48,7 +48,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HttpProblem(ThreediceError):
-    """Somebody who is turned away at the door, before any rule of a game is asked."""
+    """A request rejected by the HTTP layer, before any rule of a game applies."""
 
     def __init__(self, status: int, code: str, **facts: Any) -> None:
         self.status, self.code, self.facts = status, code, facts
@@ -56,20 +56,20 @@ class HttpProblem(ThreediceError):
 
 
 STATUS_TITLES: Final[dict[int, str]] = {
-    400: "This cannot be read",
-    401: "Sign in first",
-    403: "This is not for you to do",
-    404: "There is no such thing",
-    405: "This is not done here",
-    408: "This took too long to arrive",
-    409: "The rules do not allow this now",
-    413: "This is too large",
-    415: "This is of no kind that is read here",
-    421: "Another house was meant",
-    422: "This cannot be meant",
-    429: "This was too often",
-    500: "Something is wrong with the house",
-    503: "The house cannot do this at the moment",
+    400: "Malformed request",
+    401: "Sign-in required",
+    403: "Not permitted",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "Request timed out",
+    409: "Not allowed in the current state",
+    413: "Request too large",
+    415: "Unsupported media type",
+    421: "Wrong host",
+    422: "Invalid request",
+    429: "Too many requests",
+    500: "Internal error",
+    503: "Temporarily unavailable",
 }
 
 _OPERATING_PROBLEMS: Final[tuple[tuple[type[OperatingFailure], int, str], ...]] = (
@@ -82,11 +82,11 @@ _OPERATING_PROBLEMS: Final[tuple[tuple[type[OperatingFailure], int, str], ...]] 
 )
 
 _SESSION_STATUSES: Final = {"ended": 401, "standing": 403, "enrolled": 409, "not-begun": 409}
-_REQUEST_STATUSES: Final = {"own": 403, "not-own": 403, "role": 403}
+_APPROVAL_STATUSES: Final = {"own": 403, "not-own": 403, "role": 403}
 
 
 def problem_from_error(error: BaseException, language: Language = "en") -> Problem:
-    """Return what is told of an error: of ours all that is meant to be, of a defect nothing."""
+    """Convert an error to problem details; of an unexpected exception nothing is disclosed."""
     status, code, facts = _classify_error(error)
     clause = list(error.clause) if isinstance(error, Refusal) else []
     detail = _detail(error, code, facts, language)
@@ -95,7 +95,7 @@ def problem_from_error(error: BaseException, language: Language = "en") -> Probl
 
 
 def retry_after_seconds(error: BaseException) -> int:
-    """Return after how many seconds it is worth trying again; 0 where that is not known."""
+    """Return the seconds after which to retry, or 0 if unknown."""
     if isinstance(error, SignInRefused):
         return error.wait_seconds
     if isinstance(error, HttpProblem):
@@ -107,12 +107,15 @@ def _classify_error(error: BaseException) -> tuple[int, str, dict[str, Any]]:
     """Return the status, the code and the facts of an error."""
     match error:
         case Refusal():
-            return 409, error.code, {name: _json_fact(each) for name, each in error.facts.items()}
+            return 409, error.code, {name: _json_fact(fact) for name, fact in error.facts.items()}
         case HttpProblem():
             return error.status, error.code, error.facts
         case OperatingFailure():
-            kind = next(each for each in _OPERATING_PROBLEMS if isinstance(error, each[0]))
-            return kind[1], kind[2], {}
+            return next(
+                (status, code, {})
+                for error_type, status, code in _OPERATING_PROBLEMS
+                if isinstance(error, error_type)
+            )
         case UnknownName():
             nearest = ", ".join(error.nearest)
             return 404, "unknown/name", {"kind": error.kind, "name": error.name, "nearest": nearest}
@@ -120,14 +123,14 @@ def _classify_error(error: BaseException) -> tuple[int, str, dict[str, Any]]:
             return 422, "input/wrong", {"problem": str(error)}
         case IdentityError():
             return _classify_identity_error(error)
-        case ThreediceError():  # what was tampered with, or an invariant: it stands still
+        case ThreediceError():  # tampered data or a broken invariant; the table has stopped
             return 503, "house/damaged", {}
         case _:
             return 500, "house/defect", {}
 
 
 def _classify_identity_error(error: IdentityError) -> tuple[int, str, dict[str, Any]]:
-    """Return the status, the code and the facts of what is refused about people."""
+    """Return the status, the code and the facts of an error of the identity service."""
     match error:
         case RecordNotFound():
             return 404, "unknown/id", {"kind": error.kind, "name": error.name}
@@ -141,29 +144,29 @@ def _classify_identity_error(error: IdentityError) -> tuple[int, str, dict[str, 
         case AccountRefused():
             return 409, f"account/{error.reason}", {}
         case ApprovalRefused():
-            return _REQUEST_STATUSES.get(error.reason, 409), f"request/{error.reason}", {}
+            return _APPROVAL_STATUSES.get(error.reason, 409), f"request/{error.reason}", {}
         case _:
             return 403, "door/role", {}
 
 
 def _detail(error: BaseException, code: str, facts: dict[str, Any], language: Language) -> str:
-    """Return the words for an error in a language; its own where there are none in English."""
+    """Return the text of an error; in English an identity error has its own, more specific one."""
     if language == "en" and isinstance(error, IdentityError):
-        return _sentence(str(error))
-    words = text_template(code, language).format_map(_FactsWithDefault(facts))
-    under = ", ".join(error.clause) if isinstance(error, Refusal) else ""
-    return _sentence(f"{words} ({under})" if under else words)
+        return _capitalise(str(error))
+    text = text_template(code, language).format_map(_FactsWithDefault(facts))
+    clauses = ", ".join(error.clause) if isinstance(error, Refusal) else ""
+    return _capitalise(f"{text} ({clauses})" if clauses else text)
 
 
 class _FactsWithDefault(dict[str, Any]):
-    """The facts of a text; what is missing is left out."""
+    """Facts for a text template; a missing fact is formatted as nothing."""
 
     def __missing__(self, key: str) -> str:
         return ""
 
 
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _json_fact(value: Any) -> Any:

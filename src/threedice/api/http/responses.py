@@ -1,9 +1,4 @@
-"""HTTP responses, problem responses and security headers.
-
-Replies, and the headers that every one of them carries.
-
-Handshakes of sockets that are refused: with the same problems as requests are.
-"""
+"""HTTP responses, problem responses, security headers and rejected WebSocket handshakes."""
 
 from __future__ import annotations
 
@@ -26,28 +21,21 @@ if TYPE_CHECKING:
 
 HeaderList = list[tuple[bytes, bytes]]
 
-
 JSON_MEDIA_TYPE: Final = b"application/json"
-
-
 PROBLEM_MEDIA_TYPE: Final = b"application/problem+json"
 
-
 _ENCODER: Final = msgspec.json.Encoder()
-
 
 API_CONTENT_POLICY: Final = (
     b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-
 
 SCREEN_CONTENT_POLICY: Final = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     b"font-src 'self'; connect-src 'self'; manifest-src 'self'; "
     b"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
-"""Screens use what this server serves and nothing else; no script stands in a page."""
-
+"""Screens load from this server only, and no page contains inline scripts."""
 
 SECURITY_HEADERS: Final[HeaderList] = [
     (b"x-content-type-options", b"nosniff"),
@@ -58,12 +46,11 @@ SECURITY_HEADERS: Final[HeaderList] = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ]
 
-
 HSTS_HEADER: Final = (b"strict-transport-security", b"max-age=31536000; includeSubDomains")
 
 
 class HttpResponse(NamedTuple):
-    """What is sent back."""
+    """A complete response: status, body, media type and its own headers."""
 
     status: int
     body: bytes
@@ -74,7 +61,7 @@ class HttpResponse(NamedTuple):
 def json_response(
     payload: Any, status: int = 200, headers: HeaderList | None = None
 ) -> HttpResponse:
-    """Return an answer as JSON; one that says nothing has no body."""
+    """Return a JSON response; one with status 204 has no body."""
     if status == 204:
         return HttpResponse(204, b"", b"", headers or [])
     return HttpResponse(status, _ENCODER.encode(payload), JSON_MEDIA_TYPE, headers or [])
@@ -83,7 +70,7 @@ def json_response(
 def problem_response(
     error: Exception, request_headers: Mapping[bytes, bytes], context: ServerContext
 ) -> HttpResponse:
-    """Return what is told of something that went wrong, in the language that was asked for."""
+    """Return an error as a problem response in the client's language; count and log it."""
     language = preferred_language(request_headers.get(b"accept-language", b""))
     problem = problem_from_error(error, language)
     context.metrics.count_refused(problem.code)
@@ -92,21 +79,22 @@ def problem_response(
     headers = [(b"content-language", language.encode()), (b"vary", b"accept-language")]
     if problem.status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="threedice"'))
-    if wait := retry_after_seconds(error):
-        headers.append((b"retry-after", b"%d" % wait))
+    if seconds := retry_after_seconds(error):
+        headers.append((b"retry-after", b"%d" % seconds))
     return HttpResponse(problem.status, _ENCODER.encode(problem), PROBLEM_MEDIA_TYPE, headers)
 
 
 def security_headers(context: ServerContext, path: str) -> HeaderList:
-    """Return what every reply under an address carries."""
-    api = path.startswith("/api") or path in ("/health", "/metrics")
-    policy = (b"content-security-policy", API_CONTENT_POLICY if api else SCREEN_CONTENT_POLICY)
-    tls = [HSTS_HEADER] if context.secure else []
-    return [policy, *SECURITY_HEADERS, *tls, *([(b"cache-control", b"no-store")] if api else [])]
+    """Return the headers that every response under a path carries."""
+    is_api = path.startswith("/api") or path in ("/health", "/metrics")
+    policy = (b"content-security-policy", API_CONTENT_POLICY if is_api else SCREEN_CONTENT_POLICY)
+    hsts = [HSTS_HEADER] if context.secure else []
+    no_store = [(b"cache-control", b"no-store")] if is_api else []
+    return [policy, *SECURITY_HEADERS, *hsts, *no_store]
 
 
 async def send_response(send: Send, response: HttpResponse, extra_headers: HeaderList) -> None:
-    """Send a reply with the house's headers."""
+    """Send a response with extra headers."""
     headers = [(b"content-length", b"%d" % len(response.body)), *response.headers, *extra_headers]
     if response.media_type:
         headers.append((b"content-type", response.media_type))
@@ -117,31 +105,31 @@ async def send_response(send: Send, response: HttpResponse, extra_headers: Heade
 
 
 def add_headers(send: Send, extra_headers: HeaderList) -> Send:
-    """Return a way to send that adds the house's headers to whatever has not said them itself."""
+    """Wrap `send` so that it adds the headers that a response does not set itself."""
 
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            said = {name.lower() for name, _ in message["headers"]}
-            ours = [each for each in extra_headers if each[0] not in said]
-            message["headers"] = [*message["headers"], *ours]
+            present = {name.lower() for name, _ in message["headers"]}
+            missing = [header for header in extra_headers if header[0] not in present]
+            message["headers"] = [*message["headers"], *missing]
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 def strip_body(send: Send) -> Send:
-    """Return a way to send that leaves the body out, and says all the same how long it is."""
+    """Wrap `send` so that it omits the body but keeps its `Content-Length`."""
 
-    async def sending(message: Message) -> None:
+    async def send_without_body(message: Message) -> None:
         if message["type"] == "http.response.body":
             message["body"] = b""
         await send(message)
 
-    return sending
+    return send_without_body
 
 
 async def reject_handshake(scope: Scope, send: Send, response: HttpResponse) -> None:
-    """Answer a handshake with a problem, where the server can; otherwise just refuse it."""
+    """Reject a WebSocket handshake with a problem response, or by closing if unsupported."""
     if "websocket.http.response" not in (scope.get("extensions") or {}):
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return

@@ -1,4 +1,4 @@
-"""Players' accounts with the house: balances, statements, and who a player is."""
+"""Players' accounts with the house: balances, statements and personal data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AccountView(msgspec.Struct, frozen=True):
 
 
 class StatementLine(msgspec.Struct, frozen=True):
-    """A line of a statement; amounts are the player's gain."""
+    """A line of a statement; `amount` is the player's gain, negative for a loss."""
 
     at: int
     table: str
@@ -43,7 +43,7 @@ class StatementLine(msgspec.Struct, frozen=True):
 
 
 class StatementQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """From when until before when, and how many of the last lines of it."""
+    """Lines from `since` until before `until`; the last `most` of them."""
 
     since: Timestamp | None = None
     until: Timestamp | None = None
@@ -51,7 +51,7 @@ class StatementQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 
 
 class PersonForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A person by name and date of birth."""
+    """A player's name and date of birth."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=r"\S")]
     born: date | None = None
@@ -76,7 +76,7 @@ async def show_account(request: RequestContext) -> AccountView:
     problems=(503,),
 )
 async def show_statement(request: RequestContext) -> list[StatementLine]:
-    """Show what a player was paid, lost, bought and was told."""
+    """Show a player's statement: buy-ins, bets, payouts and notices, the oldest line first."""
     player, query = require_own_or_staff(request), request.query
     lines = await run_in_thread(
         request.context.house.command_handler.store.lines,
@@ -93,7 +93,7 @@ async def show_statement(request: RequestContext) -> list[StatementLine]:
     "show-person", "GET", "/api/accounts/{player}/person", response=Person, problems=(404, 503)
 )
 async def show_person(request: RequestContext) -> Person:
-    """Show who a player is, as far as the house knows."""
+    """Show the name and date of birth on record for a player."""
     player = request.path_params["player"]
     person = await run_in_thread(load_person, request.context.house.command_handler.store, player)
     if person is None:
@@ -110,7 +110,7 @@ async def show_person(request: RequestContext) -> Person:
     problems=(503,),
 )
 async def set_person(request: RequestContext) -> None:
-    """Keep a player's name and date of birth, outside the log."""
+    """Store a player's name and date of birth, outside the log."""
     person = Person(request.body.name, request.body.born)
     await run_in_thread(
         save_person,
@@ -124,14 +124,14 @@ async def set_person(request: RequestContext) -> None:
     "erase-person", "DELETE", "/api/accounts/{player}/person", status=204, problems=(404, 503)
 )
 async def erase_person(request: RequestContext) -> None:
-    """Erase a player's name and date of birth; his play stays proved."""
+    """Erase a player's name and date of birth; the log of their play stays intact."""
     player = request.path_params["player"]
     if not await run_in_thread(delete_person, request.context.house.command_handler.store, player):
         raise UnknownName("person for player", player, [])
 
 
 def require_own_or_staff(request: RequestContext) -> str:
-    """Return the player of the address, unless he is another player than the one who asks."""
+    """Return the player named in the path; players may name only themselves."""
     player: str = request.path_params["player"]
     if not is_own_or_staff(request.caller, player):
         raise HttpProblem(403, "door/own")
@@ -139,15 +139,15 @@ def require_own_or_staff(request: RequestContext) -> str:
 
 
 def _statement_line(line: ProjectionLine) -> StatementLine:
-    said = _ROW_DECODER.decode(line.data)
+    row = _ROW_DECODER.decode(line.data)
     kind, _, table = line.stream.partition("/")
     return StatementLine(
         at=line.at,
         table=table if kind == "table" else "",
-        what=said.what,
-        round=said.round,
-        amount=said.amount,
-        note=said.note,
+        what=row.what,
+        round=row.round,
+        amount=row.amount,
+        note=row.note,
     )
 
 

@@ -1,7 +1,8 @@
-"""Requests: what needs a second person is asked for here, and done when he agrees.
+"""Requests for commands that need the approval of a second person.
 
-What is kept is the command with its sender; who approves is put in when he does, from his own
-session. It is then carried out in the sender's name under the request's own key, so once.
+A request stores the command with its sender and without the second person, who is filled in from
+the approver's own session. An approved command is executed in the sender's name under an
+idempotency key made from the request's id, so at most once.
 """
 
 from __future__ import annotations
@@ -34,26 +35,26 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
 
 _PLACEHOLDER_APPROVER: Final = Actor(id="", role="supervisor")
-"""Stands where the second person will, while a request is looked at."""
+"""Stands in for the second person while a new request is validated."""
 
 
 class RequestForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is asked for, without the second person, and why."""
+    """A command that needs a second person, without that person, and the reason for it."""
 
     command: dict[str, Any]
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
 
 
 class NoteForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What somebody has to say about a decision."""
+    """A note on the decision about a request."""
 
     note: Annotated[str, msgspec.Meta(max_length=500)] = ""
 
 
 class RequestView(msgspec.Struct, frozen=True):
-    """A request: who asks for which command, why, who may decide, and what became of it.
+    """A request: the command, its sender, the reason, the roles that may decide, and its state.
 
-    `name` is what whoever asks is called: the second person should know who it is.
+    `name` is the sign-in name of the requester, so that the second person knows who it is.
     """
 
     id: str
@@ -73,7 +74,7 @@ class RequestView(msgspec.Struct, frozen=True):
 
 
 class RequestsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """At which table; at all, where nothing is said."""
+    """The table of the requests to list; all tables by default."""
 
     table: TableId | None = None
 
@@ -88,13 +89,13 @@ class RequestsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     problems=(404, 409, 429, 503),
 )
 async def open_request(request: RequestContext) -> RequestView:
-    """Ask for something that a second person has to approve."""
+    """Request a command that needs the approval of a second person."""
     table, fields = request.path_params["table"], dict(request.body.command)
     check_rate_limit(request)
     kind = str(fields.get("type"))
     field = SECOND_PERSON_FIELDS.get(kind)
     if field is None:
-        raise InvalidInput(f"no second person is needed for {kind[:40]}; send it as a command")
+        raise InvalidInput(f"{kind[:40]} does not need a second person; send it as a command")
     if fields.get(field) is not None:
         raise HttpProblem(403, "door/second-person")
     _, game = await require_table_and_game(request.context, table)
@@ -114,14 +115,14 @@ async def open_request(request: RequestContext) -> RequestView:
 
 @operation("list-requests", "GET", "/api/requests", query=RequestsQuery, response=list[RequestView])
 async def list_requests(request: RequestContext) -> list[RequestView]:
-    """List what waits for a second person, the oldest first."""
-    found = await run_in_thread(request.context.identity.approvals.pending, request.query.table)
-    return [await _view_with_name(request, each) for each in found]
+    """List the pending requests, the oldest first."""
+    pending = await run_in_thread(request.context.identity.approvals.pending, request.query.table)
+    return [await _view_with_name(request, approval) for approval in pending]
 
 
 @operation("show-request", "GET", "/api/requests/{request}", response=RequestView, problems=(404,))
 async def show_request(request: RequestContext) -> RequestView:
-    """Show a request and what became of it."""
+    """Show a request and its state."""
     approval = await run_in_thread(
         request.context.identity.approvals.get, request.path_params["request"]
     )
@@ -137,23 +138,27 @@ async def show_request(request: RequestContext) -> RequestView:
     problems=(404, 409, 429, 503),
 )
 async def approve_request(request: RequestContext) -> HttpResponse:
-    """Approve a request of somebody else; what was asked for is done at once.
+    """Approve another person's request and execute its command at once.
 
-    Where it could not be, whoever approved may approve again until the request expires.
+    If the command fails, the same approver may approve again until the request expires.
     """
-    arrived, requests = perf_counter(), request.context.identity.approvals
+    started_at, approvals = perf_counter(), request.context.identity.approvals
     check_rate_limit(request)
-    approval = await run_in_thread(requests.get, request.path_params["request"])
+    approval = await run_in_thread(approvals.get, request.path_params["request"])
     approver = _require_approver(request.caller, approval)
     requester = await _load_requester(request, approval)
     fields = msgspec.json.decode(approval.command)
     command = build_table_command(requester, approval.table, fields, approver)
-    if not _is_approved_before(request, approval):
-        await run_in_thread(requests.approve, approval.id, request.account_id, request.body.note)
-    key = f"request/{approval.id}"
-    context, account = request.context, approval.account
+    if not _is_retry(request, approval):
+        await run_in_thread(approvals.approve, approval.id, request.account_id, request.body.note)
     return await execute_command(
-        context, request.caller, approval.table, command, key, arrived, account_id=account
+        request.context,
+        request.caller,
+        approval.table,
+        command,
+        f"request/{approval.id}",
+        started_at,
+        account_id=approval.account,
     )
 
 
@@ -166,12 +171,12 @@ async def approve_request(request: RequestContext) -> HttpResponse:
     problems=(404, 409),
 )
 async def decline_request(request: RequestContext) -> RequestView:
-    """Decline a request of somebody else."""
-    requests = request.context.identity.approvals
-    approval = await run_in_thread(requests.get, request.path_params["request"])
+    """Decline another person's request."""
+    approvals = request.context.identity.approvals
+    approval = await run_in_thread(approvals.get, request.path_params["request"])
     _require_approver(request.caller, approval)
     declined = await run_in_thread(
-        requests.decline, approval.id, request.account_id, request.body.note
+        approvals.decline, approval.id, request.account_id, request.body.note
     )
     return await _view_with_name(request, declined)
 
@@ -184,16 +189,16 @@ async def decline_request(request: RequestContext) -> RequestView:
     problems=(404, 409),
 )
 async def withdraw_request(request: RequestContext) -> RequestView:
-    """Take one's own request back."""
-    requests = request.context.identity.approvals
+    """Withdraw the caller's own request."""
+    approvals = request.context.identity.approvals
     withdrawn = await run_in_thread(
-        requests.withdraw, request.path_params["request"], request.account_id
+        approvals.withdraw, request.path_params["request"], request.account_id
     )
     return _request_view(withdrawn, request.caller.account.name)
 
 
 def _approver_roles(kind: str, game: Game) -> tuple[str, ...]:
-    """Return who may be the second person, as the rules of the game have it."""
+    """Return the roles that may approve a kind of command under the game's rules."""
     rule = game.facts.irregularities.get("wrong-entry")
     if kind == "AmendResult" and rule is not None and rule.supervised_by:
         return tuple(role for role in rule.supervised_by if role in SUPERVISORS)
@@ -201,9 +206,12 @@ def _approver_roles(kind: str, game: Game) -> tuple[str, ...]:
 
 
 def _require_approver(caller: Caller, approval: ApprovalRequest) -> Actor:
-    """Return who decides, in a role that he has at the table and that may; nobody for himself."""
+    """Return the caller as the actor who decides, in a role at the table that may.
+
+    Raise `ApprovalRefused` for the requester, and for callers without such a role.
+    """
     if caller.account.id == approval.account:
-        raise ApprovalRefused("own", "nobody decides on a request of his own")
+        raise ApprovalRefused("own", "a request is decided by someone other than its requester")
     for role in roles_at(caller, approval.table):
         if role in approval.roles and role in SUPERVISORS:
             return Actor(id=caller.account.id, role=role)
@@ -211,20 +219,20 @@ def _require_approver(caller: Caller, approval: ApprovalRequest) -> Actor:
 
 
 async def _load_requester(request: RequestContext, approval: ApprovalRequest) -> Caller:
-    """Return whoever asked, as he stands now: he may have lost the right to ask meanwhile."""
+    """Return the requester with their current permissions, which may have been revoked since."""
     context = request.context
     account = await run_in_thread(context.identity.accounts.get, approval.account)
     if not account.enabled:
-        raise ApprovalRefused("disabled", "whoever asked for this is disabled")
+        raise ApprovalRefused("disabled", "the requester's account is disabled")
     return Caller(account, "", None, "open", context.assignments.current(account.id))
 
 
-def _is_approved_before(request: RequestContext, approval: ApprovalRequest) -> bool:
-    """Tell whether the same person approved it before, and it may still be carried out."""
+def _is_retry(request: RequestContext, approval: ApprovalRequest) -> bool:
+    """Tell whether the caller has approved this request before; raise if it has expired since."""
     if approval.state != "approved" or approval.decided_by != request.account_id:
         return False
     if request.context.identity.context.clock() >= approval.expires:
-        raise ApprovalRefused("expired", "this request has expired; it may be made again")
+        raise ApprovalRefused("expired", "this request has expired; open a new one")
     return True
 
 
@@ -252,7 +260,7 @@ def _request_view(approval: ApprovalRequest, name: str) -> RequestView:
     )
 
 
-REQUEST_OPERATIONS: Final[tuple[Operation, ...]] = (
+APPROVAL_OPERATIONS: Final[tuple[Operation, ...]] = (
     open_request,
     list_requests,
     show_request,

@@ -1,13 +1,8 @@
 """Parse, authorise and execute commands for tables and players' accounts.
 
-Commands over HTTP: one way in, for tables and for players' accounts.
-
-Each has a key of the caller's own, so that it happens once however often it is sent. The way of a
-bet is kept short: the body is read once, and the answer is made of the bytes that were stored.
-
-Commands as they come in: read once, in the name of whoever sends them.
-
-`by` is set here and nowhere else. A body may state it, and is refused where it states another.
+Each command has an idempotency key of the caller's, so that it is executed once however often it is
+sent. The path of a bet is kept short: its body is decoded once, and the response is built from the
+stored bytes. `by` is set here and nowhere else; a body may state it, but only truthfully.
 """
 
 from __future__ import annotations
@@ -65,10 +60,8 @@ if TYPE_CHECKING:
     from threedice.house import CommandResult
     from threedice.house.commands import AnyStreamCommand
 
-
 IN_FLIGHT_WAIT_SECONDS: Final = 5.0
-"""How long a question about a command that is on its way waits for it."""
-
+"""How long a status query waits for a command that is being executed."""
 
 SENDABLE_COMMANDS: Final[Any] = Union[  # noqa: UP007
     tuple(
@@ -78,87 +71,28 @@ SENDABLE_COMMANDS: Final[Any] = Union[  # noqa: UP007
         and (each is commands.Report or tag_of(each) not in SECOND_PERSON_FIELDS)
     )
 ]
-"""Commands that somebody may send; the others are the house's own, or take two people."""
+"""Commands that clients may send directly.
+
+Of the others, the house itself executes some, and the rest need a second person.
+"""
+
+_TABLE_COMMAND_DECODER: Final[msgspec.json.Decoder[AnyTableCommand]] = msgspec.json.Decoder(
+    AnyTableCommand
+)
 
 
 class CommandResultView(msgspec.Struct, frozen=True):
-    """What an accepted command made happen, as its sender sees it, and how far the stream came."""
+    """The events of an accepted command as its sender sees them, and the stream's new version."""
 
     version: int
     events: list[AnyStreamEvent]
 
 
 class CommandStatusView(msgspec.Struct, frozen=True):
-    """What became of a command: accepted, with its answer, or not accepted."""
+    """Whether a command was accepted, and its result if so."""
 
     accepted: bool
     answer: CommandResultView | None = None
-
-
-async def execute_command(
-    context: ServerContext,
-    caller: Caller,
-    table: str,
-    command: AnyTableCommand,
-    key: str,
-    started_at: float,
-    account_id: str = "",
-) -> HttpResponse:
-    """Have the floor decide a command, and tell what it made happen once that is durable."""
-    if table not in context.table_ids and not isinstance(command, EstablishTable):
-        await require_table(context, table)
-    if not isinstance(command, commands.PlaceBet):
-        check_known_game(command, context.config)
-        command = await _fill_in_age(context, caller, command)
-    answer = await _handle_command(context, command, table, account_id or caller.account.id, key)
-    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
-    return HttpResponse(200, encode_answer(answer, caller))
-
-
-async def _handle_command(
-    context: ServerContext, command: AnyStreamCommand, table: str, account_id: str, key: str
-) -> CommandResult:
-    """Hand a command to the floor; whoever asks meanwhile what became of it waits."""
-    in_flight_key, floor = (account_id, key), context.house.command_handler
-    if in_flight_key in context.commands_in_flight:
-        return await floor.handle(command, table=table, account=account_id, key=key)
-    done = context.commands_in_flight[in_flight_key] = asyncio.Event()
-    try:
-        return await floor.handle(command, table=table, account=account_id, key=key)
-    finally:
-        del context.commands_in_flight[in_flight_key]
-        done.set()
-
-
-async def _fill_in_age(
-    context: ServerContext, caller: Caller, command: AnyTableCommand
-) -> AnyTableCommand:
-    """Put in how old a player is who buys in, as far as the house knows."""
-    if not isinstance(command, commands.BuyIn) or "player" not in caller.account.roles:
-        return command
-    person = await run_in_thread(load_person, context.house.command_handler.store, command.player)
-    today = datetime.now(ZoneInfo(context.config.time_zone)).date()
-    return msgspec.structs.replace(command, age_years=person.age(today) if person else None)
-
-
-def require_idempotency_key(request: RequestContext) -> str:
-    """Return the key of a command, or say how to give one."""
-    match = IDEMPOTENCY_KEY.fullmatch(request.headers.get(b"idempotency-key", b""))
-    if match is None:
-        raise HttpProblem(400, "door/key")
-    return match[1].decode()
-
-
-def check_rate_limit(request: RequestContext) -> None:
-    """Turn away whoever sends more commands than one account, or one address, may."""
-    wait = request.context.rate_limits.retry_after_seconds(
-        request.account_id, request.client_address
-    )
-    if wait:
-        raise HttpProblem(429, "door/rate", seconds=max(1, round(wait)))
-
-
-# --- the operations -----------------------------------------------------------------------------
 
 
 @operation(
@@ -172,7 +106,7 @@ def check_rate_limit(request: RequestContext) -> None:
     is_raw=True,
 )
 async def send_command(request: RequestContext) -> HttpResponse:
-    """Send a command to a table; sent again under the same key, it is answered again."""
+    """Send a command to a table; repeating it under the same key returns the same result."""
     started_at = perf_counter()
     await authorise(request, "send-command")
     caller = request.caller
@@ -196,7 +130,7 @@ async def send_command(request: RequestContext) -> HttpResponse:
     is_raw=True,
 )
 async def send_account_command(request: RequestContext) -> HttpResponse:
-    """Send a command about a player's account; under the same key it is answered again."""
+    """Send a command for a player's account; repeats under the same key return the same result."""
     started_at = perf_counter()
     await authorise(request, "send-account-command")
     player = parse_path(send_account_command, request.path_params)["player"]
@@ -205,28 +139,28 @@ async def send_account_command(request: RequestContext) -> HttpResponse:
     require_json(request.headers)
     fields = decode_body(dict[str, Any], await read_body(request.receive, request.headers))
     command = build_account_command(request.caller, player, fields)
-    answer = await _handle_command(request.context, command, "", request.account_id, key)
+    result = await _handle_command(request.context, command, "", request.account_id, key)
     request.context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
-    return HttpResponse(200, encode_answer(answer, request.caller))
+    return HttpResponse(200, encode_answer(result, request.caller))
 
 
 @operation(
     "show-answer", "GET", "/api/commands/{key}", response=CommandStatusView, problems=(404, 503)
 )
 async def show_command_status(request: RequestContext) -> HttpResponse:
-    """Tell what became of a command of one's own, by its key."""
+    """Show whether a command of the caller was accepted, and its result, by idempotency key."""
     context, key = request.context, request.path_params["key"]
-    if on_its_way := context.commands_in_flight.get((request.account_id, key)):
+    if in_flight := context.commands_in_flight.get((request.account_id, key)):
         try:
             async with asyncio.timeout(IN_FLIGHT_WAIT_SECONDS):
-                await on_its_way.wait()
+                await in_flight.wait()
         except TimeoutError:
-            raise StoreUnavailable("the command is still on its way") from None
-    answer = await context.house.command_handler.find_result(request.account_id, key)
-    if answer is None:
+            raise StoreUnavailable("the command is still being executed") from None
+    result = await context.house.command_handler.find_result(request.account_id, key)
+    if result is None:
         return HttpResponse(200, b'{"accepted":false,"answer":null}')
     return HttpResponse(
-        200, b'{"accepted":true,"answer":%b}' % encode_answer(answer, request.caller)
+        200, b'{"accepted":true,"answer":%b}' % encode_answer(result, request.caller)
     )
 
 
@@ -237,13 +171,77 @@ COMMAND_OPERATIONS: Final[tuple[Operation, ...]] = (
 )
 
 
-_TABLE_COMMAND_DECODER: Final[msgspec.json.Decoder[AnyTableCommand]] = msgspec.json.Decoder(
-    AnyTableCommand
-)
+def require_idempotency_key(request: RequestContext) -> str:
+    """Return the idempotency key of a command, or raise a 400 problem."""
+    match = IDEMPOTENCY_KEY.fullmatch(request.headers.get(b"idempotency-key", b""))
+    if match is None:
+        raise HttpProblem(400, "door/key")
+    return match[1].decode()
+
+
+def check_rate_limit(request: RequestContext) -> None:
+    """Reject a command that exceeds the rate limit of the caller's account or address."""
+    seconds = request.context.rate_limits.retry_after_seconds(
+        request.account_id, request.client_address
+    )
+    if seconds:
+        raise HttpProblem(429, "door/rate", seconds=max(1, round(seconds)))
+
+
+# --- execution ----------------------------------------------------------------------------------
+
+
+async def execute_command(
+    context: ServerContext,
+    caller: Caller,
+    table: str,
+    command: AnyTableCommand,
+    key: str,
+    started_at: float,
+    account_id: str = "",
+) -> HttpResponse:
+    """Execute a table command and return its events once they are durable."""
+    if table not in context.table_ids and not isinstance(command, EstablishTable):
+        await require_table(context, table)
+    if not isinstance(command, commands.PlaceBet):
+        check_known_game(command, context.config)
+        command = await _fill_in_age(context, caller, command)
+    result = await _handle_command(context, command, table, account_id or caller.account.id, key)
+    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
+    return HttpResponse(200, encode_answer(result, caller))
+
+
+async def _handle_command(
+    context: ServerContext, command: AnyStreamCommand, table: str, account_id: str, key: str
+) -> CommandResult:
+    """Pass a command to the command handler, and mark it as in flight for status queries."""
+    in_flight_key, handler = (account_id, key), context.house.command_handler
+    if in_flight_key in context.commands_in_flight:
+        return await handler.handle(command, table=table, account=account_id, key=key)
+    done = context.commands_in_flight[in_flight_key] = asyncio.Event()
+    try:
+        return await handler.handle(command, table=table, account=account_id, key=key)
+    finally:
+        del context.commands_in_flight[in_flight_key]
+        done.set()
+
+
+async def _fill_in_age(
+    context: ServerContext, caller: Caller, command: AnyTableCommand
+) -> AnyTableCommand:
+    """Set the age on record in a player's own buy-in, or None if there is none."""
+    if not isinstance(command, commands.BuyIn) or "player" not in caller.account.roles:
+        return command
+    person = await run_in_thread(load_person, context.house.command_handler.store, command.player)
+    today = datetime.now(ZoneInfo(context.config.time_zone)).date()
+    return msgspec.structs.replace(command, age_years=person.age(today) if person else None)
+
+
+# --- parsing ------------------------------------------------------------------------------------
 
 
 def parse_table_command(caller: Caller, table: str, body: bytes) -> AnyTableCommand:
-    """Return the command of a body, in the name of whoever sends it and allowed to."""
+    """Parse and authorise a table command in the caller's name."""
     if caller.account.roles == ("player",):
         command = _parse_player_bet(caller, body)
         if command is not None:
@@ -252,39 +250,39 @@ def parse_table_command(caller: Caller, table: str, body: bytes) -> AnyTableComm
 
 
 def _parse_player_bet(caller: Caller, body: bytes) -> AnyTableCommand | None:
-    """Read a player's command at once, or leave it to be looked at more closely.
+    """Decode a player's bet in one pass, or return None to parse the body in full.
 
-    His name is put in front of what he says; where he says another, the later word counts, and it
-    is seen that it is not his.
+    `by` is inserted at the start of the JSON object. If the body has its own, the decoder keeps the
+    later one, which then differs from the caller.
     """
     if body[:1] != b"{":
         return None
-    me, opening = _player_prefix(caller.account.id)
+    actor, prefix = _player_prefix(caller.account.id)
     try:
-        command = _TABLE_COMMAND_DECODER.decode(opening + body[1:])
+        command = _TABLE_COMMAND_DECODER.decode(prefix + body[1:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if not isinstance(command, commands.PlaceBet) or command.by != me:  # by far the commonest
+    if not isinstance(command, commands.PlaceBet) or command.by != actor:
         return None
     if caller.scopes is not None and "play" not in caller.scopes:
         return None
-    if command.player != me.id:
+    if command.player != actor.id:
         raise HttpProblem(403, "door/own")
     return command if command.manner != "behalf" else None
 
 
 @lru_cache(10_000)
 def _player_prefix(account: str) -> tuple[Actor, bytes]:
-    me = Actor(id=account, role="player")
-    return me, b'{"by":' + msgspec.json.encode(me) + b","
+    actor = Actor(id=account, role="player")
+    return actor, b'{"by":' + msgspec.json.encode(actor) + b","
 
 
 def build_table_command(
     caller: Caller, table: str, fields: dict[str, Any], second_person: Actor | None = None
 ) -> AnyTableCommand:
-    """Return a command from what was said, in the name of whoever sends it and allowed to.
+    """Build and authorise a table command from the fields of a body, in the caller's name.
 
-    `second` is somebody who has approved it; nobody else's word counts for him.
+    `second_person` is the person who has approved it, taken from their own session.
     """
     kind = _command_tag(fields)
     fields["by"] = msgspec.to_builtins(_resolve_actor(caller, kind, table, fields.get("by")))
@@ -297,27 +295,28 @@ def build_table_command(
 def _command_tag(fields: Mapping[str, Any]) -> str:
     kind = fields.get("type")
     if not isinstance(kind, str) or kind not in COMMAND_PERMISSIONS:
-        raise HttpProblem(422, "door/form", problem="`type` names no command - at `$.type`")
+        raise HttpProblem(422, "door/form", problem="`type` is not a command - at `$.type`")
     return kind
 
 
 def _resolve_actor(caller: Caller, kind: str, table: str, stated: Any) -> Actor:
-    """Return who sends a command, in the role that he states or the lowest that may."""
+    """Return the caller as the sender of a command, in the stated role or the lowest permitted."""
     role = role_for(caller, kind, table)
     if role is None:
-        scoped = caller.scopes is not None and COMMAND_PERMISSIONS[kind].scope not in caller.scopes
-        raise HttpProblem(403, "door/scope" if scoped else "door/role")
+        lacks_scope = (
+            caller.scopes is not None and COMMAND_PERMISSIONS[kind].scope not in caller.scopes
+        )
+        raise HttpProblem(403, "door/scope" if lacks_scope else "door/role")
     if stated is None:
         return Actor(id=caller.account.id, role=role)
-    named: Actor = _convert(stated, Actor)
-    own = role_for(caller, kind, table, named.role) if named.id == caller.account.id else None
-    if own is None:
+    actor: Actor = _convert(stated, Actor)
+    if actor.id != caller.account.id or role_for(caller, kind, table, actor.role) is None:
         raise HttpProblem(403, "door/by")
-    return named
+    return actor
 
 
 def _set_second_person(kind: str, fields: dict[str, Any], second_person: Actor | None) -> None:
-    """Put in the second person who has agreed; refuse one who is only named."""
+    """Fill in the second person who has approved; reject one that the body names."""
     field = SECOND_PERSON_FIELDS.get(kind)
     if field is None:
         return
@@ -334,7 +333,7 @@ def _convert(value: Any, target_type: Any) -> Any:
 
 
 def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
-    """Refuse what a player or the staff may not say in a command that they may send."""
+    """Reject field values that the caller may not use in a command that they may send."""
     kind = tag_of(command)
     is_player = "player" in caller.account.roles
     player = getattr(command, "player", None)
@@ -357,17 +356,17 @@ def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
 
 
 def check_player_id(player: str) -> None:
-    """Refuse an id that nobody can have: what is in the log once stays there for ever."""
+    """Reject an invalid or reserved player id, before it enters the append-only log."""
     try:
         msgspec.convert(player, PlayerId)
     except msgspec.ValidationError as error:
         raise HttpProblem(422, "door/form", problem=f"{error} - at `$.player`") from None
     if player in RESERVED_NAMES:
-        raise InvalidInput(f"{player!r} is no player; it stands for the house's own")
+        raise InvalidInput(f"{player!r} is reserved for the house and cannot be a player")
 
 
 def build_account_command(caller: Caller, player: str, fields: dict[str, Any]) -> AnyAccountCommand:
-    """Return a command about a player's account, in the name of whoever sends it."""
+    """Build and authorise a command for a player's account, in the caller's name."""
     kind = _command_tag(fields)
     if role_for(caller, kind, None) is None:
         raise HttpProblem(403, "door/role")
@@ -380,7 +379,7 @@ def build_account_command(caller: Caller, player: str, fields: dict[str, Any]) -
 
 
 def check_known_game(command: AnyTableCommand, config: HouseConfig) -> None:
-    """Refuse to set a table up from a file: over the wire only games that are known have names."""
+    """Reject a game that is neither shipped nor configured, so that clients cannot name files."""
     if isinstance(command, EstablishTable):
         known = {*shipped_games(), *(table.game for table in config.tables.values())}
         if command.game not in known:

@@ -1,4 +1,4 @@
-"""Rulebooks, games, odds and mixes: what a screen draws the felt and the odds sheet from."""
+"""Rulebooks, games, odds sheets, readings and mixes of stakes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class BookLine(msgspec.Struct, frozen=True):
-    """A rulebook: where it comes from, and the games in it."""
+    """A rulebook: its source and its games."""
 
     id: str
     title: str
@@ -42,7 +42,7 @@ class BookLine(msgspec.Struct, frozen=True):
 
 
 class ClauseView(msgspec.Struct, frozen=True):
-    """A clause in our own words, and what the system makes of it."""
+    """A clause of a rulebook: a summary, how the system treats it, and why."""
 
     status: ClauseStatus
     summary: str
@@ -50,9 +50,9 @@ class ClauseView(msgspec.Struct, frozen=True):
 
 
 class LineView(msgspec.Struct, frozen=True):
-    """One way for a box to win: "a to b", on so many of the 216 rolls.
+    """One payout of a box: odds "a to b", and the number of the 216 rolls that win it.
 
-    `rolls` says on which: a digit for each of 1-1-1, 1-1-2 up to 6-6-6, `1` where it wins.
+    `rolls` has a digit for each of 1-1-1, 1-1-2 up to 6-6-6, `1` if that roll wins.
     """
 
     odds: str
@@ -61,7 +61,7 @@ class LineView(msgspec.Struct, frozen=True):
 
 
 class BoxView(msgspec.Struct, frozen=True):
-    """A box; `unit` is what a stake must be a multiple of, in the smallest chip."""
+    """A box; its stakes are multiples of `unit` smallest chips."""
 
     id: str
     family: str
@@ -77,10 +77,10 @@ class BoxView(msgspec.Struct, frozen=True):
 
 
 class GameView(msgspec.Struct, frozen=True):
-    """A game: its boxes, its felt, how it is run, and the clauses all of it rests on.
+    """A game: boxes, felt, conduct, and the clauses that they rest on.
 
-    `calls` is what a dealer says of each roll, in the order of `LineView.rolls`; `working_order`
-    the boxes as he works the layout.
+    `calls` has the dealer's call for each roll, in the order of `LineView.rolls`; `working_order`
+    has the boxes in the order in which the dealer works the layout.
     """
 
     id: str
@@ -98,7 +98,7 @@ class GameView(msgspec.Struct, frozen=True):
 
 
 class FiguresView(msgspec.Struct, frozen=True):
-    """The figures of a bet: exact ones as fractions in words, the others for display."""
+    """The figures of a bet: exact ones as fractions in strings, the others as display values."""
 
     ways: int
     of: int
@@ -120,7 +120,7 @@ class BoxFigures(msgspec.Struct, frozen=True):
 
 
 class SheetView(msgspec.Struct, frozen=True):
-    """The odds sheet of a game, and the edge on a unit on every box."""
+    """The odds sheet of a game, and the edge of a bet of one unit on every box."""
 
     game: str
     layout_edge: str
@@ -128,7 +128,7 @@ class SheetView(msgspec.Struct, frozen=True):
 
 
 class AlternativeView(msgspec.Struct, frozen=True):
-    """Another way to read a clause, and the boxes whose edge it would change: now, then."""
+    """An alternative reading, and the boxes whose edge it changes: current edge, changed edge."""
 
     name: str
     says: str
@@ -136,7 +136,7 @@ class AlternativeView(msgspec.Struct, frozen=True):
 
 
 class ReadingView(msgspec.Struct, frozen=True):
-    """A question a document leaves open, the answer in force, and the other answers."""
+    """A question that a rule document leaves open, the reading in force, and its alternatives."""
 
     name: str
     clause: tuple[str, ...]
@@ -159,7 +159,7 @@ class Stakes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class MixView(msgspec.Struct, frozen=True):
-    """A mix of stakes: its figures, and the players' net on each of the 216 rolls in 1/`unit`."""
+    """A mix of stakes: its figures, and the players' net in 1/`unit` on each of the 216 rolls."""
 
     total: int
     unit: int
@@ -169,15 +169,15 @@ class MixView(msgspec.Struct, frozen=True):
 
 @operation("list-rulebooks", "GET", "/api/rulebooks", response=list[BookLine])
 async def list_rulebooks(_request: RequestContext) -> list[BookLine]:
-    """List the rulebooks and their games."""
-    return await run_in_thread(lambda: [_book_line(each) for each in shipped_ids()])
+    """List the shipped rulebooks and their games."""
+    return await run_in_thread(lambda: [_book_line(book_id) for book_id in shipped_ids()])
 
 
 @operation(
     "show-rulebook", "GET", "/api/rulebooks/{book}/{layout}", response=GameView, problems=(404,)
 )
 async def show_rulebook(request: RequestContext) -> GameView:
-    """Show a game of a rulebook as it is read by default."""
+    """Show a game of a rulebook with its default readings."""
     return await run_in_thread(
         lambda: game_view(_load_shipped_game(request), request.path_params["book"])
     )
@@ -185,7 +185,7 @@ async def show_rulebook(request: RequestContext) -> GameView:
 
 @operation("show-game", "GET", "/api/tables/{table}/game", response=GameView, problems=(404, 503))
 async def show_game(request: RequestContext) -> GameView:
-    """Show the game that a table is set up for, as its rules are read there."""
+    """Show the game of a table with the table's readings."""
     context, table = request.context, request.path_params["table"]
     house_table, pinned = await require_table_and_game(context, table)
     return await run_in_thread(
@@ -209,7 +209,7 @@ async def show_odds(request: RequestContext) -> SheetView:
     problems=(404,),
 )
 async def show_readings(request: RequestContext) -> list[ReadingView]:
-    """Show the readings of a game in force, and what every other would change."""
+    """Show the readings in force for a game, and the effect of each alternative."""
     return await run_in_thread(
         lambda: _reading_views(request.path_params["book"], _load_shipped_game(request))
     )
@@ -224,7 +224,7 @@ async def show_readings(request: RequestContext) -> list[ReadingView]:
     problems=(404,),
 )
 async def judge_mix(request: RequestContext) -> MixView:
-    """Judge stakes on several boxes together."""
+    """Calculate the figures of stakes on several boxes together."""
     return await run_in_thread(lambda: _mix_view(_load_shipped_game(request), request.body.stakes))
 
 
@@ -244,7 +244,7 @@ def _book_line(book_id: str) -> BookLine:
 
 
 def _load_shipped_game(request: RequestContext) -> Game:
-    """Return a game that comes with the package; no file is opened by a name from outside."""
+    """Load the game named in the path; only shipped ones, so that clients cannot open files."""
     book, layout = request.path_params["book"], request.path_params["layout"]
     if book not in shipped_ids():
         raise UnknownName("rulebook", book, shipped_ids())
@@ -252,10 +252,10 @@ def _load_shipped_game(request: RequestContext) -> Game:
 
 
 def _installed_game_view(context: ServerContext, table: str, name: str, pinned: Game) -> GameView:
-    """Return a table's game with its felt and labels, where the very same is installed."""
-    described = context.config.tables.get(table)
+    """Return the view of a table's game, with felt and labels if the same game is installed."""
+    table_config = context.config.tables.get(table)
     try:
-        game = load(name, described.readings if described else None)
+        game = load(name, table_config.readings if table_config else None)
     except (ThreediceError, RulebookError):
         game = pinned
     book = name.rpartition("/")[0]
@@ -263,7 +263,7 @@ def _installed_game_view(context: ServerContext, table: str, name: str, pinned: 
 
 
 def game_view(game: Game, book: str) -> GameView:
-    """Return a game as screens see it."""
+    """Return the view of a game; clauses are included if its rulebook is shipped."""
     clauses = load_rulebook(book).book.clauses if book in shipped_ids() else {}
     return GameView(
         id=game.id,
@@ -317,18 +317,18 @@ def _reading_views(book: str, game: Game) -> list[ReadingView]:
             each.question,
             each.choice,
             each.text,
-            [_alternative_view(other) for other in each.alternatives],
+            [_alternative_view(alternative) for alternative in each.alternatives],
         )
         for each in readings_in_force(load_rulebook(book), game)
     ]
 
 
-def _alternative_view(other: AlternativeReading) -> AlternativeView:
+def _alternative_view(alternative: AlternativeReading) -> AlternativeView:
     edges = {
-        box: (None if now is None else str(now), None if then is None else str(then))
-        for box, (now, then) in other.edge_changes.items()
+        box: (None if old is None else str(old), None if new is None else str(new))
+        for box, (old, new) in alternative.edge_changes.items()
     }
-    return AlternativeView(other.name, other.text, edges)
+    return AlternativeView(alternative.name, alternative.text, edges)
 
 
 def _mix_view(game: Game, stakes: dict[str, int]) -> MixView:

@@ -1,4 +1,7 @@
-"""What happened, told from the log: a round event by event, a player's bets explained, a shift."""
+"""Queries over the log: a round's events, explanations of a player's bets, shift reports.
+
+They scan whole streams, so they run in threads within the history limiter.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ Timestamp = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class EntryView(msgspec.Struct, frozen=True):
-    """An event with its place in the table's stream, and when it happened."""
+    """An event with its version in the table's stream and its time."""
 
     version: int
     at: int
@@ -46,7 +49,7 @@ class EntryView(msgspec.Struct, frozen=True):
 
 
 class RoundHistory(msgspec.Struct, frozen=True):
-    """A round from its start to its end, as events and in words."""
+    """A round from start to end, as events and as prose."""
 
     round: int
     events: list[EntryView]
@@ -54,30 +57,30 @@ class RoundHistory(msgspec.Struct, frozen=True):
 
 
 class BetExplanation(msgspec.Struct, frozen=True):
-    """What became of a bet, line by line, with the clauses."""
+    """The outcome of a bet, explained line by line with the clauses."""
 
     spot: str
     lines: list[str]
 
 
 class PlayerQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Whose bets are asked about; a player's own, where nothing is said."""
+    """The player whose bets are queried; the caller by default."""
 
     player: PlayerId | None = None
 
 
 class ShiftQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """From when until before when; without, the gaming day so far."""
+    """The time from `since` until before `until`; the current gaming day by default."""
 
     since: Timestamp | None = None
     until: Timestamp | None = None
 
 
 class ShiftReportView(msgspec.Struct, frozen=True):
-    """A table's figures over a time; `win` is the house's, the theoretical one as a fraction.
+    """A table's figures over a period; `win` is the house's, `theoretical_win` a fraction.
 
-    From `band_low` to `band_high` the win lies in 95 of 100 such times by luck alone: the
-    theoretical win and 1.96 standard deviations (`sd`, the root of `variance`) either way.
+    `band_low` to `band_high` is the 95% interval of the win: the theoretical win plus and minus
+    1.96 standard deviations (`sd`, the square root of `variance`).
     """
 
     since: int
@@ -106,7 +109,7 @@ class ShiftReportView(msgspec.Struct, frozen=True):
     problems=(404, 503),
 )
 async def show_round(request: RequestContext) -> RoundHistory:
-    """Tell a round event by event, to be played again."""
+    """Show a round event by event, for replay."""
     table, number = request.path_params["table"], request.path_params["round"]
     require_table_staff(request, table)
     await require_table(request.context, table)
@@ -128,7 +131,7 @@ async def show_round(request: RequestContext) -> RoundHistory:
     problems=(404, 503),
 )
 async def explain_bets(request: RequestContext) -> list[BetExplanation]:
-    """Explain what every bet of a player in a round was paid, and why."""
+    """Explain the outcome of each of a player's bets in a round."""
     table, number = request.path_params["table"], request.path_params["round"]
     player = request.query.player or request.account_id
     if not is_own_or_staff(request.caller, player):
@@ -155,7 +158,7 @@ async def explain_bets(request: RequestContext) -> list[BetExplanation]:
     problems=(404, 503),
 )
 async def report_shift(request: RequestContext) -> ShiftReportView:
-    """Report a table's drop, turnover, win and theory over a time."""
+    """Report a table's drop, turnover, win and theoretical win over a period."""
     table, store = request.path_params["table"], request.context.house.command_handler.store
     require_table_staff(request, table)
     await require_table(request.context, table)
@@ -167,7 +170,7 @@ async def report_shift(request: RequestContext) -> ShiftReportView:
     )
     until = now if request.query.until is None else request.query.until
     if since > until:
-        raise InvalidInput("a shift ends after it has begun")
+        raise InvalidInput("`since` is later than `until`; a shift begins before it ends")
     report = await run_limited(
         request.context.history_limiter, shift_figures, store, table, since, until
     )
@@ -193,62 +196,68 @@ async def report_shift(request: RequestContext) -> ShiftReportView:
 
 
 def gaming_day_start(context: ServerContext, now: int) -> int:
-    """Return when the gaming day began in which a moment lies."""
-    zone, starts = ZoneInfo(context.config.time_zone), context.config.gaming_day_starts
+    """Return the start of the gaming day that contains a time."""
+    zone, start_time = ZoneInfo(context.config.time_zone), context.config.gaming_day_starts
     local = datetime.fromtimestamp(now / 1_000_000, zone)
-    began = datetime.combine(local.date(), starts, zone)
-    if began > local:
-        began = datetime.combine(local.date() - timedelta(days=1), starts, zone)
-    return int(began.timestamp()) * 1_000_000
+    start = datetime.combine(local.date(), start_time, zone)
+    if start > local:
+        start = datetime.combine(local.date() - timedelta(days=1), start_time, zone)
+    return int(start.timestamp()) * 1_000_000
 
 
-def _load_round(floor: CommandHandler, table: str, number: int) -> RoundHistory:
+def _load_round(handler: CommandHandler, table: str, number: int) -> RoundHistory:
     events = [
         EntryView(entry.version, entry.at, event)
-        for entry, event in _round_entries(floor, table, number)
+        for entry, event in _round_entries(handler, table, number)
     ]
     if not events:
         raise UnknownName(f"round of table {table}", str(number), [])
     round_events = (each.event for each in events)
     prose = describe_stream(
-        round_events, floor.streams.games.load_pinned, _amount_formatter(floor, table)
+        round_events, handler.streams.games.load_pinned, _amount_formatter(handler, table)
     )
     return RoundHistory(number, events, list(prose))
 
 
 def _round_entries(
-    floor: CommandHandler, table: str, number: int
+    handler: CommandHandler, table: str, number: int
 ) -> Iterator[tuple[Entry, AnyStreamEvent]]:
-    """Yield the entries of a round: from its start to before the next."""
-    within = False
-    for entry in floor.store.scan(table_stream(table)):
+    """Yield the entries of a round: from its start to before the next round's."""
+    is_in_round = False
+    for entry in handler.store.scan(table_stream(table)):
         if entry.kind == tag_of(RoundStarted):
             event = decode(entry)
             if isinstance(event, RoundStarted) and event.round > number:
                 return
-            within = isinstance(event, RoundStarted) and event.round == number
-        if within:
+            is_in_round = isinstance(event, RoundStarted) and event.round == number
+        if is_in_round:
             yield entry, decode(entry)
 
 
 def _explain_bets(
-    floor: CommandHandler, table: str, number: int, player: str
+    handler: CommandHandler, table: str, number: int, player: str
 ) -> list[BetExplanation]:
-    games, say = floor.streams.games, _amount_formatter(floor, table)
-    explained = explain_player_bets(floor.store, games.load_pinned, table, number, player, say)
+    explained = explain_player_bets(
+        handler.store,
+        handler.streams.games.load_pinned,
+        table,
+        number,
+        player,
+        _amount_formatter(handler, table),
+    )
     if explained is None:
         raise UnknownName(f"round of table {table}", str(number), [])
     return [BetExplanation(spot, lines) for spot, lines in explained.items()]
 
 
-def _amount_formatter(floor: CommandHandler, table: str) -> AmountFormatter:
-    """Return how amounts at a table are written: people read its currency, not its cents."""
-    opened = (
+def _amount_formatter(handler: CommandHandler, table: str) -> AmountFormatter:
+    """Return a formatter of minor units in the currency of a table."""
+    currencies = (
         event.currency
-        for event in map(decode, floor.store.scan(table_stream(table)))
+        for event in map(decode, handler.store.scan(table_stream(table)))
         if isinstance(event, TableOpened)
     )
-    return partial(format_currency, currency=next(opened, ""))
+    return partial(format_currency, currency=next(currencies, ""))
 
 
 HISTORY_OPERATIONS: Final[tuple[Operation, ...]] = (show_round, explain_bets, report_shift)

@@ -1,12 +1,7 @@
-"""The house itself: description, health, metrics, log verification and release after a failed write.
+"""The house: description, log verification, release after a failed write, health and metrics.
 
-The house itself: what it is called, whether its log is sound, and letting it write again.
-
-What machines ask about a server: whether it is well, and its figures.
-
-Anybody may ask whether it is well, and learns no more. Figures are for this machine itself, and
-elsewhere for whoever has the right; behind a proxy every caller may look like this machine, so
-there everybody needs it.
+Health is public and contains no more than the status. Metrics are readable without a token from
+loopback only; behind a proxy every caller looks like loopback, so there all need permission.
 """
 
 from __future__ import annotations
@@ -34,9 +29,12 @@ from threedice.log.proof.keys import read_public_keys
 if TYPE_CHECKING:
     from threedice.house.house import House
 
+PROBE_CACHE_SECONDS: Final = 0.5
+"""How long the result of a store probe is cached."""
+
 
 class HouseView(msgspec.Struct, frozen=True):
-    """What everybody may know of a house before signing in; `demo` lists its sign-ins, if any."""
+    """Public facts about a house; `demo` lists the sign-ins of a demo."""
 
     name: str
     currency: str
@@ -49,14 +47,14 @@ class HouseView(msgspec.Struct, frozen=True):
 
 
 class FindingView(msgspec.Struct, frozen=True):
-    """Something that is not as it was written, and where."""
+    """Something in the store that differs from what was written, and its location."""
 
     where: str
     what: str
 
 
 class LogVerification(msgspec.Struct, frozen=True):
-    """What was looked at, and everything that is wrong with it."""
+    """The numbers of verified records by kind, and all findings."""
 
     sound: bool
     streams: int
@@ -68,20 +66,20 @@ class LogVerification(msgspec.Struct, frozen=True):
 
 
 class ReleaseForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Why something is done."""
+    """The reason for releasing a suspended house."""
 
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=r"\S")]
 
 
 @operation("show-house", "GET", "/api/house", response=HouseView)
 async def show_house(request: RequestContext) -> HouseView:
-    """Tell what the house is called, its currency, its time, and the sign-ins of a demo."""
-    described, house = request.context.config, request.context.house
+    """Show the name, currency and time of the house, and the sign-ins of a demo."""
+    config, house = request.context.config, request.context.house
     return HouseView(
-        name=described.name,
-        currency=described.currency,
-        time_zone=described.time_zone,
-        gaming_day_starts=described.gaming_day_starts.isoformat("minutes"),
+        name=config.name,
+        currency=config.currency,
+        time_zone=config.time_zone,
+        gaming_day_starts=config.gaming_day_starts.isoformat("minutes"),
         languages=LANGUAGES,
         server_time=house.clock.now(),
         suspended=bool(house.command_handler.suspension_reason),
@@ -91,21 +89,20 @@ async def show_house(request: RequestContext) -> HouseView:
 
 @operation("verify-log", "POST", "/api/log/verification", response=LogVerification, problems=(503,))
 async def verify_log(request: RequestContext) -> LogVerification:
-    """Prove the whole log as it is now, and all that is kept beside it."""
+    """Verify the whole log, its checkpoints and the data derived from it."""
     house = request.context.house
 
-    def proved() -> Any:
-        beside = house.state_dir / CHECKPOINTS_FILE
-        against = read_checkpoints(beside) if beside.exists() else []
+    def run_audit() -> Any:
+        file = house.state_dir / CHECKPOINTS_FILE
         return audit(
             house.command_handler.store,
             public_keys=read_public_keys(house.state_dir),
-            against=against,
+            against=read_checkpoints(file) if file.exists() else [],
         )
 
     if request.context.verification_limiter.locked():
-        raise QueueFull("the log is being proved already; ask again later")
-    report = await run_limited(request.context.verification_limiter, proved)
+        raise QueueFull("the log is already being verified; try again later")
+    report = await run_limited(request.context.verification_limiter, run_audit)
     return LogVerification(
         sound=report.is_sound,
         streams=report.streams,
@@ -121,30 +118,27 @@ async def verify_log(request: RequestContext) -> LogVerification:
     "release-house", "POST", "/api/house/release", body=ReleaseForm, status=204, problems=(409, 503)
 )
 async def release_house(request: RequestContext) -> None:
-    """Let a suspended house write again, now that somebody has looked at what failed."""
+    """Release a suspended house, so that it writes again after a failed write."""
     house = request.context.house
     if not house.command_handler.suspension_reason:
         raise HttpProblem(409, "house/not-suspended")
     try:
         await house.release(request.account_id, request.body.reason)
     except OperatingFailure as failure:
-        if not house.command_handler.suspension_reason:  # somebody else was quicker
+        if not house.command_handler.suspension_reason:  # released by someone else meanwhile
             raise HttpProblem(409, "house/not-suspended") from failure
         raise HttpProblem(503, "house/suspended") from failure
 
 
-HOUSE_OPERATIONS: Final[tuple[Operation, ...]] = (show_house, verify_log, release_house)
-
-
-PROBE_CACHE_SECONDS: Final = 0.5
-"""For how long an answer of the store is believed."""
+# --- monitoring ---------------------------------------------------------------------------------
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server is: well, in trouble but playing, or unable to take commands.
+    """The health of a server; it takes commands if `status` is `well` or `trouble`.
 
-    `books`: whether lines and checkpoints keep up. `damaged` tables stand still because their past
-    was changed; `stuck` dealers wait for people.
+    `books` says whether projections and checkpoints keep up. `damaged` counts tables that have
+    stopped because their stored history was changed; `stuck` counts automatic dealers that wait
+    for staff.
     """
 
     status: Literal["well", "trouble", "suspended", "away", "stopping"]
@@ -156,7 +150,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreProbe:
-    """Whether the store answers, asked at most so often whoever wants to know."""
+    """Probes whether the store responds, at most once per `PROBE_CACHE_SECONDS`."""
 
     def __init__(self, house: House) -> None:
         self._house = house
@@ -164,7 +158,7 @@ class StoreProbe:
         self._probe: asyncio.Task[bool] | None = None
 
     async def is_available(self) -> bool:
-        """Tell whether the store answers, asking it once for all who want to know now."""
+        """Tell whether the store responds; concurrent callers share one probe."""
         if self._probe is None or (self._probe.done() and self._is_stale()):
             self._probe = asyncio.create_task(self._probe_store())
         return await asyncio.shield(self._probe)
@@ -183,25 +177,23 @@ class StoreProbe:
 
 
 async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool = False) -> Health:
-    """Return how a server is."""
-    suspended, answers = (
-        bool(house.command_handler.suspension_reason),
-        await store_probe.is_available(),
-    )
+    """Determine the health of a server."""
+    is_suspended = bool(house.command_handler.suspension_reason)
+    is_available = await store_probe.is_available()
     stuck = sum(bool(dealer.stuck) for dealer in house.dealers.values())
     status: Any = "well"
     if stopping:
         status = "stopping"
-    elif not answers:
+    elif not is_available:
         status = "away"
-    elif suspended:
+    elif is_suspended:
         status = "suspended"
     elif house.background_error or house.damaged or stuck:
         status = "trouble"
     return Health(
         status=status,
         version=__version__,
-        store="away" if not answers else "suspended" if suspended else "answers",
+        store="away" if not is_available else "suspended" if is_suspended else "answers",
         books="behind" if house.background_error else "kept",
         damaged=len(house.damaged),
         stuck=stuck,
@@ -210,16 +202,16 @@ async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool 
 
 @operation("read-health", "GET", "/health", response=Health, problems=(503,))
 async def read_health(request: RequestContext) -> HttpResponse:
-    """Tell whether the server can take commands: 200 if it can, 503 if not."""
+    """Read the health of the server: status 200 if it takes commands, otherwise 503."""
     house, hub = request.context.house, request.context.hub
-    vitals = StoreProbe(house) if hub is None else hub.store_probe
-    health = await check_health(house, vitals, stopping=hub is not None and hub.is_closing)
+    store_probe = StoreProbe(house) if hub is None else hub.store_probe
+    health = await check_health(house, store_probe, stopping=hub is not None and hub.is_closing)
     return json_response(health, 200 if health.status in ("well", "trouble") else 503)
 
 
 @operation("read-metrics", "GET", "/metrics", is_raw=True, problems=(401, 403))
 async def read_metrics(request: RequestContext) -> HttpResponse:
-    """Tell the figures of the server, for Prometheus."""
+    """Read the metrics of the server in the Prometheus text format."""
     if not _is_local_caller(request):
         await authorise(request, "read-metrics")
     metrics = request.context.metrics
@@ -228,10 +220,13 @@ async def read_metrics(request: RequestContext) -> HttpResponse:
 
 
 def _is_local_caller(request: RequestContext) -> bool:
-    """Tell whether this machine itself asks, and no page that has a browser here do so."""
+    """Tell whether a request comes from this machine, and not from another site's page in it."""
     host = request.headers.get(b"host", b"").decode("latin-1").lower()
-    known = host in request.context.hosts or is_ip_host(host)
-    return known and is_loopback(request.client_address) and not request.context.behind_proxy
+    is_known_host = host in request.context.hosts or is_ip_host(host)
+    is_local = is_loopback(request.client_address) and not request.context.behind_proxy
+    return is_known_host and is_local
 
+
+HOUSE_OPERATIONS: Final[tuple[Operation, ...]] = (show_house, verify_log, release_house)
 
 MONITORING_OPERATIONS: Final[tuple[Operation, ...]] = (read_health, read_metrics)

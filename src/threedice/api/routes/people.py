@@ -1,4 +1,4 @@
-"""The people of a house: their accounts, where they work, and what happened to them."""
+"""Administration of staff and players: accounts, assignments and the audit trail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RoleList = Annotated[list[Role], msgspec.Meta(min_length=1, max_length=7)]
 
 
 class NewAccountForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A new account: the name to sign in with, and its roles."""
+    """A new account: its sign-in name and its roles."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
     roles: RoleList
@@ -32,14 +32,14 @@ class RolesForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class FirstPasswordView(msgspec.Struct, frozen=True):
-    """An account with its first password, which is shown once and must be changed."""
+    """An account with its first password, which is shown only once and must be changed."""
 
     account: Account
     password: str
 
 
 class AssignmentForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Who works where, in which role, from when until when; no table means all."""
+    """A role at a table for a period; without a table, at all tables."""
 
     account: OpaqueId
     role: Role
@@ -49,7 +49,7 @@ class AssignmentForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 
 
 class TrailQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """After which number, and how many."""
+    """Up to `most` events after the number `after`."""
 
     after: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
     most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
@@ -60,7 +60,7 @@ class TrailQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 @operation("list-people", "GET", "/api/people", response=list[Account])
 async def list_people(request: RequestContext) -> list[Account]:
-    """List the accounts of everybody who may sign in."""
+    """List all accounts."""
     return await run_in_thread(request.context.identity.accounts.all)
 
 
@@ -74,16 +74,16 @@ async def list_people(request: RequestContext) -> list[Account]:
     problems=(409,),
 )
 async def add_person(request: RequestContext) -> FirstPasswordView:
-    """Add an account, with a first password that is shown once."""
+    """Add an account; its first password is shown only once."""
     form, accounts = request.body, request.context.identity.accounts
-    made = await run_limited(
+    first_password = await run_limited(
         request.context.hashing_limiter,
         accounts.add,
         form.name,
         form.roles,
         by=request.account_id,
     )
-    return _first_password_view(made)
+    return _first_password_view(first_password)
 
 
 @operation(
@@ -95,7 +95,7 @@ async def add_person(request: RequestContext) -> FirstPasswordView:
     problems=(404, 409),
 )
 async def set_roles(request: RequestContext) -> Account:
-    """Give an account other roles; not to oneself."""
+    """Set the roles of another account."""
     person, accounts = _require_other_account(request), request.context.identity.accounts
     return await run_in_thread(
         accounts.set_roles, person, request.body.roles, by=request.account_id
@@ -106,21 +106,21 @@ async def set_roles(request: RequestContext) -> Account:
     "disable-person", "POST", "/api/people/{person}/disable", status=204, problems=(404, 409)
 )
 async def disable_person(request: RequestContext) -> None:
-    """Disable an account; all it has open ends."""
+    """Disable another account and end its sessions."""
     person, accounts = _require_other_account(request), request.context.identity.accounts
     await run_in_thread(accounts.disable, person, by=request.account_id)
 
 
 @operation("enable-person", "POST", "/api/people/{person}/enable", status=204, problems=(404,))
 async def enable_person(request: RequestContext) -> None:
-    """Enable an account again."""
+    """Enable a disabled account."""
     accounts = request.context.identity.accounts
     await run_in_thread(accounts.enable, request.path_params["person"], by=request.account_id)
 
 
 @operation("forget-person", "POST", "/api/people/{person}/forget", status=204, problems=(404, 409))
 async def forget_person(request: RequestContext) -> None:
-    """Forget an account's name for good."""
+    """Erase the name of another account permanently."""
     person, accounts = _require_other_account(request), request.context.identity.accounts
     await run_limited(
         request.context.hashing_limiter, accounts.erase_name, person, by=request.account_id
@@ -135,49 +135,51 @@ async def forget_person(request: RequestContext) -> None:
     problems=(404,),
 )
 async def reset_password(request: RequestContext) -> FirstPasswordView:
-    """Give somebody a first password anew; all his sessions end."""
+    """Reset the password of another account to a new first password, and end its sessions."""
     person, accounts = _require_other_account(request), request.context.identity.accounts
-    return _first_password_view(
-        await run_limited(
-            request.context.hashing_limiter, accounts.reset_password, person, by=request.account_id
-        )
+    first_password = await run_limited(
+        request.context.hashing_limiter, accounts.reset_password, person, by=request.account_id
     )
+    return _first_password_view(first_password)
 
 
 @operation("reset-codes", "DELETE", "/api/people/{person}/codes", status=204, problems=(404,))
 async def reset_codes(request: RequestContext) -> None:
-    """Forget the codes of somebody who lost them; all his sessions end."""
-    person, codes = _require_other_account(request), request.context.identity.second_factors
-    await run_in_thread(codes.reset, person, by=request.account_id)
+    """Reset the second factor of another account, and end its sessions."""
+    person, second_factors = (
+        _require_other_account(request),
+        request.context.identity.second_factors,
+    )
+    await run_in_thread(second_factors.reset, person, by=request.account_id)
 
 
 @operation(
     "end-all-sessions", "DELETE", "/api/people/{person}/sessions", status=204, problems=(404,)
 )
 async def end_all_sessions(request: RequestContext) -> None:
-    """End all sessions of an account, and revoke its programs' tokens."""
+    """End all sessions of an account and revoke its API tokens."""
     sessions = request.context.identity.sessions
     await run_in_thread(sessions.end_all, request.path_params["person"], by=request.account_id)
 
 
 def _require_other_account(request: RequestContext) -> str:
-    """Return the account of the address; nobody changes his own rights or way in by these."""
+    """Return the account named in the path; reject changes to the caller's own account."""
     person: str = request.path_params["person"]
     if person == request.account_id:
         raise HttpProblem(403, "door/self")
     return person
 
 
-def _first_password_view(made: FirstPassword) -> FirstPasswordView:
-    return FirstPasswordView(made.account, made.password)
+def _first_password_view(first_password: FirstPassword) -> FirstPasswordView:
+    return FirstPasswordView(first_password.account, first_password.password)
 
 
-# --- where they work, and what happened ---------------------------------------------------------
+# --- assignments and audit trail ----------------------------------------------------------------
 
 
 @operation("list-assignments", "GET", "/api/assignments", response=list[Assignment])
 async def list_assignments(request: RequestContext) -> list[Assignment]:
-    """List who works where now."""
+    """List the current assignments."""
     return await run_in_thread(request.context.identity.assignments.current)
 
 
@@ -191,7 +193,7 @@ async def list_assignments(request: RequestContext) -> list[Assignment]:
     problems=(404, 409),
 )
 async def assign(request: RequestContext) -> Assignment:
-    """Assign somebody to a table, or to all, for a shift; not oneself."""
+    """Assign another account to a table, or to all tables, for a shift."""
     form = request.body
     if form.account == request.account_id:
         raise HttpProblem(403, "door/self")
@@ -208,14 +210,14 @@ async def assign(request: RequestContext) -> Assignment:
 
 @operation("end-assignment", "DELETE", "/api/assignments/{assignment}", status=204, problems=(404,))
 async def end_assignment(request: RequestContext) -> None:
-    """End an assignment now."""
+    """End an assignment at once."""
     assignments = request.context.identity.assignments
     await run_in_thread(assignments.end, request.path_params["assignment"], by=request.account_id)
 
 
 @operation("read-trail", "GET", "/api/trail", query=TrailQuery, response=list[SecurityEvent])
 async def read_trail(request: RequestContext) -> list[SecurityEvent]:
-    """Read the trail of security events after a number."""
+    """Read the security events after a number."""
     trail, query = request.context.identity.audit_trail, request.query
     return await run_in_thread(trail.security_events, query.after, query.most)
 

@@ -1,4 +1,4 @@
-"""Sessions and programs' tokens of one's own: seen, made, ended."""
+"""The caller's own sessions and API tokens: list, create, end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SessionLine(msgspec.Struct, frozen=True):
-    """A session of one's own."""
+    """A session of the caller; `current` is the one of this request."""
 
     id: str
     standing: SessionState
@@ -35,7 +35,7 @@ class SessionLine(msgspec.Struct, frozen=True):
 
 
 class TokenForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A program's token: its name, what it is for, how long it lasts, and one's password."""
+    """A new API token: name, scopes and lifetime, with the caller's password or a code."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
     scopes: Annotated[list[str], msgspec.Meta(min_length=1, max_length=10)]
@@ -45,7 +45,7 @@ class TokenForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class TokenLine(msgspec.Struct, frozen=True):
-    """A program's token; of the token itself no more than how it begins."""
+    """An API token; of the token itself only its prefix."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class TokenLine(msgspec.Struct, frozen=True):
 
 
 class NewTokenView(msgspec.Struct, frozen=True):
-    """A new token, which is shown once."""
+    """A new API token, which is shown only once."""
 
     token: str
     line: TokenLine
@@ -65,22 +65,22 @@ class NewTokenView(msgspec.Struct, frozen=True):
 
 @operation("list-sessions", "GET", "/api/sessions", response=list[SessionLine], problems=(503,))
 async def list_sessions(request: RequestContext) -> list[SessionLine]:
-    """List one's own sessions, the latest first."""
-    found = await run_in_thread(
+    """List the caller's sessions, the latest first."""
+    sessions = await run_in_thread(
         request.context.identity.sessions.list_for_account, request.account_id
     )
+    current_id = request.caller.session_id
     return [
         SessionLine(
-            each.id, each.standing, each.created, each.seen, each.until,
-            each.id == request.caller.session_id,
+            each.id, each.standing, each.created, each.seen, each.until, each.id == current_id
         )
-        for each in found
-    ]  # fmt: skip
+        for each in sessions
+    ]
 
 
 @operation("end-session", "DELETE", "/api/sessions/{session}", status=204, problems=(404,))
 async def end_session(request: RequestContext) -> None:
-    """End a session of one's own."""
+    """End one of the caller's sessions."""
     sessions, session_id = request.context.identity.sessions, request.path_params["session"]
     own = await run_in_thread(sessions.list_for_account, request.account_id)
     if session_id not in [each.id for each in own]:
@@ -90,11 +90,11 @@ async def end_session(request: RequestContext) -> None:
 
 @operation("list-tokens", "GET", "/api/tokens", response=list[TokenLine])
 async def list_tokens(request: RequestContext) -> list[TokenLine]:
-    """List the tokens of one's own programs."""
-    found = await run_in_thread(
+    """List the caller's API tokens."""
+    tokens = await run_in_thread(
         request.context.identity.tokens.list_for_account, request.account_id
     )
-    return [_token_line(each) for each in found]
+    return [_token_line(each) for each in tokens]
 
 
 @operation(
@@ -107,14 +107,14 @@ async def list_tokens(request: RequestContext) -> list[TokenLine]:
     problems=(401, 429),
 )
 async def make_token(request: RequestContext) -> NewTokenView:
-    """Make a token for a program, against one's password; it is shown this once."""
+    """Create an API token after reauthentication; it is shown only once."""
     form = request.body
     for scope in form.scopes:
         if scope not in SCOPES:
-            raise InvalidInput(f"a token is for {', '.join(SCOPES)}; there is no {scope!r}")
-    proof = ReauthenticationForm(password=form.password, code=form.code)
-    set_session_cookie(request, await reauthenticate(request, proof))
-    made = await run_in_thread(
+            raise InvalidInput(f"there is no scope {scope!r}; choose from {', '.join(SCOPES)}")
+    reauthentication = ReauthenticationForm(password=form.password, code=form.code)
+    set_session_cookie(request, await reauthenticate(request, reauthentication))
+    created = await run_in_thread(
         request.context.identity.tokens.create,
         request.account_id,
         form.name,
@@ -122,12 +122,12 @@ async def make_token(request: RequestContext) -> NewTokenView:
         seconds=form.seconds,
         by=request.account_id,
     )
-    return NewTokenView(made.token, _token_line(made.program))
+    return NewTokenView(created.token, _token_line(created.program))
 
 
 @operation("revoke-token", "DELETE", "/api/tokens/{token}", status=204, problems=(404,))
 async def revoke_token(request: RequestContext) -> None:
-    """Revoke a token of one's own program."""
+    """Revoke one of the caller's API tokens."""
     tokens, token_id = request.context.identity.tokens, request.path_params["token"]
     own = await run_in_thread(tokens.list_for_account, request.account_id)
     if token_id not in [each.id for each in own]:
@@ -135,19 +135,19 @@ async def revoke_token(request: RequestContext) -> None:
     await run_in_thread(tokens.revoke, token_id, by=request.account_id)
 
 
-def _token_line(program: ApiToken) -> TokenLine:
+def _token_line(token: ApiToken) -> TokenLine:
     return TokenLine(
-        program.id,
-        program.name,
-        program.prefix,
-        program.scopes,
-        program.created,
-        program.expires,
-        program.used,
+        token.id,
+        token.name,
+        token.prefix,
+        token.scopes,
+        token.created,
+        token.expires,
+        token.used,
     )
 
 
-OWN_SESSION_OPERATIONS: Final[tuple[Operation, ...]] = (
+SESSION_OPERATIONS: Final[tuple[Operation, ...]] = (
     list_sessions,
     end_session,
     list_tokens,

@@ -1,7 +1,7 @@
-"""Signing in and out, unlocking, passwords and codes.
+"""Sign-in, sign-out, locking, passwords and second factors.
 
-A token is in a cookie that scripts cannot read, and is never in an answer. None is ever taken from
-whoever signs in: it is made anew whenever he comes to be allowed more.
+Session tokens travel in an `HttpOnly` cookie only, never in a response body. Each sign-in and each
+rise in privilege issues a new token, which prevents session fixation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SignInName = Annotated[str, msgspec.Meta(max_length=256)]
 
 
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A name, a password, and a code where the account has codes."""
+    """A name and a password, and a code if the account has a second factor."""
 
     name: SignInName
     password: Password
@@ -34,27 +34,31 @@ class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 
 class ReauthenticationForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A password, or a code; some things ask for both."""
+    """A password or a code; some operations require both."""
 
     password: Password = ""
     code: Code = ""
 
 
 class ChangePasswordForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The password there is, and the one to come."""
+    """The current password and the new one."""
 
     old: Password
     new: Password
 
 
 class CodeForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A code."""
+    """A code of a second factor."""
 
     code: Code
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """Somebody who has signed in, and what his session is good for."""
+    """A session: its account, its roles and its state.
+
+    `tables` are the tables that the account is assigned to now; null if it is assigned to all
+    tables or to none.
+    """
 
     account: str
     name: str
@@ -64,23 +68,22 @@ class SessionView(msgspec.Struct, frozen=True):
     created: int
     until: int
     tables: list[str] | None
-    """The tables he works at now; nothing where his roles have the whole floor or none."""
 
 
 class EnrolmentView(msgspec.Struct, frozen=True):
-    """A secret for a telephone, as letters and as what a picture of it says; shown once."""
+    """A TOTP secret, as text and as the URI of its QR code; shown only once."""
 
     secret: str
     uri: str
 
 
 class RecoveryCodes(msgspec.Struct, frozen=True):
-    """Codes for when the telephone is lost; shown once."""
+    """Recovery codes for a lost second factor; shown only once."""
 
     recovery_codes: tuple[str, ...]
 
 
-# --- coming and going ---------------------------------------------------------------------------
+# --- sessions -----------------------------------------------------------------------------------
 
 
 @operation(
@@ -92,7 +95,7 @@ class RecoveryCodes(msgspec.Struct, frozen=True):
     problems=(401, 429, 503),
 )
 async def sign_in(request: RequestContext) -> SessionView:
-    """Sign in with a name and a password, and a code where one is needed."""
+    """Sign in with a name and a password, and a code if one is needed."""
     form, context = request.body, request.context
     previous_token = parse_cookie(request.headers.get(b"cookie", b""), context.cookie_name)
     signed_in = await run_limited(
@@ -109,7 +112,7 @@ async def sign_in(request: RequestContext) -> SessionView:
 
 @operation("show-session", "GET", "/api/session", response=SessionView)
 async def show_session(request: RequestContext) -> SessionView:
-    """Tell who has signed in, and what the session is good for."""
+    """Show the caller's session."""
     session = request.context.identity.sessions.resolve(request.token, touch=False)
     if session is None:
         raise RecordNotFound("session", request.caller.session_id)
@@ -118,7 +121,7 @@ async def show_session(request: RequestContext) -> SessionView:
 
 @operation("sign-out", "DELETE", "/api/session", status=204)
 async def sign_out(request: RequestContext) -> None:
-    """Sign out; the session's cookie is worth nothing any more."""
+    """Sign out and invalidate the session cookie."""
     await run_in_thread(request.context.identity.sessions.sign_out, request.token)
     request.response_headers.append(
         (b"set-cookie", _session_cookie(request.context, "", expired=True))
@@ -127,7 +130,7 @@ async def sign_out(request: RequestContext) -> None:
 
 @operation("lock", "POST", "/api/session/lock", status=204)
 async def lock(request: RequestContext) -> None:
-    """Lock the session, as somebody does who leaves his place."""
+    """Lock the session, for staff who leave their terminal."""
     await run_in_thread(request.context.identity.sessions.lock, request.token)
 
 
@@ -153,11 +156,11 @@ async def unlock(request: RequestContext) -> SessionView:
     problems=(401, 429),
 )
 async def change_password(request: RequestContext) -> SessionView:
-    """Choose another password; all other sessions end."""
-    form, door = request.body, request.context.identity.authentication
+    """Change the caller's password and end all other sessions."""
+    form, authentication = request.body, request.context.identity.authentication
     signed_in = await run_limited(
         request.context.hashing_limiter,
-        door.change_password,
+        authentication.change_password,
         request.token,
         form.old,
         form.new,
@@ -166,7 +169,7 @@ async def change_password(request: RequestContext) -> SessionView:
     return set_session_cookie(request, signed_in)
 
 
-# --- codes --------------------------------------------------------------------------------------
+# --- second factors -----------------------------------------------------------------------------
 
 
 @operation(
@@ -178,17 +181,17 @@ async def change_password(request: RequestContext) -> SessionView:
     problems=(401, 409, 429),
 )
 async def begin_codes(request: RequestContext) -> EnrolmentView:
-    """Begin to set up codes, for the password; where there are some, also for one of them."""
-    form, codes = request.body, request.context.identity.second_factors
-    made = await run_limited(
+    """Begin the enrolment of a second factor; replacing one requires one of its codes as well."""
+    form, second_factors = request.body, request.context.identity.second_factors
+    enrolment = await run_limited(
         request.context.hashing_limiter,
-        codes.begin_enrolment,
+        second_factors.begin_enrolment,
         request.token,
         password=form.password,
         code=form.code,
         address=request.client_address,
     )
-    return EnrolmentView(made.secret, made.uri)
+    return EnrolmentView(enrolment.secret, enrolment.uri)
 
 
 @operation(
@@ -200,11 +203,11 @@ async def begin_codes(request: RequestContext) -> EnrolmentView:
     problems=(401, 409, 429),
 )
 async def confirm_codes(request: RequestContext) -> RecoveryCodes:
-    """Put codes into use with the first of them."""
-    codes = request.context.identity.second_factors
+    """Confirm the enrolment of a second factor with its first code."""
+    second_factors = request.context.identity.second_factors
     enrolled = await run_limited(
         request.context.hashing_limiter,
-        codes.confirm_enrolment,
+        second_factors.confirm_enrolment,
         request.token,
         request.body.code,
         address=request.client_address,
@@ -222,36 +225,36 @@ async def confirm_codes(request: RequestContext) -> RecoveryCodes:
     problems=(401, 409, 429),
 )
 async def renew_recovery_codes(request: RequestContext) -> RecoveryCodes:
-    """Make new recovery codes, for the password and a code."""
-    form, codes = request.body, request.context.identity.second_factors
-    made = await run_limited(
+    """Replace the recovery codes; requires the password and a code."""
+    form, second_factors = request.body, request.context.identity.second_factors
+    recovery_codes = await run_limited(
         request.context.hashing_limiter,
-        codes.replace_recovery_codes,
+        second_factors.replace_recovery_codes,
         request.token,
         password=form.password,
         code=form.code,
         address=request.client_address,
     )
-    return RecoveryCodes(made)
+    return RecoveryCodes(recovery_codes)
 
 
-# --- what they share ----------------------------------------------------------------------------
+# --- helpers ------------------------------------------------------------------------------------
 
 
-async def reauthenticate(request: RequestContext, proof: ReauthenticationForm) -> IssuedSession:
-    """Have whoever sits there prove again that it is he; the session goes on under a new token."""
+async def reauthenticate(request: RequestContext, form: ReauthenticationForm) -> IssuedSession:
+    """Verify the caller's password or code again; the session continues under a new token."""
     return await run_limited(
         request.context.hashing_limiter,
         request.context.identity.authentication.unlock,
         request.token,
-        password=proof.password,
-        code=proof.code,
+        password=form.password,
+        code=form.code,
         address=request.client_address,
     )
 
 
 def set_session_cookie(request: RequestContext, signed_in: IssuedSession) -> SessionView:
-    """Give whoever was let in his new cookie, and tell him who he is."""
+    """Set the cookie of a new session token in the response; return the view of the session."""
     request.response_headers.append(
         (b"set-cookie", _session_cookie(request.context, signed_in.token))
     )
@@ -260,18 +263,18 @@ def set_session_cookie(request: RequestContext, signed_in: IssuedSession) -> Ses
 
 
 def _session_cookie(context: ServerContext, token: str, *, expired: bool = False) -> bytes:
-    """Return the session's cookie: for this host alone, and out of every script's reach."""
+    """Return the session cookie: for this host only, and not readable by scripts."""
     secure = "; Secure" if context.secure else ""
-    ends = "; Max-Age=0" if expired else ""
-    return (
-        f"{context.cookie_name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}{ends}".encode()
-    )
+    max_age = "; Max-Age=0" if expired else ""
+    name = context.cookie_name
+    return f"{name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}{max_age}".encode()
 
 
 def _session_view(context: ServerContext, session: Session) -> SessionView:
     account = session.account
-    posts = context.assignments.current(account.id)
-    tables = sorted({post.table for post in posts if post.table is not None})
+    assignments = context.assignments.current(account.id)
+    tables = sorted({each.table for each in assignments if each.table is not None})
+    has_all_tables = any(each.table is None for each in assignments)
     return SessionView(
         account=account.id,
         name=account.name,
@@ -280,11 +283,11 @@ def _session_view(context: ServerContext, session: Session) -> SessionView:
         standing=session.standing,
         created=session.created,
         until=session.until,
-        tables=None if any(post.table is None for post in posts) or not posts else tables,
+        tables=None if has_all_tables or not assignments else tables,
     )
 
 
-SESSION_OPERATIONS: Final[tuple[Operation, ...]] = (
+SIGN_IN_OPERATIONS: Final[tuple[Operation, ...]] = (
     sign_in,
     show_session,
     sign_out,

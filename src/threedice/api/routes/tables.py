@@ -1,9 +1,4 @@
-"""Tables: the lobby, one table, its last results and its exposure.
-
-The last results of a table, out of the books.
-
-Tables as they are: the lobby, one table, what it stands to lose.
-"""
+"""Tables: the lobby, one table, its last results and its exposure."""
 
 from __future__ import annotations
 
@@ -30,18 +25,21 @@ if TYPE_CHECKING:
     from threedice.log.store import ProjectionLine, Store
     from threedice.rulebook import Game
 
-
 ResultKind = Literal["result", "void", "reversed", "seed lost"]
-
 
 RESULT_KINDS: Final[tuple[ResultKind, ...]] = ("result", "void", "reversed", "seed lost")
 
-
 _ROW_DECODER: Final = msgspec.json.Decoder(StatementRow)
+
+Phase = Literal["closed", "interrupted", "locked", "waiting", "betting", "closing", "settling"]
+"""The phase of a table in the lobby; see `table_phase`."""
+
+LOBBY_RESULTS: Final = 20
+"""Number of results per table in the lobby."""
 
 
 class ResultLine(msgspec.Struct, frozen=True):
-    """What became of a round: its dice, or why it is void; `at` is when, `note` the cause."""
+    """The result of a round: its dice, or that it is void; `note` has the cause."""
 
     round: int
     what: ResultKind
@@ -50,34 +48,8 @@ class ResultLine(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-def last_results(store: Store, table: str, count: int) -> list[ResultLine]:
-    """Return the last results of a table, the oldest first."""
-    limit = 2 * count + 10  # other lines stand between them
-    while True:
-        lines = store.lines(VIEW, subject=table_stream(table), limit=limit)
-        found = [result for line in lines if (result := _parse_result(line))]
-        if len(found) >= count or len(lines) < limit:
-            return found[-count:]
-        limit *= 4
-
-
-def _parse_result(line: ProjectionLine) -> ResultLine | None:
-    said = _ROW_DECODER.decode(line.data)
-    if said.what not in RESULT_KINDS:
-        return None
-    return ResultLine(said.round, said.what, line.at, said.dice, said.note)
-
-
-Phase = Literal["closed", "interrupted", "locked", "waiting", "betting", "closing", "settling"]
-"""Closed; waiting for people; locked; between rounds; bets; no more bets; being paid."""
-
-
-LOBBY_RESULTS: Final = 20
-"""How many results of each table the lobby shows."""
-
-
 class TableLine(msgspec.Struct, frozen=True):
-    """A table in the lobby; of a damaged one no more than that it stands still."""
+    """A table in the lobby; a damaged table has stopped, and has only its id."""
 
     table: str
     game: str = ""
@@ -94,9 +66,9 @@ class TableLine(msgspec.Struct, frozen=True):
 
 
 class Exposure(msgspec.Struct, frozen=True):
-    """What the house would win on each of the 216 rolls by the bets that are down now.
+    """The house's net win on each of the 216 rolls with the current bets.
 
-    `nets` is in the order 1-1-1, 1-1-2, 1-1-3 up to 6-6-6.
+    `nets` is in the order 1-1-1, 1-1-2, 1-1-3 up to 6-6-6; a loss is negative.
     """
 
     nets: list[int]
@@ -105,27 +77,27 @@ class Exposure(msgspec.Struct, frozen=True):
 
 
 class ResultsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How many of the last are asked for."""
+    """The last `most` results."""
 
     most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
 
 
 @operation("list-tables", "GET", "/api/tables", response=list[TableLine], problems=(503,))
 async def list_tables(request: RequestContext) -> list[TableLine]:
-    """List the tables with what is going on at each."""
+    """List the tables with their phase and last results."""
     context = request.context
     tables = await list_table_ids(context)
     store = context.house.command_handler.store
-    last = await run_in_thread(
-        lambda: {each: last_results(store, each, LOBBY_RESULTS) for each in tables}
+    results = await run_in_thread(
+        lambda: {table: last_results(store, table, LOBBY_RESULTS) for table in tables}
     )
-    lines = [await _describe_table(context, each, last[each]) for each in tables]
+    lines = [await _describe_table(context, table, results[table]) for table in tables]
     return [line for line in lines if line is not None]
 
 
 @operation("show-table", "GET", "/api/tables/{table}", response=TableView, problems=(404, 503))
 async def show_table(request: RequestContext) -> TableView:
-    """Show a table as whoever asks sees it."""
+    """Show a table as the caller may see it."""
     table = request.path_params["table"]
     audience = audience_of(request.caller, table)
     if audience is None:
@@ -143,7 +115,7 @@ async def show_table(request: RequestContext) -> TableView:
     problems=(404, 503),
 )
 async def list_results(request: RequestContext) -> list[ResultLine]:
-    """List the last results of a table, void rounds among them, the oldest first."""
+    """List the last results of a table, including void rounds, the oldest first."""
     table, store = request.path_params["table"], request.context.house.command_handler.store
     await require_table(request.context, table)
     return await run_in_thread(last_results, store, table, request.query.most)
@@ -153,7 +125,7 @@ async def list_results(request: RequestContext) -> list[ResultLine]:
     "show-exposure", "GET", "/api/tables/{table}/exposure", response=Exposure, problems=(404, 503)
 )
 async def show_exposure(request: RequestContext) -> Exposure:
-    """Show what the house would win or lose on each of the 216 rolls."""
+    """Show the house's win or loss on each of the 216 rolls with the current bets."""
     require_table_staff(request, request.path_params["table"])
     house_table, game = await require_table_and_game(request.context, request.path_params["table"])
     by_roll = exposure(game, house_table.table)
@@ -162,14 +134,14 @@ async def show_exposure(request: RequestContext) -> Exposure:
 
 
 def require_table_staff(request: RequestContext, table: str) -> None:
-    """Turn away whoever does not see all of a table."""
+    """Reject callers who are not staff of a table."""
     audience = audience_of(request.caller, table)
     if audience is None or audience[0] != "staff":
         raise HttpProblem(403, "door/role")
 
 
 async def _describe_table(
-    context: ServerContext, table: str, last: list[ResultLine]
+    context: ServerContext, table: str, results: list[ResultLine]
 ) -> TableLine | None:
     try:
         house_table = await context.house.command_handler.table(table)
@@ -178,13 +150,13 @@ async def _describe_table(
         return TableLine(table, damaged=True)
     if game is None:
         return None
-    return _table_line(house_table, game, last)
+    return _table_line(house_table, game, results)
 
 
-def _table_line(house_table: HouseTable, game: Game, last: list[ResultLine]) -> TableLine:
+def _table_line(house_table: HouseTable, game: Game, results: list[ResultLine]) -> TableLine:
     state, phase = house_table.table, table_phase(house_table)
     ranges = [*state.limits.families.values(), *state.limits.boxes.values()] if state.limits else []
-    timed = phase == "betting" and house_table.dealt_by_house is not None
+    is_timed = phase == "betting" and house_table.dealt_by_house is not None
     return TableLine(
         table=house_table.id,
         game=house_table.game,
@@ -195,13 +167,17 @@ def _table_line(house_table: HouseTable, game: Game, last: list[ResultLine]) -> 
         maximum=max((each.maximum for each in ranges), default=0),
         round=state.round.number if state.round else state.rounds,
         dealt_by_house=house_table.dealt_by_house is not None,
-        betting_closes=closing_time(house_table) if timed else 0,
-        last=last,
+        betting_closes=closing_time(house_table) if is_timed else 0,
+        last=results,
     )
 
 
 def table_phase(house_table: HouseTable) -> Phase:
-    """Return what is going on at a table, in a word."""
+    """Return the phase of a table.
+
+    `waiting` is before and between rounds, `betting` while bets are accepted, `closing` from the
+    end of betting until the result, `settling` afterwards. A table is `locked` between rounds only.
+    """
     state, current = house_table.table, house_table.table.round
     if not state.open:
         return "closed"
@@ -214,6 +190,24 @@ def table_phase(house_table: HouseTable) -> Phase:
     if "close-betting" in current.done:
         return "closing"
     return "betting" if "open-betting" in current.done else "waiting"
+
+
+def last_results(store: Store, table: str, count: int) -> list[ResultLine]:
+    """Return the last results of a table, the oldest first."""
+    limit = 2 * count + 10  # the view has lines of other kinds as well
+    while True:
+        lines = store.lines(VIEW, subject=table_stream(table), limit=limit)
+        results = [result for line in lines if (result := _parse_result(line))]
+        if len(results) >= count or len(lines) < limit:
+            return results[-count:]
+        limit *= 4
+
+
+def _parse_result(line: ProjectionLine) -> ResultLine | None:
+    row = _ROW_DECODER.decode(line.data)
+    if row.what not in RESULT_KINDS:
+        return None
+    return ResultLine(row.round, row.what, line.at, row.dice, row.note)
 
 
 TABLE_OPERATIONS: Final[tuple[Operation, ...]] = (

@@ -1,6 +1,6 @@
-"""What is worked out for those at a table: how much still fits, and the dealer's working sheet.
+"""Calculations for a table: the room left on each spot, and the dealer's working sheet.
 
-Both come from the table's own rules applied to the state as it is; nothing is written.
+Both apply the table's own rules to its durable state; nothing is written.
 """
 
 from __future__ import annotations
@@ -43,8 +43,12 @@ if TYPE_CHECKING:
     from threedice.table.limits import LimitBreach
 
 
+_STATE_ENCODER: Final = msgspec.msgpack.Encoder()
+_STATE_DECODER: Final = msgspec.msgpack.Decoder(TableState)
+
+
 class SpotRoom(msgspec.Struct, frozen=True):
-    """A spot's limits, in which step it is staked, a player's chips and all on it, what fits."""
+    """A spot's limits and stake step, the player's chips and all chips on it, and the room left."""
 
     minimum: int
     maximum: int
@@ -55,7 +59,7 @@ class SpotRoom(msgspec.Struct, frozen=True):
 
 
 class DifferentialRoom(msgspec.Struct, frozen=True):
-    """Two opposite spots: by how much they may differ, what lies there, what may still play."""
+    """A pair of opposite spots: their maximum difference, their totals, and the room on each."""
 
     boxes: tuple[str, str]
     limit: int
@@ -64,7 +68,7 @@ class DifferentialRoom(msgspec.Struct, frozen=True):
 
 
 class TableRoom(msgspec.Struct, frozen=True):
-    """How much still fits on every spot of a table at a version, for one player."""
+    """The room left on every spot of a table at a version, for one player."""
 
     version: int
     spots: dict[str, SpotRoom]
@@ -72,7 +76,7 @@ class TableRoom(msgspec.Struct, frozen=True):
 
 
 class FlagView(msgspec.Struct, frozen=True):
-    """A limit that chips on a spot break: one player's, or everybody's where none is named."""
+    """A limit that the chips on a spot exceed: one player's, or everybody's if none is named."""
 
     spot: str
     player: str
@@ -83,7 +87,7 @@ class FlagView(msgspec.Struct, frozen=True):
 
 
 class LosingBet(msgspec.Struct, frozen=True):
-    """A losing bet to take."""
+    """A losing bet to collect."""
 
     spot: str
     player: str
@@ -91,7 +95,7 @@ class LosingBet(msgspec.Struct, frozen=True):
 
 
 class ApportionedBet(msgspec.Struct, frozen=True):
-    """A bet over a limit that nobody noticed: of its stake it plays a part, the rest goes back."""
+    """A bet over a limit found after betting closed: part of the stake plays, the rest returns."""
 
     spot: str
     player: str
@@ -100,7 +104,7 @@ class ApportionedBet(msgspec.Struct, frozen=True):
 
 
 class WinningBet(msgspec.Struct, frozen=True):
-    """A winning bet to pay and hand back."""
+    """A winning bet to pay and to return."""
 
     spot: str
     player: str
@@ -109,10 +113,10 @@ class WinningBet(msgspec.Struct, frozen=True):
 
 
 class WorkingSheet(msgspec.Struct, frozen=True):
-    """What a dealer has in hand at a version, in the order in which he works the layout.
+    """The dealer's tasks at a version, in the order in which the dealer works the layout.
 
-    `lit`, `apportion`, `collect` and `pay` are there once a result stands; what has been collected
-    is no more to be collected.
+    `lit`, `apportion`, `collect` and `pay` are empty until there is a result. Bets that have been
+    collected are no longer listed.
     """
 
     version: int
@@ -132,7 +136,7 @@ class WorkingSheet(msgspec.Struct, frozen=True):
     problems=(404, 503),
 )
 async def show_room(request: RequestContext) -> TableRoom:
-    """Show how much still fits on each spot: for oneself, or for a player whom staff name."""
+    """Show the room left on each spot, for the caller or for a player that staff name."""
     table, player = request.path_params["table"], request.query.player or request.account_id
     if audience_of(request.caller, table) is None:
         raise HttpProblem(403, "door/role")
@@ -148,27 +152,27 @@ async def show_room(request: RequestContext) -> TableRoom:
     "show-sheet", "GET", "/api/tables/{table}/sheet", response=WorkingSheet, problems=(404, 503)
 )
 async def show_sheet(request: RequestContext) -> WorkingSheet:
-    """Show what a dealer has in hand: flags, boxes to light, losers to collect, winners to pay."""
+    """Show the dealer's working sheet: flags, boxes to light, bets to collect and to pay."""
     require_table_staff(request, request.path_params["table"])
     return working_sheet(*await _load_durable_state(request.context, request.path_params["table"]))
 
 
 async def _load_durable_state(context: ServerContext, table: str) -> tuple[Game, TableState, int]:
-    """Return a table's game, its state as it is durably, and at which version that is."""
+    """Return a table's game, its durable state, and the version of that state."""
     await require_table(context, table)
-    floor = context.house.command_handler
-    (running,) = await floor.streams.get([table_stream(table)])
-    game = floor.game(running.durable)
+    handler = context.house.command_handler
+    (stream,) = await handler.streams.get([table_stream(table)])
+    game = handler.game(stream.durable)
     if game is None:
         raise UnknownName("table", table, sorted(context.table_ids))
-    return game, running.durable.table, running.durable_head.version
+    return game, stream.durable.table, stream.durable_head.version
 
 
 # --- room ---------------------------------------------------------------------------------------
 
 
 def table_room(game: Game, state: TableState, version: int, player: str) -> TableRoom:
-    """Return how much still fits; between rounds, beside what stands from a void one."""
+    """Return the room left; between rounds, bets standing from a void round count."""
     if state.limits is None:
         return TableRoom(version, {}, [])
     if state.round is None:
@@ -190,50 +194,51 @@ def _spot_room(game: Game, state: TableState, spot: str, player: str) -> SpotRoo
     rule, shooter, current = game.facts.shooter, state.shooter, state.current
     bet = current.bets.get(spot, {}).get(player)
     own, total = bet.total if bet else 0, current.totals.get(spot, 0)
-    fits = remaining_room(game, state, spot, player)
-    if rule and box.id == rule.box:  # only his who has chosen the dice, before his first throw
-        holds = shooter is not None and shooter.player == player
-        own = shooter.stake if shooter and holds else 0
+    room = remaining_room(game, state, spot, player)
+    if rule and box.id == rule.box:  # only for a shooter with dice, before the first throw
+        is_shooter = shooter is not None and shooter.player == player
+        own = shooter.stake if shooter and is_shooter else 0
         total = own
-        may = shooter and holds and shooter.dice and not shooter.throws
-        fits = max(limits.maximum - own, 0) if may else 0
+        may_stake = shooter and is_shooter and shooter.dice and not shooter.throws
+        room = max(limits.maximum - own, 0) if may_stake else 0
     step = stake_step(box, state.chips)
-    return SpotRoom(limits.minimum, limits.maximum, step, own, total, fits)
+    return SpotRoom(limits.minimum, limits.maximum, step, own, total, room)
 
 
 def _differentials(game: Game, state: TableState) -> Iterator[DifferentialRoom]:
     policy, limits = game.facts.limits.differential, limits_in_force(state)
-    totals, known = state.current.totals, set(_spots(game))
+    totals, known_spots = state.current.totals, set(_spots(game))
     for first, second in policy.pairs if policy else ():
         for spot in (each for each in _spots(game) if box_of(each) == first):
             pair = (spot, second + spot[len(first) :])
-            if not known.issuperset(pair):
+            if not known_spots.issuperset(pair):
                 continue
-            held = (totals.get(pair[0], 0), totals.get(pair[1], 0))
-            left = [
+            pair_totals = (totals.get(pair[0], 0), totals.get(pair[1], 0))
+            room = [
                 max(permitted_total(game, limits, totals, each) - totals.get(each, 0), 0)
                 for each in pair
             ]
             limit = limits.differential[first]
-            yield DifferentialRoom(pair, limit, held, (left[0], left[1]))
+            yield DifferentialRoom(pair, limit, pair_totals, (room[0], room[1]))
 
 
-# --- the working sheet --------------------------------------------------------------------------
+# --- working sheet ------------------------------------------------------------------------------
 
 
 def working_sheet(game: Game, state: TableState, version: int) -> WorkingSheet:
-    """Return what the dealer would be told to do now."""
+    """Return the dealer's tasks in the current state; flags only until bets are collected."""
     current = state.round
     if current is None:
         return WorkingSheet(version, [], [], [], [], [])
-    begun = "collect-losers" in current.done
-    raised = [] if begun else [_flag_view(each) for each in _flags_in_working_order(game, state)]
+    flags = []
+    if "collect-losers" not in current.done:
+        flags = [_flag_view(each) for each in _flags_in_working_order(game, state)]
     if current.result is None:
-        return WorkingSheet(version, raised, [], [], [], [])
+        return WorkingSheet(version, flags, [], [], [], [])
     events = list(_simulate_settlement(game, state))
     return WorkingSheet(
         version=version,
-        flags=raised,
+        flags=flags,
         lit=list(game.winning(current.result)),
         apportion=[
             ApportionedBet(*bet)
@@ -247,7 +252,7 @@ def working_sheet(game: Game, state: TableState, version: int) -> WorkingSheet:
 
 
 def _flags_in_working_order(game: Game, state: TableState) -> list[LimitBreach]:
-    order = {box: place for place, box in enumerate(game.working_order)}
+    order = {box: index for index, box in enumerate(game.working_order)}
     return sorted(
         find_breaches(game, state), key=lambda flag: (order[box_of(flag.spot)], flag.spot)
     )
@@ -258,12 +263,12 @@ def _flag_view(flag: LimitBreach) -> FlagView:
 
 
 def _simulate_settlement(game: Game, state: TableState) -> Iterator[AnyEvent]:
-    """Yield what collecting and paying would make happen, on a copy of the state.
+    """Yield the events of collecting and paying, decided on a copy of the state.
 
-    What has to come before is taken as done, and the float as filled: short or not, this is owed.
+    Earlier steps are taken as done and the float as sufficient: payouts are owed even if it is not.
     """
-    bare = replace(state, float_amount=MAX_AMOUNT, settled={}, reversed=set())
-    copy = _STATE_DECODER.decode(_STATE_ENCODER.encode(bare))
+    without_history = replace(state, float_amount=MAX_AMOUNT, settled={}, reversed=set())
+    copy = _STATE_DECODER.decode(_STATE_ENCODER.encode(without_history))
     if "collect-losers" not in copy.current.done:
         for event in _simulate_step(game, copy, "collect-losers"):
             yield event
@@ -277,10 +282,6 @@ def _simulate_step(game: Game, state: TableState, step: StepName) -> tuple[AnyEv
     if step == "collect-losers":
         return decide(game, state, commands.CollectLosers(by=by))
     return decide(game, state, commands.PayWinners(by=by))
-
-
-_STATE_ENCODER: Final = msgspec.msgpack.Encoder()
-_STATE_DECODER: Final = msgspec.msgpack.Decoder(TableState)
 
 
 def _losing_bets(game: Game, event: AnyEvent) -> Iterator[LosingBet]:
