@@ -1,10 +1,10 @@
-"""How many bets a house acknowledges in a second over HTTP, against a bare Starlette endpoint.
+"""Measure acknowledged bets per second over HTTP, compared with a bare Starlette endpoint.
 
-Run it with `python benchmarks/over_http.py`. Both are served by uvicorn (uvloop, httptools) in a
-process of their own and make the same rows durable with the same writer and store: the reference
-reads the body, makes the entry, awaits the group commit, and does nothing else. A client in another
-process, raw sockets kept alive, has as many requests under way as it has connections. Ratios of one
-run count, not the times.
+Run it with `python benchmarks/over_http.py`. Each server runs on uvicorn (uvloop, httptools) in its
+own process and commits the same rows with the same writer and store: the reference decodes the
+body, builds the entry, awaits the group commit, and does nothing else. The client, another process
+with raw keep-alive sockets, has one request in flight per connection. Compare the ratio within one
+run, not absolute figures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
+sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a script, outside any package
 
 from threedice import load
 from threedice.api.app import make_app
@@ -71,8 +71,8 @@ SUPERVISOR = Actor(id="supervisor", role="supervisor")
 
 
 async def serve_house(url: str, players: int) -> None:
-    """Serve a house with one table, and tell the sessions of its players."""
-    house_file = HouseConfig(
+    """Serve a house with one table, and print the sessions of its players."""
+    house_config = HouseConfig(
         name="bench",
         currency="SGD",
         time_zone="UTC",
@@ -84,37 +84,38 @@ async def serve_house(url: str, players: int) -> None:
         },
     )
     address = ListenAddress("127.0.0.1", 0)
-    with bind_socket(address) as taken, tempfile.TemporaryDirectory() as folder:
+    with bind_socket(address) as listening_socket, tempfile.TemporaryDirectory() as folder:
         async with House(url, state_dir=Path(folder)) as house:
-            with closing(open_identity("memory:", state=Path(folder), cost=TEST_COST)) as people:
+            with closing(open_identity("memory:", state=Path(folder), cost=TEST_COST)) as identity:
                 sessions = []
                 for number in range(players):
-                    name, word = f"player-{number}", f"a long word for {number}!"
-                    account = people.accounts.add(name, ["player"], password=word).account
-                    sessions.append((account.id, people.authentication.sign_in(name, word).token))
+                    name, password = f"player-{number}", f"a long word for {number}!"
+                    account = identity.accounts.add(name, ["player"], password=password).account
+                    token = identity.authentication.sign_in(name, password).token
+                    sessions.append((account.id, token))
                 await set_up(house, [player for player, _ in sessions])
                 metrics = ServerMetrics()
                 metrics.observe_house(house)
-                port = taken.getsockname()[1]
+                port = listening_socket.getsockname()[1]
                 context = ServerContext(
                     house,
-                    people,
-                    house_file,
+                    identity,
+                    house_config,
                     origins=(f"http://127.0.0.1:{port}",),
                     secure=False,
                     metrics=metrics,
                     hub=Hub(house, metrics),
                 )
                 config = uvicorn_config(make_app(context, logging_config=None), address)
-                people_told = [[player, f"threedice={token}"] for player, token in sessions]
+                cookies = [[player, f"threedice={token}"] for player, token in sessions]
                 server = HouseServer(
-                    config, on_start=partial(tell, port, people_told), on_stop=_nothing
+                    config, on_start=partial(report_ready, port, cookies), on_stop=_do_nothing
                 )
-                await server.serve(sockets=[taken])
+                await server.serve(sockets=[listening_socket])
 
 
 async def set_up(house: House, players: list[str]) -> None:
-    """Open a table with betting open and everybody seated."""
+    """Open a table with all players seated and betting open."""
     steps: list[Any] = [
         EstablishTable(by=SUPERVISOR, game=GAME),
         commands.OpenTable(
@@ -133,7 +134,7 @@ async def set_up(house: House, players: list[str]) -> None:
 
 
 class Bet(msgspec.Struct):
-    """The body of a bet, as the reference reads it."""
+    """The body of a bet, as the reference decodes it."""
 
     type: str
     player: str
@@ -141,20 +142,20 @@ class Bet(msgspec.Struct):
     amount: int
 
 
-class Bare:
-    """An endpoint that makes a bet durable and does nothing else."""
+class BareEndpoint:
+    """An endpoint that commits a bet and does nothing else."""
 
     def __init__(self, url: str) -> None:
         self.store = open_store(url, serving=True)
         self.loop, self.thread = asyncio.get_running_loop(), get_ident()
         self.writer: Writer[asyncio.Future[bytes]] = Writer(self.store, deliver=self._deliver)
         self.head, self.number = EMPTY_HEAD, 0
-        self.read = msgspec.json.Decoder(Bet).decode
+        self.decode = msgspec.json.Decoder(Bet).decode
 
     async def bet(self, request: Request) -> Response:
-        """Take a bet, and answer when it is durable."""
+        """Commit a bet, and respond when it is durable."""
         body = await request.body()
-        bet, key = self.read(body), request.headers["idempotency-key"]
+        bet, key = self.decode(body), request.headers["idempotency-key"]
         self.number += 1
         event = BetPlaced(
             player=bet.player, spot=bet.box, area="", amount=bet.amount, number=self.number,
@@ -175,85 +176,88 @@ class Bare:
 
     def _deliver(self, written: Sequence[asyncio.Future[bytes]], _: Sequence[WriteResult]) -> None:
         if get_ident() == self.thread:
-            self._tell(written)
+            self._resolve(written)
         else:
-            self.loop.call_soon_threadsafe(self._tell, written)
+            self.loop.call_soon_threadsafe(self._resolve, written)
 
-    def _tell(self, written: Sequence[asyncio.Future[bytes]]) -> None:
-        for each in written:
-            each.set_result(b"")
+    def _resolve(self, written: Sequence[asyncio.Future[bytes]]) -> None:
+        for future in written:
+            future.set_result(b"")
 
     async def close(self) -> None:
-        """Stop writing."""
+        """Close the writer and the store."""
         await asyncio.to_thread(self.writer.close)
         self.store.close()
 
 
 async def serve_bare(url: str, players: int) -> None:
     """Serve the reference."""
-    bare = Bare(url)
-    app = Starlette(routes=[Route("/api/tables/{table}/commands", bare.bet, methods=["POST"])])
+    endpoint = BareEndpoint(url)
+    app = Starlette(routes=[Route("/api/tables/{table}/commands", endpoint.bet, methods=["POST"])])
     address = ListenAddress("127.0.0.1", 0)
-    with bind_socket(address) as taken:
+    with bind_socket(address) as listening_socket:
         config = uvicorn_config(app, address)
-        port = taken.getsockname()[1]
-        told = partial(tell, port, [[f"player-{number}", "a=1"] for number in range(players)])
-        await HouseServer(config, on_start=told, on_stop=_nothing).serve(sockets=[taken])
-    await bare.close()
+        port = listening_socket.getsockname()[1]
+        cookies = [[f"player-{number}", "a=1"] for number in range(players)]
+        server = HouseServer(
+            config, on_start=partial(report_ready, port, cookies), on_stop=_do_nothing
+        )
+        await server.serve(sockets=[listening_socket])
+    await endpoint.close()
 
 
-async def _nothing() -> None:
-    """Nobody is told."""
+async def _do_nothing() -> None:
+    """Do nothing on shutdown."""
 
 
-def tell(port: int, people: list[list[str]]) -> None:
-    """Tell whoever started this where it listens, and who may bet."""
-    print(json.dumps([port, people]), flush=True)
+def report_ready(port: int, cookies: list[list[str]]) -> None:
+    """Print the port and the players with their cookies, for the parent process."""
+    print(json.dumps([port, cookies]), flush=True)
 
 
 # --- the client ---------------------------------------------------------------------------------
 
 
 class Connection(asyncio.Protocol):
-    """One connection, kept alive, with one bet under way at a time."""
+    """A keep-alive connection with one bet in flight at a time."""
 
     def __init__(self, requests: list[bytes], done: asyncio.Future[list[float]]) -> None:
         self._requests, self._done = requests, done
-        self._next, self._heard = 0, b""
-        self._times: list[float] = []
+        self._next, self._received = 0, b""
+        self._durations: list[float] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Send the first bet."""
         self._transport: Any = transport
         self._send()
 
     def _send(self) -> None:
         if self._next == len(self._requests):
             self._transport.close()
-            self._done.set_result(self._times)
+            self._done.set_result(self._durations)
             return
-        self._at = perf_counter()
+        self._sent_at = perf_counter()
         self._transport.write(self._requests[self._next])
         self._next += 1
 
     def data_received(self, data: bytes) -> None:
-        """Take an answer; the next bet follows when it is whole."""
-        self._heard += data
-        head, blank, body = self._heard.partition(b"\r\n\r\n")
-        if not blank:
+        """Read a response, and send the next bet when it is complete."""
+        self._received += data
+        head, separator, body = self._received.partition(b"\r\n\r\n")
+        if not separator:
             return
         length = int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0])
         if len(body) < length:
             return
         if not head.startswith(b"HTTP/1.1 200"):
-            raise SystemExit(f"refused: {self._heard[:500]!r}")
-        self._heard = b""
-        self._times.append(perf_counter() - self._at)
+            raise SystemExit(f"refused: {self._received[:500]!r}")
+        self._received = b""
+        self._durations.append(perf_counter() - self._sent_at)
         self._send()
 
 
-def request_of(port: int, cookie: str, player: str, key: str) -> bytes:
-    """Return a bet as a browser would send it."""
+def encode_request(port: int, cookie: str, player: str, key: str) -> bytes:
+    """Return the bytes of a bet as a browser sends it."""
     body = json.dumps({"type": "PlaceBet", "player": player, "box": "big", "amount": 5}).encode()
     return (
         f"POST /api/tables/{TABLE}/commands HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
@@ -264,45 +268,48 @@ def request_of(port: int, cookie: str, player: str, key: str) -> bytes:
 
 
 async def bet_all(
-    port: int, people: list[list[str]], bets: int, name: str
+    port: int, cookies: list[list[str]], bets: int, name: str
 ) -> tuple[float, list[float]]:
-    """Have everybody bet at once, each on his own connection; return the time, and each bet's."""
+    """Let all players bet at once, one connection each; return the total time and each bet's."""
     loop = asyncio.get_running_loop()
-    plans = [
-        [request_of(port, cookie, player, f"{name}-{i}-{j}") for j in range(bets // len(people))]
-        for i, (player, cookie) in enumerate(people)
+    requests = [
+        [
+            encode_request(port, cookie, player, f"{name}-{i}-{j}")
+            for j in range(bets // len(cookies))
+        ]
+        for i, (player, cookie) in enumerate(cookies)
     ]
-    ends: list[asyncio.Future[list[float]]] = [loop.create_future() for _ in plans]
-    began = perf_counter()
+    results: list[asyncio.Future[list[float]]] = [loop.create_future() for _ in requests]
+    started_at = perf_counter()
     await asyncio.gather(
         *(
-            loop.create_connection(partial(Connection, plan, end), "127.0.0.1", port)
-            for plan, end in zip(plans, ends, strict=True)
+            loop.create_connection(partial(Connection, own_requests, result), "127.0.0.1", port)
+            for own_requests, result in zip(requests, results, strict=True)
         )
     )
-    times = [each for end in await asyncio.gather(*ends) for each in end]
-    return perf_counter() - began, times
+    durations = [duration for result in await asyncio.gather(*results) for duration in result]
+    return perf_counter() - started_at, durations
 
 
-def measured(kind: str, bets: int, connections: int) -> tuple[float, float]:
-    """Return bets a second of a server, and the 99th percentile of one bet's time."""
+def measure(kind: str, bets: int, connections: int) -> tuple[float, float]:
+    """Return the bets per second of a server, and the 99th percentile of a bet's duration."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/bench.sqlite"
         command = [sys.executable, __file__, "--serve", kind, url, "--connections"]
         with subprocess.Popen([*command, str(connections)], stdout=subprocess.PIPE) as server:
             try:
                 assert server.stdout is not None
-                port, people = json.loads(server.stdout.readline())
-                uvloop.run(bet_all(port, people, connections * 20, "warm"))
-                seconds, times = uvloop.run(bet_all(port, people, bets, "bet"))
+                port, cookies = json.loads(server.stdout.readline())
+                uvloop.run(bet_all(port, cookies, connections * 20, "warm"))
+                seconds, durations = uvloop.run(bet_all(port, cookies, bets, "bet"))
             finally:
                 server.kill()
-    times.sort()
-    return len(times) / seconds, times[len(times) * 99 // 100]
+    durations.sort()
+    return len(durations) / seconds, durations[len(durations) * 99 // 100]
 
 
 def main() -> None:
-    """Serve where asked to, otherwise measure."""
+    """Run the benchmark, or with `--serve` one of its servers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", nargs=2, metavar=("KIND", "URL"))
     parser.add_argument("--connections", type=int, default=64)
@@ -313,14 +320,14 @@ def main() -> None:
         kind, url = arguments.serve
         uvloop.run((serve_house if kind == "house" else serve_bare)(url, arguments.connections))
         return
-    found: dict[str, list[tuple[float, float]]] = {"bare": [], "house": []}
+    results: dict[str, list[tuple[float, float]]] = {"bare": [], "house": []}
     for _ in range(arguments.turns):
-        for kind, results in found.items():
-            results.append(measured(kind, arguments.bets, arguments.connections))
-    rates = {kind: median(rate for rate, _ in results) for kind, results in found.items()}
-    for kind, results in found.items():
-        slowest = median(late for _, late in results)
-        print(f"{kind:6} {rates[kind]:9.0f} bets/s   99 % within {slowest * 1000:.1f} ms")
+        for kind, runs in results.items():
+            runs.append(measure(kind, arguments.bets, arguments.connections))
+    rates = {kind: median(rate for rate, _ in runs) for kind, runs in results.items()}
+    for kind, runs in results.items():
+        percentile = median(duration for _, duration in runs)
+        print(f"{kind:6} {rates[kind]:9.0f} bets/s   99 % within {percentile * 1000:.1f} ms")
     print(f"ratio  {rates['house'] / rates['bare']:9.2f}")
 
 

@@ -106,7 +106,7 @@ async def set_roles(request: RequestContext) -> Account:
     "disable-person", "POST", "/api/people/{person}/disable", status=204, problems=(404, 409)
 )
 async def disable_person(request: RequestContext) -> None:
-    """Disable another account and end its sessions."""
+    """Disable another account, end its sessions and revoke its API tokens."""
     person, accounts = _require_other_account(request), request.context.identity.accounts
     await run_in_thread(accounts.disable, person, by=request.account_id)
 
