@@ -1,4 +1,4 @@
-"""A house behind its door."""
+"""Fixtures: a house with an account in every role, and one with players seated."""
 
 from __future__ import annotations
 

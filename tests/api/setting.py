@@ -1,4 +1,4 @@
-"""A house behind its door, with somebody in every role, and clients that speak to it."""
+"""A house with its application, an account in every role, and clients that send requests to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is turned away before any rule is asked."""
+"""Checks before any rule of a game applies: host, origin, body, rate, client address."""
 
 from __future__ import annotations
 
@@ -327,8 +327,8 @@ async def test_the_callers_address_is_what_the_proxy_saw(
 # --- no way past it -----------------------------------------------------------------------------
 
 
-async def test_respond_is_the_only_way(house: Setting) -> None:
-    """Every route that is served goes the way that looks at who asks; pages are for anybody."""
+async def test_every_route_goes_through_dispatch(house: Setting) -> None:
+    """Every route authenticates and authorises through `dispatch`; pages are public."""
     for route in house.app.routes:
         for handler in getattr(route, "route_handlers", []):
             if "OPTIONS" not in handler.http_methods and handler.name not in PAGES:

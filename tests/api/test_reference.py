@@ -1,6 +1,6 @@
-"""The written reference tells what the application does.
+"""The written API reference matches the application.
 
-Write it anew with `python -m tests.api.test_reference`.
+Regenerate it with `python -m tests.api.test_reference`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FILE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 
 
 def filled(text: str) -> str:
-    """Return the reference with its tables made anew."""
+    """Return the reference with its tables regenerated."""
     for name, table in (
         ("operations", operations_table(OPERATIONS)),
         ("commands", commands_table()),

@@ -11,12 +11,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell who has signed in, and what the session is good for. */
+        /** Show the caller's session. */
         get: operations["show-session"];
         put?: never;
-        /** Sign in with a name and a password, and a code where one is needed. */
+        /** Sign in with a name and a password, and a code if one is needed. */
         post: operations["sign-in"];
-        /** Sign out; the session's cookie is worth nothing any more. */
+        /** Sign out and invalidate the session cookie. */
         delete: operations["sign-out"];
         options?: never;
         head?: never;
@@ -32,7 +32,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lock the session, as somebody does who leaves his place. */
+        /** Lock the session, for staff who leave their terminal. */
         post: operations["lock"];
         delete?: never;
         options?: never;
@@ -65,7 +65,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Choose another password; all other sessions end. */
+        /** Change the caller's password and end all other sessions. */
         put: operations["change-password"];
         post?: never;
         delete?: never;
@@ -82,9 +82,9 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Put codes into use with the first of them. */
+        /** Confirm the enrolment of a second factor with its first code. */
         put: operations["confirm-codes"];
-        /** Begin to set up codes, for the password; where there are some, also for one of them. */
+        /** Begin the enrolment of a second factor; replacing one requires one of its codes as well. */
         post: operations["begin-codes"];
         delete?: never;
         options?: never;
@@ -101,7 +101,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make new recovery codes, for the password and a code. */
+        /** Replace the recovery codes; requires the password and a code. */
         post: operations["renew-recovery-codes"];
         delete?: never;
         options?: never;
@@ -116,7 +116,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List one's own sessions, the latest first. */
+        /** List the caller's sessions, the latest first. */
         get: operations["list-sessions"];
         put?: never;
         post?: never;
@@ -136,7 +136,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End a session of one's own. */
+        /** End one of the caller's sessions. */
         delete: operations["end-session"];
         options?: never;
         head?: never;
@@ -150,10 +150,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tokens of one's own programs. */
+        /** List the caller's API tokens. */
         get: operations["list-tokens"];
         put?: never;
-        /** Make a token for a program, against one's password; it is shown this once. */
+        /** Create an API token after reauthentication; it is shown only once. */
         post: operations["make-token"];
         delete?: never;
         options?: never;
@@ -171,7 +171,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a token of one's own program. */
+        /** Revoke one of the caller's API tokens. */
         delete: operations["revoke-token"];
         options?: never;
         head?: never;
@@ -185,7 +185,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tables with what is going on at each. */
+        /** List the tables with their phase and last results. */
         get: operations["list-tables"];
         put?: never;
         post?: never;
@@ -202,7 +202,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a table as whoever asks sees it. */
+        /** Show a table as the caller may see it. */
         get: operations["show-table"];
         put?: never;
         post?: never;
@@ -219,7 +219,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the last results of a table, void rounds among them, the oldest first. */
+        /** List the last results of a table, including void rounds, the oldest first. */
         get: operations["list-results"];
         put?: never;
         post?: never;
@@ -236,7 +236,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what the house would win or lose on each of the 216 rolls. */
+        /** Show the house's win or loss on each of the 216 rolls with the current bets. */
         get: operations["show-exposure"];
         put?: never;
         post?: never;
@@ -253,7 +253,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show how much still fits on each spot: for oneself, or for a player whom staff name. */
+        /** Show the room left on each spot, for the caller or for a player that staff name. */
         get: operations["show-room"];
         put?: never;
         post?: never;
@@ -270,7 +270,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what a dealer has in hand: flags, boxes to light, losers to collect, winners to pay. */
+        /** Show the dealer's working sheet: flags, boxes to light, bets to collect and to pay. */
         get: operations["show-sheet"];
         put?: never;
         post?: never;
@@ -289,7 +289,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a command to a table; sent again under the same key, it is answered again. */
+        /** Send a command to a table; repeating it under the same key returns the same result. */
         post: operations["send-command"];
         delete?: never;
         options?: never;
@@ -306,7 +306,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a command about a player's account; under the same key it is answered again. */
+        /** Send a command for a player's account; repeats under the same key return the same result. */
         post: operations["send-account-command"];
         delete?: never;
         options?: never;
@@ -321,7 +321,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell what became of a command of one's own, by its key. */
+        /** Show whether a command of the caller was accepted, and its result, by idempotency key. */
         get: operations["show-answer"];
         put?: never;
         post?: never;
@@ -340,7 +340,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for something that a second person has to approve. */
+        /** Request a command that needs the approval of a second person. */
         post: operations["open-request"];
         delete?: never;
         options?: never;
@@ -355,7 +355,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what waits for a second person, the oldest first. */
+        /** List the pending requests, the oldest first. */
         get: operations["list-requests"];
         put?: never;
         post?: never;
@@ -372,7 +372,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a request and what became of it. */
+        /** Show a request and its state. */
         get: operations["show-request"];
         put?: never;
         post?: never;
@@ -391,7 +391,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Approve a request of somebody else; what was asked for is done at once. */
+        /** Approve another person's request and execute its command at once. */
         post: operations["approve-request"];
         delete?: never;
         options?: never;
@@ -408,7 +408,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decline a request of somebody else. */
+        /** Decline another person's request. */
         post: operations["decline-request"];
         delete?: never;
         options?: never;
@@ -425,7 +425,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take one's own request back. */
+        /** Withdraw the caller's own request. */
         post: operations["withdraw-request"];
         delete?: never;
         options?: never;
@@ -440,7 +440,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell a round event by event, to be played again. */
+        /** Show a round event by event, for replay. */
         get: operations["tell-round"];
         put?: never;
         post?: never;
@@ -457,7 +457,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Explain what every bet of a player in a round was paid, and why. */
+        /** Explain the outcome of each of a player's bets in a round. */
         get: operations["explain-bets"];
         put?: never;
         post?: never;
@@ -474,7 +474,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Report a table's drop, turnover, win and theory over a time. */
+        /** Report a table's drop, turnover, win and theoretical win over a period. */
         get: operations["report-shift"];
         put?: never;
         post?: never;
@@ -508,7 +508,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what a player was paid, lost, bought and was told. */
+        /** Show a player's statement: buy-ins, bets, payouts and notices, the oldest line first. */
         get: operations["show-statement"];
         put?: never;
         post?: never;
@@ -525,12 +525,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show who a player is, as far as the house knows. */
+        /** Show the name and date of birth on record for a player. */
         get: operations["show-person"];
-        /** Keep a player's name and date of birth, outside the log. */
+        /** Store a player's name and date of birth, outside the log. */
         put: operations["set-person"];
         post?: never;
-        /** Erase a player's name and date of birth; his play stays proved. */
+        /** Erase a player's name and date of birth; the log of their play stays intact. */
         delete: operations["erase-person"];
         options?: never;
         head?: never;
@@ -544,7 +544,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the rulebooks and their games. */
+        /** List the shipped rulebooks and their games. */
         get: operations["list-rulebooks"];
         put?: never;
         post?: never;
@@ -561,7 +561,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a game of a rulebook as it is read by default. */
+        /** Show a game of a rulebook with its default readings. */
         get: operations["show-rulebook"];
         put?: never;
         post?: never;
@@ -595,7 +595,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the readings of a game in force, and what every other would change. */
+        /** Show the readings in force for a game, and the effect of each alternative. */
         get: operations["show-readings"];
         put?: never;
         post?: never;
@@ -614,7 +614,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Judge stakes on several boxes together. */
+        /** Calculate the figures of stakes on several boxes together. */
         post: operations["judge-mix"];
         delete?: never;
         options?: never;
@@ -629,7 +629,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the game that a table is set up for, as its rules are read there. */
+        /** Show the game of a table with the table's readings. */
         get: operations["show-game"];
         put?: never;
         post?: never;
@@ -646,10 +646,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the accounts of everybody who may sign in. */
+        /** List all accounts. */
         get: operations["list-people"];
         put?: never;
-        /** Add an account, with a first password that is shown once. */
+        /** Add an account; its first password is shown only once. */
         post: operations["add-person"];
         delete?: never;
         options?: never;
@@ -665,7 +665,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Give an account other roles; not to oneself. */
+        /** Set the roles of another account. */
         put: operations["set-roles"];
         post?: never;
         delete?: never;
@@ -683,7 +683,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Disable an account; all it has open ends. */
+        /** Disable another account, end its sessions and revoke its API tokens. */
         post: operations["disable-person"];
         delete?: never;
         options?: never;
@@ -700,7 +700,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Enable an account again. */
+        /** Enable a disabled account. */
         post: operations["enable-person"];
         delete?: never;
         options?: never;
@@ -717,7 +717,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Forget an account's name for good. */
+        /** Erase the name of another account permanently. */
         post: operations["forget-person"];
         delete?: never;
         options?: never;
@@ -734,7 +734,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give somebody a first password anew; all his sessions end. */
+        /** Reset the password of another account to a new first password, and end its sessions. */
         post: operations["reset-password"];
         delete?: never;
         options?: never;
@@ -752,7 +752,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Forget the codes of somebody who lost them; all his sessions end. */
+        /** Reset the second factor of another account, and end its sessions. */
         delete: operations["reset-codes"];
         options?: never;
         head?: never;
@@ -769,7 +769,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End all sessions of an account, and revoke its programs' tokens. */
+        /** End all sessions of an account and revoke its API tokens. */
         delete: operations["end-all-sessions"];
         options?: never;
         head?: never;
@@ -783,10 +783,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List who works where now. */
+        /** List the current assignments. */
         get: operations["list-assignments"];
         put?: never;
-        /** Assign somebody to a table, or to all, for a shift; not oneself. */
+        /** Assign another account to a table, or to all tables, for a shift. */
         post: operations["assign"];
         delete?: never;
         options?: never;
@@ -804,7 +804,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End an assignment now. */
+        /** End an assignment at once. */
         delete: operations["end-assignment"];
         options?: never;
         head?: never;
@@ -818,7 +818,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the trail of security events after a number. */
+        /** Read the security events after a number. */
         get: operations["read-trail"];
         put?: never;
         post?: never;
@@ -835,7 +835,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell what the house is called, its currency, its time, and the sign-ins of a demo. */
+        /** Show the name, currency and time of the house, and the sign-ins of a demo. */
         get: operations["show-house"];
         put?: never;
         post?: never;
@@ -854,7 +854,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Prove the whole log as it is now, and all that is kept beside it. */
+        /** Verify the whole log, its checkpoints and the data derived from it. */
         post: operations["verify-log"];
         delete?: never;
         options?: never;
@@ -871,7 +871,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a suspended house write again, now that somebody has looked at what failed. */
+        /** Release a suspended house, so that it writes again after a failed write. */
         post: operations["release-house"];
         delete?: never;
         options?: never;
@@ -886,7 +886,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whether the server can take commands: 200 if it can, 503 if not. */
+        /** Read the health of the server: status 200 if it takes commands, otherwise 503. */
         get: operations["read-health"];
         put?: never;
         post?: never;
@@ -903,7 +903,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell the figures of the server, for Prometheus. */
+        /** Read the metrics of the server in the Prometheus text format. */
         get: operations["read-metrics"];
         put?: never;
         post?: never;
@@ -920,7 +920,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read this document. */
+        /** Read the OpenAPI document. */
         get: operations["read-openapi"];
         put?: never;
         post?: never;
@@ -1714,12 +1714,12 @@ export interface components {
         };
         /**
          * TableView
-         * @description A table after its `version`th entry; `seats` are the viewer's own, or all for staff.
+         * @description A table at a version of its stream; `seats` has the player's own seat, or all for staff.
          *
-         *         `betting_closes` is when a table that the house deals closes betting, where it is open.
-         *         `next_limits` wait for the next opening of betting. `standing` are the totals of a void round
-         *         whose bets stand, until the next begins; the seats have those bets. `owing` are debts, of
-         *         players without a seat too. `checks_missing` are for staff.
+         *         `betting_closes` is when betting closes at a table that the house deals, or 0. `next_limits`
+         *         apply from the next opening of betting. `standing` are the totals of bets that stand from a void
+         *         round until the next round begins; the seats include those bets. `owing` are debts by player,
+         *         with or without a seat. `checks_missing`, `float_amount` and `drop` are for staff only.
          */
         TableView: {
             table: string;
@@ -1758,7 +1758,7 @@ export interface components {
         };
         /**
          * RoundView
-         * @description The round being played; `totals` are everybody's chips by spot.
+         * @description The current round; `totals` are all players' chips by spot.
          */
         RoundView: {
             number: number;
@@ -1781,9 +1781,9 @@ export interface components {
         };
         /**
          * ShooterView
-         * @description Who has the dice, which he chose, and how far he has come.
+         * @description The shooter, the dice they chose, and their throws so far.
          *
-         *         His stake is for himself and for staff, that he has walked away for staff.
+         *         `stake` is shown to the shooter and to staff (0 for others), `absent` to staff only.
          */
         ShooterView: {
             player: string;
@@ -1794,9 +1794,9 @@ export interface components {
         };
         /**
          * SeatView
-         * @description A player's chips at a table: in his stack, at risk, by spot, and by area of the felt.
+         * @description A player's chips at a table: stack, amount at risk, bets by spot and by area of the felt.
          *
-         *         `placements` by spot are in the order in which they lie there; chips go from the last.
+         *         `placements` by spot are in the order in which they were placed; the last is withdrawn first.
          */
         SeatView: {
             stack: number;
@@ -1893,7 +1893,7 @@ export interface components {
         };
         /**
          * Credentials
-         * @description A name, a password, and a code where the account has codes.
+         * @description A name and a password, and a code if the account has a second factor.
          */
         Credentials: {
             name: string;
@@ -1903,7 +1903,7 @@ export interface components {
         };
         /**
          * ReauthenticationForm
-         * @description A password, or a code; some things ask for both.
+         * @description A password or a code; some operations require both.
          */
         ReauthenticationForm: {
             /** @default  */
@@ -1913,7 +1913,7 @@ export interface components {
         };
         /**
          * ChangePasswordForm
-         * @description The password there is, and the one to come.
+         * @description The current password and the new one.
          */
         ChangePasswordForm: {
             old: string;
@@ -1921,14 +1921,14 @@ export interface components {
         };
         /**
          * CodeForm
-         * @description A code.
+         * @description A code of a second factor.
          */
         CodeForm: {
             code: string;
         };
         /**
          * TokenForm
-         * @description A program's token: its name, what it is for, how long it lasts, and one's password.
+         * @description A new API token: name, scopes and lifetime, with the caller's password or a code.
          */
         TokenForm: {
             name: string;
@@ -2365,7 +2365,7 @@ export interface components {
         };
         /**
          * RequestForm
-         * @description What is asked for, without the second person, and why.
+         * @description A command that needs a second person, without that person, and the reason for it.
          */
         RequestForm: {
             command: components["schemas"]["SetLimits"] | components["schemas"]["Report"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["ResolveInterruption"];
@@ -2373,7 +2373,7 @@ export interface components {
         };
         /**
          * NoteForm
-         * @description What somebody has to say about a decision.
+         * @description A note on the decision about a request.
          */
         NoteForm: {
             /** @default  */
@@ -2381,7 +2381,7 @@ export interface components {
         };
         /**
          * PersonForm
-         * @description A person by name and date of birth.
+         * @description A player's name and date of birth.
          */
         PersonForm: {
             name: string;
@@ -2399,7 +2399,7 @@ export interface components {
         };
         /**
          * NewAccountForm
-         * @description A new account: the name to sign in with, and its roles.
+         * @description A new account: its sign-in name and its roles.
          */
         NewAccountForm: {
             name: string;
@@ -2414,7 +2414,7 @@ export interface components {
         };
         /**
          * AssignmentForm
-         * @description Who works where, in which role, from when until when; no table means all.
+         * @description A role at a table for a period; without a table, at all tables.
          */
         AssignmentForm: {
             account: string;
@@ -2427,14 +2427,17 @@ export interface components {
         };
         /**
          * ReleaseForm
-         * @description Why something is done.
+         * @description The reason for releasing a suspended house.
          */
         ReleaseForm: {
             reason: string;
         };
         /**
          * SessionView
-         * @description Somebody who has signed in, and what his session is good for.
+         * @description A session: its account, its roles and its state.
+         *
+         *         `tables` are the tables that the account is assigned to now; null if it is assigned to all
+         *         tables or to none.
          */
         SessionView: {
             account: string;
@@ -2449,7 +2452,7 @@ export interface components {
         };
         /**
          * EnrolmentView
-         * @description A secret for a telephone, as letters and as what a picture of it says; shown once.
+         * @description A TOTP secret, as text and as the URI of its QR code; shown only once.
          */
         EnrolmentView: {
             secret: string;
@@ -2457,14 +2460,14 @@ export interface components {
         };
         /**
          * RecoveryCodes
-         * @description Codes for when the telephone is lost; shown once.
+         * @description Recovery codes for a lost second factor; shown only once.
          */
         RecoveryCodes: {
             recovery_codes: string[];
         };
         /**
          * SessionLine
-         * @description A session of one's own.
+         * @description A session of the caller; `current` is the one of this request.
          */
         SessionLine: {
             id: string;
@@ -2477,7 +2480,7 @@ export interface components {
         };
         /**
          * TokenLine
-         * @description A program's token; of the token itself no more than how it begins.
+         * @description An API token; of the token itself only its prefix.
          */
         TokenLine: {
             id: string;
@@ -2490,7 +2493,7 @@ export interface components {
         };
         /**
          * NewTokenView
-         * @description A new token, which is shown once.
+         * @description A new API token, which is shown only once.
          */
         NewTokenView: {
             token: string;
@@ -2498,7 +2501,7 @@ export interface components {
         };
         /**
          * TableLine
-         * @description A table in the lobby; of a damaged one no more than that it stands still.
+         * @description A table in the lobby; a damaged table has stopped, and has only its id.
          */
         TableLine: {
             table: string;
@@ -2530,7 +2533,7 @@ export interface components {
         };
         /**
          * ResultLine
-         * @description What became of a round: its dice, or why it is void; `at` is when, `note` the cause.
+         * @description The result of a round: its dice, or that it is void; `note` has the cause.
          */
         ResultLine: {
             round: number;
@@ -2548,9 +2551,9 @@ export interface components {
         };
         /**
          * Exposure
-         * @description What the house would win on each of the 216 rolls by the bets that are down now.
+         * @description The house's net win on each of the 216 rolls with the current bets.
          *
-         *         `nets` is in the order 1-1-1, 1-1-2, 1-1-3 up to 6-6-6.
+         *         `nets` is in the order 1-1-1, 1-1-2, 1-1-3 up to 6-6-6; a loss is negative.
          */
         Exposure: {
             nets: number[];
@@ -2559,7 +2562,7 @@ export interface components {
         };
         /**
          * TableRoom
-         * @description How much still fits on every spot of a table at a version, for one player.
+         * @description The room left on every spot of a table at a version, for one player.
          */
         TableRoom: {
             version: number;
@@ -2570,7 +2573,7 @@ export interface components {
         };
         /**
          * SpotRoom
-         * @description A spot's limits, in which step it is staked, a player's chips and all on it, what fits.
+         * @description A spot's limits and stake step, the player's chips and all chips on it, and the room left.
          */
         SpotRoom: {
             minimum: number;
@@ -2582,7 +2585,7 @@ export interface components {
         };
         /**
          * DifferentialRoom
-         * @description Two opposite spots: by how much they may differ, what lies there, what may still play.
+         * @description A pair of opposite spots: their maximum difference, their totals, and the room on each.
          */
         DifferentialRoom: {
             boxes: [
@@ -2601,10 +2604,10 @@ export interface components {
         };
         /**
          * WorkingSheet
-         * @description What a dealer has in hand at a version, in the order in which he works the layout.
+         * @description The dealer's tasks at a version, in the order in which the dealer works the layout.
          *
-         *         `lit`, `apportion`, `collect` and `pay` are there once a result stands; what has been collected
-         *         is no more to be collected.
+         *         `lit`, `apportion`, `collect` and `pay` are empty until there is a result. Bets that have been
+         *         collected are no longer listed.
          */
         WorkingSheet: {
             version: number;
@@ -2616,7 +2619,7 @@ export interface components {
         };
         /**
          * FlagView
-         * @description A limit that chips on a spot break: one player's, or everybody's where none is named.
+         * @description A limit that the chips on a spot exceed: one player's, or everybody's if none is named.
          */
         FlagView: {
             spot: string;
@@ -2629,7 +2632,7 @@ export interface components {
         };
         /**
          * ApportionedBet
-         * @description A bet over a limit that nobody noticed: of its stake it plays a part, the rest goes back.
+         * @description A bet over a limit found after betting closed: part of the stake plays, the rest returns.
          */
         ApportionedBet: {
             spot: string;
@@ -2639,7 +2642,7 @@ export interface components {
         };
         /**
          * LosingBet
-         * @description A losing bet to take.
+         * @description A losing bet to collect.
          */
         LosingBet: {
             spot: string;
@@ -2648,7 +2651,7 @@ export interface components {
         };
         /**
          * WinningBet
-         * @description A winning bet to pay and hand back.
+         * @description A winning bet to pay and to return.
          */
         WinningBet: {
             spot: string;
@@ -2658,7 +2661,7 @@ export interface components {
         };
         /**
          * CommandResultView
-         * @description What an accepted command made happen, as its sender sees it, and how far the stream came.
+         * @description The events of an accepted command as its sender sees them, and the stream's new version.
          */
         CommandResultView: {
             version: number;
@@ -2666,7 +2669,7 @@ export interface components {
         };
         /**
          * CommandStatusView
-         * @description What became of a command: accepted, with its answer, or not accepted.
+         * @description Whether a command was accepted, and its result if so.
          */
         CommandStatusView: {
             accepted: boolean;
@@ -2675,9 +2678,9 @@ export interface components {
         };
         /**
          * RequestView
-         * @description A request: who asks for which command, why, who may decide, and what became of it.
+         * @description A request: the command, its sender, the reason, the roles that may decide, and its state.
          *
-         *         `name` is what whoever asks is called: the second person should know who it is.
+         *         `name` is the sign-in name of the requester, so that the second person knows who it is.
          */
         RequestView: {
             id: string;
@@ -2698,7 +2701,7 @@ export interface components {
         };
         /**
          * RoundHistory
-         * @description A round from its start to its end, as events and in words.
+         * @description A round from start to end, as events and as prose.
          */
         RoundHistory: {
             round: number;
@@ -2707,7 +2710,7 @@ export interface components {
         };
         /**
          * EntryView
-         * @description An event with its place in the table's stream, and when it happened.
+         * @description An event with its version in the table's stream and its time.
          */
         EntryView: {
             version: number;
@@ -2716,7 +2719,7 @@ export interface components {
         };
         /**
          * BetExplanation
-         * @description What became of a bet, line by line, with the clauses.
+         * @description The outcome of a bet, explained line by line with the clauses.
          */
         BetExplanation: {
             spot: string;
@@ -2724,10 +2727,10 @@ export interface components {
         };
         /**
          * ShiftReportView
-         * @description A table's figures over a time; `win` is the house's, the theoretical one as a fraction.
+         * @description A table's figures over a period; `win` is the house's, `theoretical_win` a fraction.
          *
-         *         From `band_low` to `band_high` the win lies in 95 of 100 such times by luck alone: the
-         *         theoretical win and 1.96 standard deviations (`sd`, the root of `variance`) either way.
+         *         `band_low` to `band_high` is the 95% interval of the win: the theoretical win plus and minus
+         *         1.96 standard deviations (`sd`, the square root of `variance`).
          */
         ShiftReportView: {
             since: number;
@@ -2758,7 +2761,7 @@ export interface components {
         };
         /**
          * StatementLine
-         * @description A line of a statement; amounts are the player's gain.
+         * @description A line of a statement; `amount` is the player's gain, negative for a loss.
          */
         StatementLine: {
             at: number;
@@ -2779,7 +2782,7 @@ export interface components {
         };
         /**
          * BookLine
-         * @description A rulebook: where it comes from, and the games in it.
+         * @description A rulebook: its source and its games.
          */
         BookLine: {
             id: string;
@@ -2794,10 +2797,10 @@ export interface components {
         };
         /**
          * GameView
-         * @description A game: its boxes, its felt, how it is run, and the clauses all of it rests on.
+         * @description A game: boxes, felt, conduct, and the clauses that they rest on.
          *
-         *         `calls` is what a dealer says of each roll, in the order of `LineView.rolls`; `working_order`
-         *         the boxes as he works the layout.
+         *         `calls` has the dealer's call for each roll, in the order of `LineView.rolls`; `working_order`
+         *         has the boxes in the order in which the dealer works the layout.
          */
         GameView: {
             id: string;
@@ -3141,7 +3144,7 @@ export interface components {
         };
         /**
          * BoxView
-         * @description A box; `unit` is what a stake must be a multiple of, in the smallest chip.
+         * @description A box; its stakes are multiples of `unit` smallest chips.
          */
         BoxView: {
             id: string;
@@ -3158,9 +3161,9 @@ export interface components {
         };
         /**
          * LineView
-         * @description One way for a box to win: "a to b", on so many of the 216 rolls.
+         * @description One payout of a box: odds "a to b", and the number of the 216 rolls that win it.
          *
-         *         `rolls` says on which: a digit for each of 1-1-1, 1-1-2 up to 6-6-6, `1` where it wins.
+         *         `rolls` has a digit for each of 1-1-1, 1-1-2 up to 6-6-6, `1` if that roll wins.
          */
         LineView: {
             odds: string;
@@ -3213,7 +3216,7 @@ export interface components {
         };
         /**
          * ClauseView
-         * @description A clause in our own words, and what the system makes of it.
+         * @description A clause of a rulebook: a summary, how the system treats it, and why.
          */
         ClauseView: {
             /** @enum {unknown} */
@@ -3223,7 +3226,7 @@ export interface components {
         };
         /**
          * SheetView
-         * @description The odds sheet of a game, and the edge on a unit on every box.
+         * @description The odds sheet of a game, and the edge of a bet of one unit on every box.
          */
         SheetView: {
             game: string;
@@ -3240,7 +3243,7 @@ export interface components {
         };
         /**
          * FiguresView
-         * @description The figures of a bet: exact ones as fractions in words, the others for display.
+         * @description The figures of a bet: exact ones as fractions in strings, the others as display values.
          */
         FiguresView: {
             ways: number;
@@ -3256,7 +3259,7 @@ export interface components {
         };
         /**
          * ReadingView
-         * @description A question a document leaves open, the answer in force, and the other answers.
+         * @description A question that a rule document leaves open, the reading in force, and its alternatives.
          */
         ReadingView: {
             name: string;
@@ -3268,7 +3271,7 @@ export interface components {
         };
         /**
          * AlternativeView
-         * @description Another way to read a clause, and the boxes whose edge it would change: now, then.
+         * @description An alternative reading, and the boxes whose edge it changes: current edge, changed edge.
          */
         AlternativeView: {
             name: string;
@@ -3282,7 +3285,7 @@ export interface components {
         };
         /**
          * MixView
-         * @description A mix of stakes: its figures, and the players' net on each of the 216 rolls in 1/`unit`.
+         * @description A mix of stakes: its figures, and the players' net in 1/`unit` on each of the 216 rolls.
          */
         MixView: {
             total: number;
@@ -3303,7 +3306,7 @@ export interface components {
         };
         /**
          * FirstPasswordView
-         * @description An account with its first password, which is shown once and must be changed.
+         * @description An account with its first password, which is shown only once and must be changed.
          */
         FirstPasswordView: {
             account: components["schemas"]["Account"];
@@ -3338,7 +3341,7 @@ export interface components {
         };
         /**
          * HouseView
-         * @description What everybody may know of a house before signing in; `demo` lists its sign-ins, if any.
+         * @description Public facts about a house; `demo` lists the sign-ins of a demo.
          */
         HouseView: {
             name: string;
@@ -3352,7 +3355,7 @@ export interface components {
         };
         /**
          * LogVerification
-         * @description What was looked at, and everything that is wrong with it.
+         * @description The numbers of verified records by kind, and all findings.
          */
         LogVerification: {
             sound: boolean;
@@ -3365,7 +3368,7 @@ export interface components {
         };
         /**
          * FindingView
-         * @description Something that is not as it was written, and where.
+         * @description Something in the store that differs from what was written, and its location.
          */
         FindingView: {
             where: string;
@@ -3373,10 +3376,11 @@ export interface components {
         };
         /**
          * Health
-         * @description How a server is: well, in trouble but playing, or unable to take commands.
+         * @description The health of a server; it takes commands if `status` is `well` or `trouble`.
          *
-         *         `books`: whether lines and checkpoints keep up. `damaged` tables stand still because their past
-         *         was changed; `stuck` dealers wait for people.
+         *         `books` says whether projections and checkpoints keep up. `damaged` counts tables that have
+         *         stopped because their stored history was changed; `stuck` counts automatic dealers that wait
+         *         for staff.
          */
         Health: {
             /** @enum {unknown} */
@@ -3391,7 +3395,7 @@ export interface components {
         };
         /**
          * ResultsQuery
-         * @description How many of the last are asked for.
+         * @description The last `most` results.
          */
         ResultsQuery: {
             /** @default 200 */
@@ -3399,7 +3403,7 @@ export interface components {
         };
         /**
          * PlayerQuery
-         * @description Whose bets are asked about; a player's own, where nothing is said.
+         * @description The player whose bets are queried; the caller by default.
          */
         PlayerQuery: {
             /** @default null */
@@ -3407,7 +3411,7 @@ export interface components {
         };
         /**
          * RequestsQuery
-         * @description At which table; at all, where nothing is said.
+         * @description The table of the requests to list; all tables by default.
          */
         RequestsQuery: {
             /** @default null */
@@ -3415,7 +3419,7 @@ export interface components {
         };
         /**
          * ShiftQuery
-         * @description From when until before when; without, the gaming day so far.
+         * @description The time from `since` until before `until`; the current gaming day by default.
          */
         ShiftQuery: {
             /** @default null */
@@ -3425,7 +3429,7 @@ export interface components {
         };
         /**
          * StatementQuery
-         * @description From when until before when, and how many of the last lines of it.
+         * @description Lines from `since` until before `until`; the last `most` of them.
          */
         StatementQuery: {
             /** @default null */
@@ -3437,7 +3441,7 @@ export interface components {
         };
         /**
          * TrailQuery
-         * @description After which number, and how many.
+         * @description Up to `most` events after the number `after`.
          */
         TrailQuery: {
             /** @default 0 */
@@ -3447,7 +3451,7 @@ export interface components {
         };
         /**
          * Problem
-         * @description What went wrong: `code` for programs, `detail` for people, `clause` and `facts` for both.
+         * @description Details of an error: `code` for programs, `detail` for people, `clause` and `facts`.
          */
         Problem: {
             type: string;
@@ -3753,7 +3757,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tell who has signed in, and what the session is good for. */
+            /** @description Show the caller's session. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3762,7 +3766,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3771,7 +3775,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3780,7 +3784,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3789,7 +3793,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3813,7 +3817,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Sign in with a name and a password, and a code where one is needed. */
+            /** @description Sign in with a name and a password, and a code if one is needed. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3822,7 +3826,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3831,7 +3835,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3840,7 +3844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3849,7 +3853,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -3858,7 +3862,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3867,7 +3871,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3876,7 +3880,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3885,7 +3889,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3894,7 +3898,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3903,7 +3907,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3923,14 +3927,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sign out; the session's cookie is worth nothing any more. */
+            /** @description Sign out and invalidate the session cookie. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3939,7 +3943,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3948,7 +3952,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3957,7 +3961,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3977,14 +3981,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Lock the session, as somebody does who leaves his place. */
+            /** @description Lock the session, for staff who leave their terminal. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3993,7 +3997,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4002,7 +4006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4011,7 +4015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4044,7 +4048,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4053,7 +4057,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4062,7 +4066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4071,7 +4075,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -4080,7 +4084,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4089,7 +4093,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4098,7 +4102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4107,7 +4111,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4116,7 +4120,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4125,7 +4129,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4149,7 +4153,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Choose another password; all other sessions end. */
+            /** @description Change the caller's password and end all other sessions. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4158,7 +4162,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4167,7 +4171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4176,7 +4180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4185,7 +4189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -4194,7 +4198,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4203,7 +4207,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4212,7 +4216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4221,7 +4225,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4230,7 +4234,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4239,7 +4243,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4263,7 +4267,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Put codes into use with the first of them. */
+            /** @description Confirm the enrolment of a second factor with its first code. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4272,7 +4276,7 @@ export interface operations {
                     "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4281,7 +4285,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4290,7 +4294,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4299,7 +4303,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -4308,7 +4312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4317,7 +4321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4326,7 +4330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4335,7 +4339,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4344,7 +4348,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4353,7 +4357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4362,7 +4366,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4386,7 +4390,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Begin to set up codes, for the password; where there are some, also for one of them. */
+            /** @description Begin the enrolment of a second factor; replacing one requires one of its codes as well. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4395,7 +4399,7 @@ export interface operations {
                     "application/json": components["schemas"]["EnrolmentView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4404,7 +4408,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4413,7 +4417,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4422,7 +4426,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -4431,7 +4435,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4440,7 +4444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4449,7 +4453,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4458,7 +4462,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4467,7 +4471,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4476,7 +4480,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4485,7 +4489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4509,7 +4513,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Make new recovery codes, for the password and a code. */
+            /** @description Replace the recovery codes; requires the password and a code. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4518,7 +4522,7 @@ export interface operations {
                     "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4527,7 +4531,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4536,7 +4540,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4545,7 +4549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -4554,7 +4558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4563,7 +4567,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4572,7 +4576,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4581,7 +4585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4590,7 +4594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4599,7 +4603,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4608,7 +4612,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4628,7 +4632,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List one's own sessions, the latest first. */
+            /** @description List the caller's sessions, the latest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4637,7 +4641,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionLine"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4646,7 +4650,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4655,7 +4659,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4664,7 +4668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4686,14 +4690,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description End a session of one's own. */
+            /** @description End one of the caller's sessions. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4702,7 +4706,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4711,7 +4715,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4720,7 +4724,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4729,7 +4733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4749,7 +4753,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the tokens of one's own programs. */
+            /** @description List the caller's API tokens. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4758,7 +4762,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenLine"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4767,7 +4771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4776,7 +4780,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4785,7 +4789,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4809,7 +4813,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Make a token for a program, against one's password; it is shown this once. */
+            /** @description Create an API token after reauthentication; it is shown only once. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4818,7 +4822,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewTokenView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4827,7 +4831,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4836,7 +4840,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4845,7 +4849,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -4854,7 +4858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4863,7 +4867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4872,7 +4876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4881,7 +4885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4890,7 +4894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4899,7 +4903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4921,14 +4925,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Revoke a token of one's own program. */
+            /** @description Revoke one of the caller's API tokens. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4937,7 +4941,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4946,7 +4950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4955,7 +4959,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4964,7 +4968,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4984,7 +4988,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the tables with what is going on at each. */
+            /** @description List the tables with their phase and last results. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4993,7 +4997,7 @@ export interface operations {
                     "application/json": components["schemas"]["TableLine"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5002,7 +5006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5011,7 +5015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5020,7 +5024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5042,7 +5046,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show a table as whoever asks sees it. */
+            /** @description Show a table as the caller may see it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5051,7 +5055,7 @@ export interface operations {
                     "application/json": components["schemas"]["TableView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5060,7 +5064,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5069,7 +5073,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5078,7 +5082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5087,7 +5091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5111,7 +5115,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the last results of a table, void rounds among them, the oldest first. */
+            /** @description List the last results of a table, including void rounds, the oldest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5120,7 +5124,7 @@ export interface operations {
                     "application/json": components["schemas"]["ResultLine"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5129,7 +5133,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5138,7 +5142,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5147,7 +5151,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5156,7 +5160,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5165,7 +5169,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5187,7 +5191,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show what the house would win or lose on each of the 216 rolls. */
+            /** @description Show the house's win or loss on each of the 216 rolls with the current bets. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5196,7 +5200,7 @@ export interface operations {
                     "application/json": components["schemas"]["Exposure"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5205,7 +5209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5214,7 +5218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5223,7 +5227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5232,7 +5236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5256,7 +5260,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show how much still fits on each spot: for oneself, or for a player whom staff name. */
+            /** @description Show the room left on each spot, for the caller or for a player that staff name. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5265,7 +5269,7 @@ export interface operations {
                     "application/json": components["schemas"]["TableRoom"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5274,7 +5278,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5283,7 +5287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5292,7 +5296,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5301,7 +5305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5310,7 +5314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5332,7 +5336,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show what a dealer has in hand: flags, boxes to light, losers to collect, winners to pay. */
+            /** @description Show the dealer's working sheet: flags, boxes to light, bets to collect and to pay. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5341,7 +5345,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkingSheet"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5350,7 +5354,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5359,7 +5363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5368,7 +5372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5377,7 +5381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5405,7 +5409,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Send a command to a table; sent again under the same key, it is answered again. */
+            /** @description Send a command to a table; repeating it under the same key returns the same result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5414,7 +5418,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommandResultView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5423,7 +5427,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5432,7 +5436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5441,7 +5445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5450,7 +5454,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -5459,7 +5463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5468,7 +5472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5477,7 +5481,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5486,7 +5490,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5495,7 +5499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5504,7 +5508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5513,7 +5517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5541,7 +5545,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Send a command about a player's account; under the same key it is answered again. */
+            /** @description Send a command for a player's account; repeats under the same key return the same result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5550,7 +5554,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommandResultView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5559,7 +5563,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5568,7 +5572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5577,7 +5581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5586,7 +5590,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -5595,7 +5599,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5604,7 +5608,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5613,7 +5617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5622,7 +5626,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5631,7 +5635,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5640,7 +5644,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5649,7 +5653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5671,7 +5675,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tell what became of a command of one's own, by its key. */
+            /** @description Show whether a command of the caller was accepted, and its result, by idempotency key. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5680,7 +5684,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommandStatusView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5689,7 +5693,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5698,7 +5702,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5707,7 +5711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5716,7 +5720,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5742,7 +5746,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Ask for something that a second person has to approve. */
+            /** @description Request a command that needs the approval of a second person. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5751,7 +5755,7 @@ export interface operations {
                     "application/json": components["schemas"]["RequestView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5760,7 +5764,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5769,7 +5773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5778,7 +5782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5787,7 +5791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -5796,7 +5800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5805,7 +5809,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5814,7 +5818,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5823,7 +5827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5832,7 +5836,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5841,7 +5845,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5850,7 +5854,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5872,7 +5876,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List what waits for a second person, the oldest first. */
+            /** @description List the pending requests, the oldest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5881,7 +5885,7 @@ export interface operations {
                     "application/json": components["schemas"]["RequestView"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5890,7 +5894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5899,7 +5903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5908,7 +5912,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5917,7 +5921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5939,7 +5943,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show a request and what became of it. */
+            /** @description Show a request and its state. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5948,7 +5952,7 @@ export interface operations {
                     "application/json": components["schemas"]["RequestView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5957,7 +5961,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5966,7 +5970,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5975,7 +5979,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5984,7 +5988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6010,7 +6014,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Approve a request of somebody else; what was asked for is done at once. */
+            /** @description Approve another person's request and execute its command at once. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6019,7 +6023,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommandResultView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6028,7 +6032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6037,7 +6041,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6046,7 +6050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6055,7 +6059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -6064,7 +6068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6073,7 +6077,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6082,7 +6086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6091,7 +6095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6100,7 +6104,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6109,7 +6113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This was too often */
+            /** @description Too many requests */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6118,7 +6122,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6144,7 +6148,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Decline a request of somebody else. */
+            /** @description Decline another person's request. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6153,7 +6157,7 @@ export interface operations {
                     "application/json": components["schemas"]["RequestView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6162,7 +6166,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6171,7 +6175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6180,7 +6184,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6189,7 +6193,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -6198,7 +6202,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6207,7 +6211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6216,7 +6220,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6225,7 +6229,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6234,7 +6238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6243,7 +6247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6265,7 +6269,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Take one's own request back. */
+            /** @description Withdraw the caller's own request. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6274,7 +6278,7 @@ export interface operations {
                     "application/json": components["schemas"]["RequestView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6283,7 +6287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6292,7 +6296,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6301,7 +6305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6310,7 +6314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6319,7 +6323,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6342,7 +6346,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tell a round event by event, to be played again. */
+            /** @description Show a round event by event, for replay. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6351,7 +6355,7 @@ export interface operations {
                     "application/json": components["schemas"]["RoundHistory"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6360,7 +6364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6369,7 +6373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6378,7 +6382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6387,7 +6391,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6412,7 +6416,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Explain what every bet of a player in a round was paid, and why. */
+            /** @description Explain the outcome of each of a player's bets in a round. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6421,7 +6425,7 @@ export interface operations {
                     "application/json": components["schemas"]["BetExplanation"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6430,7 +6434,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6439,7 +6443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6448,7 +6452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6457,7 +6461,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6466,7 +6470,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6491,7 +6495,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Report a table's drop, turnover, win and theory over a time. */
+            /** @description Report a table's drop, turnover, win and theoretical win over a period. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6500,7 +6504,7 @@ export interface operations {
                     "application/json": components["schemas"]["ShiftReportView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6509,7 +6513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6518,7 +6522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6527,7 +6531,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6536,7 +6540,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6545,7 +6549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6576,7 +6580,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6585,7 +6589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6594,7 +6598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6603,7 +6607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6612,7 +6616,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6638,7 +6642,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show what a player was paid, lost, bought and was told. */
+            /** @description Show a player's statement: buy-ins, bets, payouts and notices, the oldest line first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6647,7 +6651,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatementLine"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6656,7 +6660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6665,7 +6669,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6674,7 +6678,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6683,7 +6687,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6692,7 +6696,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6714,7 +6718,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show who a player is, as far as the house knows. */
+            /** @description Show the name and date of birth on record for a player. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6723,7 +6727,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6732,7 +6736,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6741,7 +6745,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6750,7 +6754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6759,7 +6763,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6785,14 +6789,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Keep a player's name and date of birth, outside the log. */
+            /** @description Store a player's name and date of birth, outside the log. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6801,7 +6805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6810,7 +6814,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6819,7 +6823,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6828,7 +6832,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -6837,7 +6841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6846,7 +6850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6855,7 +6859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6864,7 +6868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6873,7 +6877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6895,14 +6899,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Erase a player's name and date of birth; his play stays proved. */
+            /** @description Erase a player's name and date of birth; the log of their play stays intact. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6911,7 +6915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6920,7 +6924,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6929,7 +6933,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6938,7 +6942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6958,7 +6962,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the rulebooks and their games. */
+            /** @description List the shipped rulebooks and their games. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6967,7 +6971,7 @@ export interface operations {
                     "application/json": components["schemas"]["BookLine"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6976,7 +6980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6985,7 +6989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6994,7 +6998,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7017,7 +7021,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show a game of a rulebook as it is read by default. */
+            /** @description Show a game of a rulebook with its default readings. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7026,7 +7030,7 @@ export interface operations {
                     "application/json": components["schemas"]["GameView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7035,7 +7039,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7044,7 +7048,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7053,7 +7057,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7062,7 +7066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7094,7 +7098,7 @@ export interface operations {
                     "application/json": components["schemas"]["SheetView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7103,7 +7107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7112,7 +7116,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7121,7 +7125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7130,7 +7134,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7153,7 +7157,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show the readings of a game in force, and what every other would change. */
+            /** @description Show the readings in force for a game, and the effect of each alternative. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7162,7 +7166,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReadingView"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7171,7 +7175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7180,7 +7184,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7189,7 +7193,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7198,7 +7202,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7225,7 +7229,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Judge stakes on several boxes together. */
+            /** @description Calculate the figures of stakes on several boxes together. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7234,7 +7238,7 @@ export interface operations {
                     "application/json": components["schemas"]["MixView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7243,7 +7247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7252,7 +7256,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7261,7 +7265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7270,7 +7274,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -7279,7 +7283,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7288,7 +7292,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -7297,7 +7301,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7306,7 +7310,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7315,7 +7319,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7337,7 +7341,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show the game that a table is set up for, as its rules are read there. */
+            /** @description Show the game of a table with the table's readings. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7346,7 +7350,7 @@ export interface operations {
                     "application/json": components["schemas"]["GameView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7355,7 +7359,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7364,7 +7368,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7373,7 +7377,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7382,7 +7386,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7402,7 +7406,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the accounts of everybody who may sign in. */
+            /** @description List all accounts. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7411,7 +7415,7 @@ export interface operations {
                     "application/json": components["schemas"]["Account"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7420,7 +7424,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7429,7 +7433,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7438,7 +7442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7462,7 +7466,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Add an account, with a first password that is shown once. */
+            /** @description Add an account; its first password is shown only once. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7471,7 +7475,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirstPasswordView"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7480,7 +7484,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7489,7 +7493,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7498,7 +7502,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -7507,7 +7511,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7516,7 +7520,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7525,7 +7529,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -7534,7 +7538,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7543,7 +7547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7552,7 +7556,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7578,7 +7582,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Give an account other roles; not to oneself. */
+            /** @description Set the roles of another account. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7587,7 +7591,7 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7596,7 +7600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7605,7 +7609,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7614,7 +7618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7623,7 +7627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -7632,7 +7636,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7641,7 +7645,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7650,7 +7654,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -7659,7 +7663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7668,7 +7672,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7677,7 +7681,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7699,14 +7703,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Disable an account; all it has open ends. */
+            /** @description Disable another account, end its sessions and revoke its API tokens. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7715,7 +7719,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7724,7 +7728,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7733,7 +7737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7742,7 +7746,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7751,7 +7755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7773,14 +7777,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Enable an account again. */
+            /** @description Enable a disabled account. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7789,7 +7793,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7798,7 +7802,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7807,7 +7811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7816,7 +7820,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7838,14 +7842,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Forget an account's name for good. */
+            /** @description Erase the name of another account permanently. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7854,7 +7858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7863,7 +7867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7872,7 +7876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7881,7 +7885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7890,7 +7894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7912,7 +7916,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Give somebody a first password anew; all his sessions end. */
+            /** @description Reset the password of another account to a new first password, and end its sessions. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7921,7 +7925,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirstPasswordView"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7930,7 +7934,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7939,7 +7943,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7948,7 +7952,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7957,7 +7961,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7979,14 +7983,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Forget the codes of somebody who lost them; all his sessions end. */
+            /** @description Reset the second factor of another account, and end its sessions. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7995,7 +7999,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8004,7 +8008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8013,7 +8017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8022,7 +8026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8044,14 +8048,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description End all sessions of an account, and revoke its programs' tokens. */
+            /** @description End all sessions of an account and revoke its API tokens. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8060,7 +8064,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8069,7 +8073,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8078,7 +8082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8087,7 +8091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8107,7 +8111,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List who works where now. */
+            /** @description List the current assignments. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8116,7 +8120,7 @@ export interface operations {
                     "application/json": components["schemas"]["Assignment"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8125,7 +8129,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8134,7 +8138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8143,7 +8147,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8167,7 +8171,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Assign somebody to a table, or to all, for a shift; not oneself. */
+            /** @description Assign another account to a table, or to all tables, for a shift. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -8176,7 +8180,7 @@ export interface operations {
                     "application/json": components["schemas"]["Assignment"];
                 };
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8185,7 +8189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8194,7 +8198,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8203,7 +8207,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8212,7 +8216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -8221,7 +8225,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8230,7 +8234,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -8239,7 +8243,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -8248,7 +8252,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8257,7 +8261,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8266,7 +8270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8288,14 +8292,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description End an assignment now. */
+            /** @description End an assignment at once. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8304,7 +8308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8313,7 +8317,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8322,7 +8326,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8331,7 +8335,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8354,7 +8358,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read the trail of security events after a number. */
+            /** @description Read the security events after a number. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8363,7 +8367,7 @@ export interface operations {
                     "application/json": components["schemas"]["SecurityEvent"][];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8372,7 +8376,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8381,7 +8385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8390,7 +8394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8399,7 +8403,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8419,7 +8423,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tell what the house is called, its currency, its time, and the sign-ins of a demo. */
+            /** @description Show the name, currency and time of the house, and the sign-ins of a demo. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8428,7 +8432,7 @@ export interface operations {
                     "application/json": components["schemas"]["HouseView"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8437,7 +8441,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8446,7 +8450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8466,7 +8470,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Prove the whole log as it is now, and all that is kept beside it. */
+            /** @description Verify the whole log, its checkpoints and the data derived from it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8475,7 +8479,7 @@ export interface operations {
                     "application/json": components["schemas"]["LogVerification"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8484,7 +8488,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8493,7 +8497,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8502,7 +8506,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8526,14 +8530,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Let a suspended house write again, now that somebody has looked at what failed. */
+            /** @description Release a suspended house, so that it writes again after a failed write. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description This cannot be read */
+            /** @description Malformed request */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8542,7 +8546,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8551,7 +8555,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8560,7 +8564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This took too long to arrive */
+            /** @description Request timed out */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -8569,7 +8573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The rules do not allow this now */
+            /** @description Not allowed in the current state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8578,7 +8582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is too large */
+            /** @description Request too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -8587,7 +8591,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is of no kind that is read here */
+            /** @description Unsupported media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -8596,7 +8600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8605,7 +8609,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This cannot be meant */
+            /** @description Invalid request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8614,7 +8618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8634,7 +8638,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tell whether the server can take commands: 200 if it can, 503 if not. */
+            /** @description Read the health of the server: status 200 if it takes commands, otherwise 503. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8643,7 +8647,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8652,7 +8656,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8661,7 +8665,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8681,14 +8685,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tell the figures of the server, for Prometheus. */
+            /** @description Read the metrics of the server in the Prometheus text format. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Sign in first */
+            /** @description Sign-in required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8697,7 +8701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8706,7 +8710,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8715,7 +8719,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8735,7 +8739,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read this document. */
+            /** @description Read the OpenAPI document. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8744,7 +8748,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description This is not for you to do */
+            /** @description Not permitted */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8753,7 +8757,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another house was meant */
+            /** @description Wrong host */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8762,7 +8766,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The house cannot do this at the moment */
+            /** @description Temporarily unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
