@@ -1,4 +1,4 @@
-"""A store for what is tested of a floor by itself."""
+"""A store for tests of a command handler by itself."""
 
 from __future__ import annotations
 

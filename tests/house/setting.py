@@ -46,7 +46,7 @@ class HandClock:
         self.time += 1
         return self.time + int(self.ahead * 1e6)
 
-    def steady(self) -> float:
+    def monotonic(self) -> float:
         return self.time / 1e6
 
     async def wait(self, seconds: float, wake: asyncio.Event) -> None:
@@ -95,12 +95,12 @@ def player(name: str) -> Actor:
 
 
 class People:
-    """Everybody who asks something of a floor, each command under a key of its own."""
+    """The people who send commands to a handler, each command under a key of its own."""
 
     _keys = count(1)
 
-    def __init__(self, floor: CommandHandler, table: str = "1") -> None:
-        self.floor, self.table = floor, table
+    def __init__(self, handler: CommandHandler, table: str = "1") -> None:
+        self.handler, self.table = handler, table
 
     async def ask(
         self, command: AnyStreamCommand, key: str = "", account: str = ""
@@ -108,7 +108,7 @@ class People:
         by: Any = getattr(command, "by", None)
         who = account or getattr(by, "id", by) or "somebody"
         key = key or f"k{next(self._keys)}"
-        return await self.floor.handle(command, table=self.table, account=who, key=key)
+        return await self.handler.handle(command, table=self.table, account=who, key=key)
 
     async def open(
         self,
@@ -142,8 +142,8 @@ class People:
     async def play(self, *lines: str) -> None:
         """Play lines of a case."""
         for line in lines:
-            house_table = await self.floor.table(self.table)
-            game = self.floor.game(house_table)
+            house_table = await self.handler.table(self.table)
+            game = self.handler.game(house_table)
             assert game is not None
             for command in parse_line(line, CaseContext(game, house_table.table)):
                 await self.ask(command)
@@ -153,7 +153,7 @@ class People:
         return await self.ask(command, key)
 
     async def stack(self, name: str) -> int:
-        seat = (await self.floor.table(self.table)).table.seats.get(name)
+        seat = (await self.handler.table(self.table)).table.seats.get(name)
         return seat.stack if seat else 0
 
 
@@ -164,8 +164,8 @@ class Watch:
         self._house, self._news = house, asyncio.Event()
         written = house.command_handler.streams.on_written
 
-        def hear(asked: PendingCommand) -> None:
-            written(asked)
+        def hear(pending: PendingCommand) -> None:
+            written(pending)
             self._news.set()
 
         house.command_handler.streams.on_written = hear

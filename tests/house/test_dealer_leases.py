@@ -71,7 +71,7 @@ class SlowWay(MemoryStore):
 def clock(monkeypatch: pytest.MonkeyPatch) -> WatchedClock:
     """The clock of the leases, and of the server that takes over."""
     clock = WatchedClock()
-    monkeypatch.setattr(memory, "monotonic", clock.steady)
+    monkeypatch.setattr(memory, "monotonic", clock.monotonic)
     return clock
 
 

@@ -175,7 +175,7 @@ async def test_a_table_has_one_dealer_though_two_see_to_it_at_once(
         CommandHandler(store) as elsewhere,
     ):
         await People(elsewhere).open(timing=QUICK)
-        # whoever has set it up, and whoever keeps the books; both wait until it is loaded
+        # whoever has set it up, and whoever updates the statements; both wait until it is loaded
         await asyncio.gather(house._ensure_dealer("table/1"), house._ensure_dealer("table/1"))
         for dealer in dealt:
             dealer.close()
@@ -199,7 +199,7 @@ def overwrite(store: SqliteStore, entry: Entry, data: bytes) -> None:
 
 
 async def comes_true(house: House, holds: Callable[[], object]) -> None:
-    """Wait until something holds, while tables give the house books to keep."""
+    """Wait until something holds, while tables give the house statements to update."""
     async with asyncio.timeout(60):
         while not holds():
             house.note_change("table/2", is_urgent=True)
@@ -346,8 +346,8 @@ async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without
 ) -> None:
     monkeypatch.setattr(running_module, "SNAPSHOT_INTERVAL_ENTRIES", 20)
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.play(*ROUND, *ROUND, "open betting", "ann bets 5 on big")
     kept = store.snapshot("table/1", "state")

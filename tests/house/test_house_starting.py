@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.setting import People
-from tests.house.test_books import ROUND
+from tests.house.test_statements import ROUND
 from threedice.errors import InvariantBroken, TamperedData
 from threedice.house.house import House
 from threedice.log.stores.sqlite import SqliteStore
@@ -30,7 +30,7 @@ async def test_a_start_that_fails_leaves_nothing_running(tmp_path: Path) -> None
         house = House(url)
         with pytest.raises(TamperedData):
             async with house:
-                house.notary.create_checkpoint(1)
+                house.checkpoint_signer.create_checkpoint(1)
 
 
 async def test_a_table_whose_past_was_changed_stands_still_and_the_others_play(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.setting import People
-from tests.house.test_books import ROUND
+from tests.house.test_statements import ROUND
 from threedice.errors import InvalidInput
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @pytest.mark.anyio
 async def test_a_person_is_erased_and_the_log_stays_proved(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "house.sqlite")
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.play(*ROUND)
     save_person(store, "ann", Person("Ann Of Green Gables", date(1990, 5, 17)))

@@ -52,8 +52,8 @@ ROUNDS = {
 async def log_of(game: str) -> tuple[list[Entry], dict[str, bytes]]:
     """Return the entries of a table on which one round was played, and its game."""
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open(game)
         box = ROUNDS[game]
         await people.play(*box)
@@ -84,8 +84,8 @@ async def test_cut_between_any_two_events_the_rulebook_decides(game: str, known:
     outcomes = set()
     for after in range(first, len(entries)):
         store = cut(entries, games, after)
-        async with CommandHandler(store) as floor:
-            outcomes.add(await come_back(floor, game, known))
+        async with CommandHandler(store) as handler:
+            outcomes.add(await come_back(handler, game, known))
         assert sorted(notices(store)[-1].players) == bettors(entries[:after])
     assert "void" in outcomes
     assert "goes on" in outcomes
@@ -102,15 +102,15 @@ def bettors(entries: list[Entry]) -> list[str]:
     return sorted({each.player for each in events if isinstance(each, BetPlaced)})
 
 
-async def come_back(floor: CommandHandler, game: str, known: list[int]) -> str:
+async def come_back(handler: CommandHandler, game: str, known: list[int]) -> str:
     """Have a cut-off round resolved by its people, and check that it is as the rulebook says."""
-    people = People(floor)
-    before = await floor.table("1")
+    people = People(handler)
+    before = await handler.table("1")
     current = before.table.current
     called, done = current.called, {str(step) for step in current.done}
     staked = {name: seat.stack + seat.at_risk for name, seat in before.table.seats.items()}
-    assert await interrupt_tables(floor) == ["1"]
-    assert await interrupt_tables(floor) == []
+    assert await interrupt_tables(handler) == ["1"]
+    assert await interrupt_tables(handler) == []
     with pytest.raises(Refusal, match="interrupted"):
         await people.bet("ann", 5, "big")
     dice_lie = bool({"tumble", "throw"} & done)
@@ -120,7 +120,7 @@ async def come_back(floor: CommandHandler, game: str, known: list[int]) -> str:
     kinds = [entry.kind for entry in answer.entries]
     assert kinds[0] == "InterruptionResolved"
     assert kinds[-1] == "PlayersNotified"
-    after = await floor.table("1")
+    after = await handler.table("1")
     assert not after.interrupted
     if expected(game, called, stated, done) == "void":
         assert after.table.round is None
@@ -149,15 +149,15 @@ def expected(game: str, called: object, stated: list[int], done: set[str]) -> st
 @pytest.mark.parametrize("leaves", [False, True])
 async def test_losers_are_told_of_an_outage_though_nothing_of_theirs_is_left(leaves: bool) -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting", "ann bets 100 on small", "bob bets 100 on small")
         await people.play("close betting", "tumbles 3 times", "uncover the dice", "call 6 5 4")
         await people.play("enter 6 5 4", "light the areas", "collect the losers")
         if leaves:
             await people.play("ann leaves with 900")
-        await interrupt_tables(floor)
+        await interrupt_tables(handler)
         await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
     assert notices(store) == [
         PlayersNotified(round=1, players=["ann", "bob"], outcome="goes on"),
@@ -167,9 +167,9 @@ async def test_losers_are_told_of_an_outage_though_nothing_of_theirs_is_left(lea
 async def test_one_person_alone_does_not_resolve_an_interruption() -> None:
     entries, games = await log_of("sg-rws-tai-sai-v6/a")
     first = next(entry.version for entry in entries if entry.kind == "BettingClosed")
-    async with CommandHandler(cut(entries, games, first)) as floor:
-        await interrupt_tables(floor)
-        people = People(floor)
+    async with CommandHandler(cut(entries, games, first)) as handler:
+        await interrupt_tables(handler)
+        people = People(handler)
         alone = Actor(id=DEALER.id, role="supervisor")
         for second in (alone, Actor(id="ann", role="player")):
             with pytest.raises(Refusal):
@@ -182,28 +182,28 @@ async def test_one_person_alone_does_not_resolve_an_interruption() -> None:
 
 async def test_between_rounds_nothing_is_interrupted_and_a_shooters_series_goes_on() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open("triple-dice/mat")
         await people.play(*ROUNDS["triple-dice/mat"])
-    async with CommandHandler(store) as floor:
-        assert await interrupt_tables(floor) == []
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        assert await interrupt_tables(handler) == []
+        people = People(handler)
         await people.play("open betting", "dice crown heart diamond")
-        shooter = (await floor.table("1")).table.shooter
+        shooter = (await handler.table("1")).table.shooter
         assert shooter is not None
         assert shooter.throws == 2
 
 
 async def test_a_round_that_was_settled_before_it_could_be_marked_is_left_alone() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor, CommandHandler(store) as elsewhere:
+    async with CommandHandler(store) as handler, CommandHandler(store) as elsewhere:
         people = People(elsewhere)
         await people.open()
         await people.play("open betting", "ann bets 5 on big")
-        await floor.table("1")
+        await handler.table("1")
         await people.play("dice 6 5 4")
-        assert await interrupt_tables(floor) == []
+        assert await interrupt_tables(handler) == []
 
 
 async def test_of_servers_that_come_back_together_one_marks_what_was_interrupted(
@@ -225,25 +225,25 @@ async def test_of_servers_that_come_back_together_one_marks_what_was_interrupted
 
 @pytest.mark.parametrize("known", [[9, 9, 9, 9], [6, 6, 6]])
 async def test_dice_that_were_called_are_not_known_to_show_others(known: list[int]) -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting", "close betting", "tumbles 3 times", "uncover the dice")
         await people.play("call 1 3 6")
-        await interrupt_tables(floor)
+        await interrupt_tables(handler)
         with pytest.raises(Refusal) as refused:
             await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=known))
         assert refused.value.code == "floor/dice"
 
 
 async def test_where_a_rulebook_is_silent_dice_that_were_known_are_those_that_count() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.open("crown-and-anchor/main")
         await people.play(
             "open betting", "ann bets 5 on single:crown", "close betting", "dealer throws"
         )
-        await interrupt_tables(floor)
+        await interrupt_tables(handler)
         await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
         with pytest.raises(Refusal, match="known to show"):
             await people.ask(commands.CallResult(by=DEALER, dice=(4, 5, 6)))
@@ -254,11 +254,11 @@ async def test_where_a_rulebook_is_silent_dice_that_were_known_are_those_that_co
 async def test_what_was_confirmed_at_one_interruption_stands_at_the_next(game: str) -> None:
     entries, games = await log_of(game)
     called = next(entry.version for entry in entries if entry.kind == "ResultCalled")
-    async with CommandHandler(cut(entries, games, called - 1)) as floor:
-        people = People(floor)
-        await interrupt_tables(floor)
+    async with CommandHandler(cut(entries, games, called - 1)) as handler:
+        people = People(handler)
+        await interrupt_tables(handler)
         await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
-        await interrupt_tables(floor)
+        await interrupt_tables(handler)
         for others in ([4, 5, 6], [1, 2], [1, 2, 4]):
             again = ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=others)
             with pytest.raises(Refusal) as refused:
@@ -267,8 +267,8 @@ async def test_what_was_confirmed_at_one_interruption_stands_at_the_next(game: s
 
         await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
 
-        assert (await floor.table("1")).table.current.known == [1, 2, 3]
-        await interrupt_tables(floor)
+        assert (await handler.table("1")).table.current.known == [1, 2, 3]
+        await interrupt_tables(handler)
         await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[3, 2, 1]))
         with pytest.raises(Refusal, match="known to show"):
             await people.ask(commands.CallResult(by=DEALER, dice=(4, 5, 6)))

@@ -1,4 +1,4 @@
-"""Commands that no floor takes: those that could not be read again, and those nobody may give."""
+"""Commands that the handler refuses: undecodable ones, and ones that the account may not send."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ pytestmark = pytest.mark.anyio
 )
 async def test_a_command_that_could_not_be_read_again_is_refused(command: Any) -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
+    async with CommandHandler(store) as handler:
         with pytest.raises(InvalidInput):
-            await floor.handle(command, table="1", account="x", key="k")
+            await handler.handle(command, table="1", account="x", key="k")
     assert store.heads() == {}
 
 
 @pytest.mark.parametrize("table", ["a/b", "a b", "\n", "x" * 101, "\ud800"])
 async def test_a_table_has_an_id_in_one_word(table: str) -> None:
-    async with CommandHandler(MemoryStore()) as floor:
+    async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(InvalidInput):
-            await People(floor, table).open()
+            await People(handler, table).open()
 
 
 def test_bytes_that_are_no_command_are_told() -> None:
@@ -66,29 +66,29 @@ def test_bytes_that_are_no_command_are_told() -> None:
 
 @pytest.mark.parametrize("player", ["", "a\0b", "a\nb", "a b", "a/b"])
 async def test_a_player_that_no_database_could_list_is_no_player(player: str) -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.open()
         command = commands.BuyIn(by=Actor(id="d", role="dealer"), player=player, amount=100)
 
-        with pytest.raises(InvalidInput, match="no command"):
-            await floor.handle(command, table="1", account="d", key="k")
+        with pytest.raises(InvalidInput, match="not a valid command"):
+            await handler.handle(command, table="1", account="d", key="k")
 
 
 async def test_nobody_asks_in_the_name_of_the_house() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        with pytest.raises(InvalidInput, match="in the name of the house"):
-            await floor.handle(
+    async with CommandHandler(MemoryStore()) as handler:
+        with pytest.raises(InvalidInput, match="account of the house is reserved"):
+            await handler.handle(
                 commands.CallResult(by=DEALER, dice=(6, 6, 6)), table="1", account="house", key="k"
             )
 
 
 async def test_a_table_does_not_change_its_currency() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.open()
         await people.play("close the table")
-        house_table = await floor.table("1")
+        house_table = await handler.table("1")
         assert house_table.table.limits is not None
         command = commands.OpenTable(
             by=SUPERVISOR, table="1", currency="JPY", mode="record", chips=[5], float_amount=0,

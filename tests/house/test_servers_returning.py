@@ -56,10 +56,10 @@ async def test_what_a_server_has_not_marked_when_it_dies_is_marked_by_the_one_th
     url = postgres.fresh()
     await broken_off(url, tmp_path / "one", "1", "2")
     first, second = PostgresStore(url, serving=True), House(url, state_dir=tmp_path / "two")
-    async with CommandHandler(first) as floor, AsyncExitStack() as later:
+    async with CommandHandler(first) as handler, AsyncExitStack() as later:
         with suppress(Died), first.recovery_lock():
             opening = asyncio.create_task(later.enter_async_context(second))
-            await floor.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
+            await handler.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
             await is_waiting(url)
             assert not opening.done()
             raise Died
@@ -160,15 +160,15 @@ async def test_what_a_release_left_undone_when_its_server_died_is_done_by_the_ne
     await broken_off(url, tmp_path / "one", "1", "2")
     first = PostgresStore(url, serving=True)
     first.suspend("the disk is full")
-    async with House(url, state_dir=tmp_path / "two") as two, CommandHandler(first) as floor:
+    async with House(url, state_dir=tmp_path / "two") as two, CommandHandler(first) as handler:
 
         async def die() -> None:
             with first.recovery_lock():
-                await floor.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
+                await handler.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
                 raise Died
 
         with pytest.raises(Died):
-            await floor.release("sue", "there is room again", recover=die)
+            await handler.release("sue", "there is room again", recover=die)
         first.close()
         assert two.command_handler.suspension_reason
 

@@ -28,8 +28,8 @@ pytestmark = pytest.mark.anyio
 
 async def test_nothing_is_acknowledged_after_a_failed_write(tmp_path: Path) -> None:
     store = Failing()
-    async with CommandHandler(store, state_dir=tmp_path) as floor:
-        people = People(floor)
+    async with CommandHandler(store, state_dir=tmp_path) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
         await people.bet("ann", 50, "big")
@@ -40,7 +40,7 @@ async def test_nothing_is_acknowledged_after_a_failed_write(tmp_path: Path) -> N
             with pytest.raises(StoreFailed, match="the disk is full"):
                 await people.bet("ann", 50, "big")
 
-        assert "the disk is full" in floor.suspension_reason
+        assert "the disk is full" in handler.suspension_reason
         assert store.heads() == heads
 
 
@@ -48,8 +48,8 @@ async def test_the_house_stays_suspended_over_a_restart_until_a_person_releases_
     tmp_path: Path,
 ) -> None:
     store = Failing()
-    async with CommandHandler(store, state_dir=tmp_path) as floor:
-        people = People(floor)
+    async with CommandHandler(store, state_dir=tmp_path) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
         store.fails = True
@@ -57,39 +57,39 @@ async def test_the_house_stays_suspended_over_a_restart_until_a_person_releases_
             await people.bet("ann", 50, "big")
     store.fails = False
 
-    async with CommandHandler(store, state_dir=tmp_path) as floor:
-        people = People(floor)
-        assert floor.suspension_reason
+    async with CommandHandler(store, state_dir=tmp_path) as handler:
+        people = People(handler)
+        assert handler.suspension_reason
         with pytest.raises(StoreFailed):
             await people.bet("ann", 50, "big")
         with pytest.raises(InvalidInput, match="give the reason"):
-            await floor.release("sue", " ")
+            await handler.release("sue", " ")
 
-        await floor.release("sue", "the disk was replaced")
+        await handler.release("sue", "the disk was replaced")
 
-        assert not floor.suspension_reason
+        assert not handler.suspension_reason
         assert (await people.bet("ann", 50, "big")).events
         assert [entry.kind for entry in store.scan("house")] == ["WritingReleased"]
         with pytest.raises(OperatingFailure, match="not suspended"):
-            await floor.release("sue", "again")
+            await handler.release("sue", "again")
 
-    async with CommandHandler(store, state_dir=tmp_path) as floor:
-        assert not floor.suspension_reason
+    async with CommandHandler(store, state_dir=tmp_path) as handler:
+        assert not handler.suspension_reason
 
 
 async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
     tmp_path: Path,
 ) -> None:
     store = Failing()
-    async with CommandHandler(store, state_dir=tmp_path, reopen_store=lambda: store) as floor:
-        people = People(floor)
+    async with CommandHandler(store, state_dir=tmp_path, reopen_store=lambda: store) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
         store.fails = True
         with pytest.raises(StoreFailed):
             await people.bet("ann", 950, "big")
         store.fails = False
-        await floor.release("sue", "there is room again")
+        await handler.release("sue", "there is room again")
 
         await people.bet("ann", 100, "big")
 
@@ -98,8 +98,8 @@ async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
 
 async def halted(store: Failing, state: Path) -> None:
     """Leave a house whose disk has failed in the middle of a round."""
-    async with CommandHandler(store, state_dir=state) as floor:
-        people = People(floor)
+    async with CommandHandler(store, state_dir=state) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
         store.fails = True
@@ -111,15 +111,15 @@ async def halted(store: Failing, state: Path) -> None:
 async def test_nobody_plays_while_a_released_house_sees_to_its_tables(tmp_path: Path) -> None:
     store = Failing()
     await halted(store, tmp_path)
-    async with CommandHandler(store, state_dir=tmp_path) as floor:
-        people = People(floor)
+    async with CommandHandler(store, state_dir=tmp_path) as handler:
+        people = People(handler)
 
         async def see_to_tables() -> None:
-            assert floor.suspension_reason
+            assert handler.suspension_reason
             with pytest.raises(StoreFailed):
                 await people.bet("ann", 5, "big")
 
-        await floor.release("sue", "there is room again", recover=see_to_tables)
+        await handler.release("sue", "there is room again", recover=see_to_tables)
         await people.bet("ann", 5, "big")
 
 
@@ -128,31 +128,31 @@ async def test_a_release_that_fails_releases_nothing_over_a_restart_either(tmp_p
     await halted(store, tmp_path)
     store.suspend("the disk is full")
     for _ in range(2):
-        async with CommandHandler(store, state_dir=tmp_path) as floor:
+        async with CommandHandler(store, state_dir=tmp_path) as handler:
             store.fails = True
             with pytest.raises(StoreFailed):
-                await floor.release("sue", "there is room again")
+                await handler.release("sue", "there is room again")
             store.fails = False
-            assert floor.suspension_reason
+            assert handler.suspension_reason
             assert store.suspension_reason()
-    async with CommandHandler(store, state_dir=tmp_path) as floor:
-        await floor.release("sue", "there is room now")
-        assert not floor.suspension_reason
+    async with CommandHandler(store, state_dir=tmp_path) as handler:
+        await handler.release("sue", "there is room now")
+        assert not handler.suspension_reason
         assert not store.suspension_reason()
 
 
 async def test_a_house_that_could_not_see_to_its_tables_is_not_released(tmp_path: Path) -> None:
     store = Failing()
     await halted(store, tmp_path)
-    async with CommandHandler(store, state_dir=tmp_path) as floor:
+    async with CommandHandler(store, state_dir=tmp_path) as handler:
 
         async def see_to_tables() -> None:
             raise StoreUnavailable("the database does not answer")
 
         with pytest.raises(StoreUnavailable):
-            await floor.release("sue", "there is room again", recover=see_to_tables)
+            await handler.release("sue", "there is room again", recover=see_to_tables)
         with pytest.raises(StoreFailed):
-            await People(floor).bet("ann", 5, "big")
+            await People(handler).bet("ann", 5, "big")
 
 
 class Together(MemoryStore):
@@ -171,9 +171,9 @@ class Together(MemoryStore):
 async def test_releases_at_two_servers_at_once_are_both_written_down() -> None:
     store = Together()
     store.suspend("the disk is full")
-    async with CommandHandler(store) as floor, CommandHandler(store) as elsewhere:
+    async with CommandHandler(store) as handler, CommandHandler(store) as elsewhere:
         await asyncio.gather(
-            floor.release("sue", "there is room again"), elsewhere.release("tom", "disk replaced")
+            handler.release("sue", "there is room again"), elsewhere.release("tom", "disk replaced")
         )
     released = [decode(entry) for entry in store.scan("house")]
     assert sorted(event.by for event in released if isinstance(event, WritingReleased)) == [

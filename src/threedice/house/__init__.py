@@ -1,8 +1,9 @@
-"""The floor: tables and accounts running on the log.
+"""The house: tables and accounts that run on the log.
 
-command -> `floor.handle` -> `deciding` (table and cage) -> `running` streams -> the log's writer ->
-answer. `recovery` brings tables back after an outage, `dealer` deals automatic ones with dice by
-`sealing`, `projections` and `reports` tell what happened, `auditing` proves it.
+A command goes through `command_handler` -> `decisions` (table and account) -> `streams` -> the
+log's writer, and the handler returns the result. `recovery` restores tables after an outage,
+`dealer` deals automatic tables with sealed dice, `reports` projects the log into statements, and
+`audit` verifies all of it.
 """
 
 from threedice.house.command_handler import CommandHandler

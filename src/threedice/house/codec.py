@@ -1,7 +1,7 @@
-"""Events as the bytes of the log, and back.
+"""Encode events to the bytes of the log, and decode them.
 
-An entry's `schema` says how its bytes are to be read. Bytes are never written anew: when an event
-changes its shape, the number goes up and a function here lifts the older form into the newer.
+An entry's `schema` number selects its decoder. Stored bytes are never rewritten: when an event
+changes its shape, the number goes up and a function here upcasts the older form.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from threedice.log.entry import Entry
 
 CURRENT_SCHEMA: Final = 1
-"""The version in which events are written now."""
+"""The schema number of newly written events."""
 
 _EVENT_ENCODER = msgspec.json.Encoder()
 _CANONICAL_ENCODER = msgspec.json.Encoder(order="deterministic")
@@ -33,23 +33,23 @@ _EVENT_DECODER = msgspec.json.Decoder(AnyStreamEvent)
 _COMMAND_DECODER = msgspec.json.Decoder(AnyStreamCommand)
 
 EVENT_DECODERS: Final[dict[int, Callable[[bytes], AnyStreamEvent]]] = {1: _EVENT_DECODER.decode}
-"""How the bytes of each version are read."""
+"""The decoder of each schema number."""
 
 
 def encode(event: AnyStreamEvent) -> NewEntry:
-    """Return an event as it is appended."""
+    """Encode an event for appending to the log."""
     return NewEntry(tag_of(event), CURRENT_SCHEMA, _EVENT_ENCODER.encode(event))
 
 
 def decode(entry: Entry) -> AnyStreamEvent:
-    """Return the event that an entry holds."""
-    reader = EVENT_DECODERS.get(entry.schema)
-    if reader is None:
+    """Decode the event of an entry; raises `TamperedData` if the bytes hold none."""
+    decoder = EVENT_DECODERS.get(entry.schema)
+    if decoder is None:
         raise TamperedData(_location(entry), f"schema {entry.schema} is unknown to this version")
     try:
-        event = reader(entry.data)
+        event = decoder(entry.data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise TamperedData(_location(entry), f"no event: {error}") from None
+        raise TamperedData(_location(entry), f"not an event: {error}") from None
     if tag_of(event) != entry.kind:
         raise TamperedData(_location(entry), f"a {tag_of(event)} is stored as {entry.kind}")
     return event
@@ -60,36 +60,36 @@ def _location(entry: Entry) -> str:
 
 
 def normalise_command(table: str, command: AnyStreamCommand) -> tuple[AnyStreamCommand, bytes]:
-    """Return a command as it would have come over a wire, and the hash that its key stands for.
+    """Validate a command by an encoding round trip; return it with the hash bound to its key.
 
-    A program may hand in what no wire could carry, such as an amount that is no whole number; what
-    is decided is only ever what can be read again.
+    A program can pass values that JSON input cannot contain, such as a fractional amount; the round
+    trip ensures that only commands that can be decoded again are decided.
     """
-    where = _hash_prefix(table)
+    prefix = _hash_prefix(table)
     try:
-        said = _CANONICAL_ENCODER.encode(command)
-        read: AnyStreamCommand = _COMMAND_DECODER.decode(said)
+        data = _CANONICAL_ENCODER.encode(command)
+        normalised: AnyStreamCommand = _COMMAND_DECODER.decode(data)
     except (msgspec.ValidationError, UnicodeEncodeError, OverflowError, TypeError) as error:
-        raise InvalidInput(f"this is no command: {error}") from None
-    return read, sha256(where + said).digest()
+        raise InvalidInput(f"not a valid command: {error}") from None
+    return normalised, sha256(prefix + data).digest()
 
 
 @lru_cache(maxsize=1000)
 def _hash_prefix(table: str) -> bytes:
-    """Return what the hash of a command at a table begins with."""
+    """Return the bytes that a command is prefixed with for its hash: the table's id and a NUL."""
     if table and not _TABLE_ID.fullmatch(table):
-        raise InvalidInput(f"{table[:40]!r} is no id of a table: {_TABLE_ID_HINT}")
+        raise InvalidInput(f"{table[:40]!r} is not a valid table id: {_TABLE_ID_HINT}")
     return table.encode() + b"\0"
 
 
 _TABLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_TABLE_ID_HINT = "use up to 100 letters of a to z, digits, dots, hyphens and underscores"
+_TABLE_ID_HINT = "use up to 100 letters a to z, digits, dots, hyphens and underscores"
 
 
 def decode_command(data: bytes) -> AnyStreamCommand:
-    """Return the command that bytes of JSON hold."""
+    """Decode a command from JSON."""
     try:
         command: AnyStreamCommand = _COMMAND_DECODER.decode(data)
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"this is no command: {error}") from None
+        raise InvalidInput(f"not a valid command: {error}") from None
     return command

@@ -1,9 +1,8 @@
-"""The floor: every command comes in here, and is answered when what it did is durable.
+"""Handle commands: decide them on streams in memory, write them, return the result once durable.
 
-`handle`: get the streams (kept in memory by `streams`), decide, hand to the writer, wait, answer.
-A command goes its way whether or not whoever asked still waits. With several servers on one
-database each decides on its own copy, and an append that finds the stream changed is decided again
-on what has changed.
+`handle` gets the streams from `streams`, decides, queues the decision for the writer, and waits. A
+command completes even if its caller stops waiting. With several servers on one database each
+decides on its own copy of a stream; on a conflict the command is decided again on the new entries.
 """
 
 from __future__ import annotations
@@ -55,26 +54,23 @@ if TYPE_CHECKING:
     from threedice.house.recovery import RecoveryHook
     from threedice.house.streams import LiveStream, PendingCommand
     from threedice.log.entry import Entry
-    from threedice.log.store import Store
-    from threedice.log.store import StoredAnswer as Kept
+    from threedice.log.store import Store, StoredAnswer
     from threedice.log.writer import WriteResult
     from threedice.rulebook import Game
 
 MAX_DECISION_ATTEMPTS = 200
-"""How often a command is decided again because others were quicker."""
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
+"""The limit on decisions of one command when other servers' appends conflict with it."""
 
 MAX_CACHED_RESULTS = 2_000
-"""How many of the last commands are answered again without asking the store."""
+"""How many of the latest results are kept in memory for repeated commands."""
 
 
 class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
-    """A command as it is asked: of which table, in whose name, under which key.
+    """A command with its table, account and idempotency key.
 
-    `before` is what the house itself has to say at the table in the same append, such as the seed
-    of the dice; `at` is when, where that is not simply now; `precondition` tells of a table whether
-    it still is one that the command was meant for.
+    `preceding_events` are the house's own events in the same append, such as the seed of the dice.
+    `at` is the time of the entries if it is not the current time. `precondition` is checked on the
+    table before each decision; the command is not decided if it fails.
     """
 
     command: AnyStreamCommand
@@ -88,7 +84,7 @@ class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
 
 
 class CommandHandler:
-    """A house's tables and accounts, running on a store."""
+    """Handles the commands of a house's tables and accounts on a store."""
 
     def __init__(
         self,
@@ -108,20 +104,23 @@ class CommandHandler:
 
     @property
     def store(self) -> Store:
-        """Where everything is written."""
+        """The store that commands are written to."""
         return self.streams.store
 
-    # --- what people ask ------------------------------------------------------------------------
+    # --- commands and queries -------------------------------------------------------------------
 
     async def handle(
         self, command: AnyStreamCommand, *, table: str = "", account: str, key: str
     ) -> CommandResult:
-        """Decide a command and return what it made happen, once that is durable.
+        """Decide a command and return its result once that is durable.
 
-        The same key and command again: the same answer again.
+        A repeated command with the same account and key returns the first result; another command
+        with the same account and key raises `KeyReused`.
         """
         if account == decisions.HOUSE_ACCOUNT:
-            raise InvalidInput("nobody asks in the name of the house but the house itself")
+            raise InvalidInput(
+                "the account of the house is reserved; send commands under another account"
+            )
         if self._suspension.recovery_cause:
             raise StoreFailed(self._suspension.recovery_cause)
         return await self._submit(command, table, account, key)
@@ -136,54 +135,54 @@ class CommandHandler:
         at: int | None = None,
         precondition: Callable[[HouseTable], bool] | None = None,
     ) -> CommandResult:
-        """Decide a command of the house's own: its dealer's, or its recovery's."""
+        """Decide a command of the house itself, from its dealer or its recovery."""
         return await self._submit(
             command, table, decisions.HOUSE_ACCOUNT, key, preceding_events, at, precondition
         )
 
     async def find_result(self, account: str, key: str) -> CommandResult | None:
-        """Return what became of a command, by its key; nothing if it was never accepted."""
-        known = await asyncio.to_thread(self.store.answer, account, key)
-        return await self._read_result(known, known.command_hash) if known else None
+        """Return the result of a command by its key; None if it was never accepted."""
+        answer = await asyncio.to_thread(self.store.answer, account, key)
+        return await self._read_result(answer, answer.command_hash) if answer else None
 
     async def table(self, table: str) -> HouseTable:
-        """Return a table as it is durably; it changes as commands are written."""
-        (running,) = await self.streams.get([table_stream(table)])
-        house_table: HouseTable = running.durable
+        """Return the durable state of a table; it changes as commands are written."""
+        (stream,) = await self.streams.get([table_stream(table)])
+        house_table: HouseTable = stream.durable
         return house_table
 
     async def account(self, player: str) -> PlayerAccount:
-        """Return a player's account as it is durably."""
-        (running,) = await self.streams.get([account_stream(player)])
-        account: PlayerAccount = running.durable
+        """Return the durable state of a player's account."""
+        (stream,) = await self.streams.get([account_stream(player)])
+        account: PlayerAccount = stream.durable
         return account
 
     def game(self, house_table: HouseTable) -> Game | None:
         """Return the game that a table is set up for."""
-        return (
-            self.streams.games.load_pinned(house_table.game_hash) if house_table.game_hash else None
-        )
+        if not house_table.game_hash:
+            return None
+        return self.streams.games.load_pinned(house_table.game_hash)
 
-    # --- when the disk fails --------------------------------------------------------------------
+    # --- suspension -----------------------------------------------------------------------------
 
     @property
     def suspension_reason(self) -> str:
-        """Why nothing can be written, so that every table is suspended; or nothing."""
+        """Why nothing can be written and every table is suspended; empty if not suspended."""
         return self._suspension.cause
 
     async def release(self, by: str, reason: str, *, recover: RecoveryHook | None = None) -> None:
-        """Let the house write again, now that a person has looked at what failed.
+        """Let the house write again after a person has inspected the failure.
 
-        The halt is over when `then` is done, what the house owes its tables; see `releasing`.
+        The halt ends after `recover` has restored the tables; see `recovery.Suspension`.
         """
         await self._suspension.release(by, reason, recover)
 
     async def resume(self, recover: RecoveryHook) -> None:
-        """Write again, now that a person has released the database at another server."""
+        """Write again after a person released the database on another server."""
         await self._suspension.resume(recover)
 
     async def close(self) -> None:
-        """Write what is waiting, and stop; the store stays open."""
+        """Write the queued commands and stop; the store stays open."""
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self.streams.close()
@@ -199,7 +198,7 @@ class CommandHandler:
     ) -> None:
         await self.close()
 
-    # --- deciding -------------------------------------------------------------------------------
+    # --- decisions ------------------------------------------------------------------------------
 
     def _submit(
         self,
@@ -211,31 +210,31 @@ class CommandHandler:
         at: int | None = None,
         precondition: Callable[[HouseTable], bool] | None = None,
     ) -> asyncio.Future[CommandResult]:
-        """Have a command decided, unless it is already; returns the answer to come."""
+        """Start a command, or join the same one in flight or completed; return a future result."""
         if not account or not key:
-            raise InvalidInput("a command needs the account that asks and a key of its own")
+            raise InvalidInput("a command needs an account and an idempotency key")
         if not _is_encodable(account) or not _is_encodable(key):
-            raise InvalidInput("the account that asks and the key must be text that can be kept")
+            raise InvalidInput("account and key must be text that can be encoded as UTF-8")
         command, command_hash = normalise_command(table, command)
-        whose = (account, key)
-        if waiting := self._in_flight.get(whose):
-            require_same_command(waiting.command_hash, command_hash, key)
-            return waiting.add()
-        if known := self._results.get(whose):
-            require_same_command(known[0], command_hash, key)
-            answered = self._loop.create_future()
-            answered.set_result(known[1])
-            return answered
-        self._in_flight[whose] = waiting = ResultWaiters(command_hash, self._loop)
-        mine = waiting.add()
-        order = CommandEnvelope(
+        account_key = (account, key)
+        if waiters := self._in_flight.get(account_key):
+            require_same_command(waiters.command_hash, command_hash, key)
+            return waiters.add()
+        if cached := self._results.get(account_key):
+            require_same_command(cached[0], command_hash, key)
+            completed = self._loop.create_future()
+            completed.set_result(cached[1])
+            return completed
+        self._in_flight[account_key] = waiters = ResultWaiters(command_hash, self._loop)
+        future = waiters.add()
+        envelope = CommandEnvelope(
             command, table, account, key, command_hash, preceding_events, at, precondition
         )
-        self._decide_at_once(order, waiting)
-        return mine
+        self._decide_now(envelope, waiters)
+        return future
 
-    def _decide_at_once(self, envelope: CommandEnvelope, waiters: ResultWaiters) -> None:
-        """Decide a command at once if that can be; what cannot goes the longer way."""
+    def _decide_now(self, envelope: CommandEnvelope, waiters: ResultWaiters) -> None:
+        """Decide a command without a task if its streams are ready; else start a task."""
         names = decisions.affected_streams(envelope.table, envelope.command)
         streams = self.streams.get_if_ready(names)
         if streams is None:
@@ -245,8 +244,8 @@ class CommandHandler:
             self._propose(envelope, streams, partial(self._on_result, envelope, waiters))
         except (Refusal, StreamConflict):
             self._complete_in_task(envelope, waiters)
-        except Exception as failure:  # whoever waits must hear of it
-            self._finish(envelope, waiters, failure)
+        except Exception as error:  # passed on to every caller
+            self._finish(envelope, waiters, error)
 
     def _propose(
         self,
@@ -254,9 +253,9 @@ class CommandHandler:
         streams: list[LiveStream[Any]],
         on_result: Callable[[PendingCommand, WriteResult], None],
     ) -> None:
-        decided, games = self._decide(envelope, streams)
+        decision, games = self._decide(envelope, streams)
         self.streams.propose(
-            decided,
+            decision,
             streams,
             envelope.account,
             envelope.key,
@@ -273,7 +272,7 @@ class CommandHandler:
         pending: PendingCommand,
         result: WriteResult,
     ) -> None:
-        """Hear what became of a command that was decided at once."""
+        """Process the write result of a command that was decided without a task."""
         if isinstance(result, Acceptance):
             self._finish(envelope, waiters, result_of(pending))
         else:
@@ -282,18 +281,18 @@ class CommandHandler:
     def _complete_in_task(
         self, envelope: CommandEnvelope, waiters: ResultWaiters, result: WriteResult | None = None
     ) -> None:
-        """See a command through that could not simply be decided and written."""
+        """Complete a command in a task: load streams, retry after conflicts, recheck refusals."""
         task = self._loop.create_task(self._retry_until_accepted(envelope, result))
         self._tasks.add(task)
 
-        def done(task: asyncio.Task[CommandResult]) -> None:
+        def on_done(task: asyncio.Task[CommandResult]) -> None:
             self._tasks.discard(task)
             if task.cancelled():
                 self._finish(envelope, waiters, OperatingFailure("the house is closing"))
             else:
                 self._finish(envelope, waiters, task.exception() or task.result())
 
-        task.add_done_callback(done)
+        task.add_done_callback(on_done)
 
     def _finish(
         self,
@@ -301,95 +300,102 @@ class CommandHandler:
         waiters: ResultWaiters,
         outcome: CommandResult | BaseException,
     ) -> None:
-        """Tell everybody who waits, and remember what was answered."""
-        whose = (envelope.account, envelope.key)
-        self._in_flight.pop(whose, None)
+        """Pass the outcome to all waiting callers, and cache a result."""
+        account_key = (envelope.account, envelope.key)
+        self._in_flight.pop(account_key, None)
         if isinstance(outcome, CommandResult):
-            self._results.put(whose, (envelope.command_hash, outcome))
+            self._results.put(account_key, (envelope.command_hash, outcome))
         waiters.resolve(outcome)
 
     async def _retry_until_accepted(
         self, envelope: CommandEnvelope, result: WriteResult | None
     ) -> CommandResult:
-        """Decide and write a command, again and again while others are quicker."""
+        """Decide and write a command until it is accepted, retrying after conflicts.
+
+        An unavailable store is tolerated once; any other error of the writer is raised.
+        """
         names = decisions.affected_streams(envelope.table, envelope.command)
-        away = 0
+        unavailable_count = 0
         for _ in range(MAX_DECISION_ATTEMPTS):
             if isinstance(result, DuplicateKey):
                 return await self._read_result(result.answer, envelope.command_hash)
-            away += isinstance(result, StoreUnavailable)
-            if isinstance(result, ThreediceError) and away != 1:
+            unavailable_count += isinstance(result, StoreUnavailable)
+            if isinstance(result, ThreediceError) and unavailable_count != 1:
                 raise result
             streams = await self.streams.get(names)
             written: asyncio.Future[tuple[PendingCommand, WriteResult]] = self._loop.create_future()
             try:
                 self._propose(envelope, streams, partial(_set_result, written))
             except (Refusal, StreamConflict):
-                if found := await self._recheck_before_refusal(envelope, streams):
-                    return found
-                if any(each.is_stale for each in streams):
+                if earlier_result := await self._recheck_before_refusal(envelope, streams):
+                    return earlier_result
+                if any(stream.is_stale for stream in streams):
                     result = None
                     continue
                 raise
-            asked, result = await written
+            pending, result = await written
             if isinstance(result, Acceptance):
-                return result_of(asked)
+                return result_of(pending)
         raise StreamConflict(
-            f"others changed {', '.join(names)} first, {MAX_DECISION_ATTEMPTS} times; ask again"
+            f"other servers changed {', '.join(names)} first, {MAX_DECISION_ATTEMPTS} times; retry"
         )
 
     def _decide(
         self, envelope: CommandEnvelope, streams: list[LiveStream[Any]]
     ) -> tuple[Decision, dict[str, bytes]]:
-        """Return what a command makes happen, and the game that it pins for the first time."""
+        """Return a command's decision, and the game to store if the command pins one."""
         command, state = envelope.command, streams[0].state
         if envelope.precondition and not envelope.precondition(state):
-            raise StreamConflict(f"table {envelope.table} has gone on; look at it again")
+            raise StreamConflict(f"table {envelope.table} has changed; read it again and retry")
         if isinstance(command, _ACCOUNT_COMMANDS):
             return decisions.decide_for_account(state, command), {}
         if isinstance(command, EstablishTable):
             if not envelope.table:
-                raise InvalidInput("name the table that is to be set up")
+                raise InvalidInput("name the table to set up")
             try:
                 game = self.streams.games.load_installed(command.game, command.readings)
             except (UnknownName, InvalidInput, RulebookError) as error:
                 raise decisions.unknown_game_refusal(error) from None
-            decided = decisions.establish_table(envelope.table, game, state, command)
-            return decided, {game.hash: game.canonical}
+            decision = decisions.establish_table(envelope.table, game, state, command)
+            return decision, {game.hash: game.canonical}
         account = streams[1].state if len(streams) > 1 else None
-        pinned = self.streams.games.get(state.game_hash) or self.game(state)
-        decided = decisions.decide_at_table(
-            envelope.table, pinned, state, command, account, envelope.account
+        pinned_game = self.streams.games.get(state.game_hash) or self.game(state)
+        decision = decisions.decide_at_table(
+            envelope.table, pinned_game, state, command, account, envelope.account
         )
         if envelope.preceding_events:
-            decided[0] = (*envelope.preceding_events, *decided[0])
-        return decided, {}
+            decision[0] = (*envelope.preceding_events, *decision[0])
+        return decision, {}
 
     async def _recheck_before_refusal(
         self, envelope: CommandEnvelope, streams: list[LiveStream[Any]]
     ) -> CommandResult | None:
-        """Look again before refusing: was it accepted before? Has another server gone further?"""
+        """Check the store before refusing a command.
 
-        def look() -> tuple[Kept | None, dict[str, int]]:
-            heads = {each.name: self.store.head(each.name).version for each in streams}
+        Returns the result if the command was accepted before, and marks streams stale that another
+        server has extended.
+        """
+
+        def read_store() -> tuple[StoredAnswer | None, dict[str, int]]:
+            heads = {stream.name: self.store.head(stream.name).version for stream in streams}
             return self.store.answer(envelope.account, envelope.key), heads
 
-        known, heads = await asyncio.to_thread(look)
-        if known:
-            return await self._read_result(known, envelope.command_hash)
-        for stream, version in heads.items():
-            self.streams.mark_changed(stream, version)
+        answer, heads = await asyncio.to_thread(read_store)
+        if answer:
+            return await self._read_result(answer, envelope.command_hash)
+        for name, version in heads.items():
+            self.streams.mark_changed(name, version)
         return None
 
-    async def _read_result(self, known: Kept, command_hash: bytes) -> CommandResult:
-        require_same_command(known.command_hash, command_hash, known.key)
+    async def _read_result(self, answer: StoredAnswer, command_hash: bytes) -> CommandResult:
+        require_same_command(answer.command_hash, command_hash, answer.key)
 
         def read() -> list[Entry]:
             return [
                 entry
-                for each in known.spans
+                for span in answer.spans
                 for entry in self.store.read(
-                    each.stream, each.first - 1, each.last - each.first + 1
+                    span.stream, span.first - 1, span.last - span.first + 1
                 )
             ]
 
@@ -398,10 +404,11 @@ class CommandHandler:
 
 
 _ACCOUNT_COMMANDS = (OpenAccount, Deposit, Withdraw)
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def _is_encodable(text: str) -> bool:
-    """Tell whether text can be written: half a character cannot."""
+    """Return whether text can be encoded as UTF-8: it has no unpaired surrogates."""
     return text.isascii() or not _SURROGATES.search(text)
 
 

@@ -1,8 +1,8 @@
-"""Commands that the house handles, and the results it returns and caches for them.
+"""Commands that the house handles, and the results that it returns and caches.
 
-What is asked of the floor: of a table, of a player's account, or of the house.
-
-Answers on their way and answers given: the same question is asked once and answered alike.
+A command goes to a table, to a player's account, or to the house itself. `ResultWaiters` and
+`ResultCache` ensure that a repeated command (same account, key and content) runs once and that
+every caller gets the same result.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class HouseCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Something asked of the floor."""
+    """Base class of the house's own commands."""
 
 
 class EstablishTable(HouseCommand, frozen=True, kw_only=True, tag="EstablishTable"):
-    """Set a table up for a game, or for another one while it is closed."""
+    """Set up a table for a game; a closed table can be set up for another game."""
 
     by: Actor
     game: str
@@ -38,7 +38,7 @@ class EstablishTable(HouseCommand, frozen=True, kw_only=True, tag="EstablishTabl
 
 
 class ResolveInterruption(HouseCommand, frozen=True, kw_only=True, tag="ResolveInterruption"):
-    """State which dice of an interrupted round are known; a supervisor confirms it."""
+    """State which dice of an interrupted round are known; a supervisor confirms the statement."""
 
     by: Actor
     confirmed_by: Actor
@@ -46,43 +46,39 @@ class ResolveInterruption(HouseCommand, frozen=True, kw_only=True, tag="ResolveI
 
 
 class InterruptTable(HouseCommand, frozen=True, kw_only=True, tag="InterruptTable"):
-    """Mark a table of people's as interrupted in the middle of a round; the house does it."""
+    """Mark a staffed table as interrupted in mid-round; only the house sends this."""
 
 
 class RecoverRound(HouseCommand, frozen=True, kw_only=True, tag="RecoverRound"):
-    """Resolve a round that another server of the house was dealing; the house does it."""
+    """Resolve a round that another server was dealing; only the house sends this."""
 
 
 AnyTableCommand = AnyCommand | EstablishTable | ResolveInterruption | InterruptTable | RecoverRound
-
-
 AnyAccountCommand = OpenAccount | Deposit | Withdraw
-
-
 AnyStreamCommand = AnyTableCommand | AnyAccountCommand
 
 
 class CommandResult(NamedTuple):
-    """What an accepted command has made happen, durably."""
+    """The durable entries and events of an accepted command."""
 
     entries: tuple[Entry, ...]
     events: tuple[AnyStreamEvent, ...]
 
     def version(self, stream: str) -> int:
-        """Return how far a stream had come by it."""
-        return max(each.version for each in self.entries if each.stream == stream)
+        """Return the version that the command brought a stream to."""
+        return max(entry.version for entry in self.entries if entry.stream == stream)
 
 
 def result_of(pending: PendingCommand) -> CommandResult:
-    """Return what was written of a command."""
+    """Build the result of a command that has been written."""
     if len(pending.appends) == 1:
         return CommandResult(pending.appends[0].entries, tuple(pending.events[0]))
-    entries = tuple(entry for each in pending.appends for entry in each.entries)
-    return CommandResult(entries, tuple(event for each in pending.events for event in each))
+    entries = tuple(entry for append in pending.appends for entry in append.entries)
+    return CommandResult(entries, tuple(event for events in pending.events for event in events))
 
 
 class ResultWaiters:
-    """Those who wait for one command; each may go away without taking the answer along."""
+    """The callers awaiting one command's result; each can cancel without affecting the others."""
 
     __slots__ = ("_futures", "_loop", "command_hash")
 
@@ -91,13 +87,13 @@ class ResultWaiters:
         self._futures: list[asyncio.Future[CommandResult]] = []
 
     def add(self) -> asyncio.Future[CommandResult]:
-        """Return the answer to come, for one who waits."""
+        """Register a caller and return a future of the result."""
         future: asyncio.Future[CommandResult] = self._loop.create_future()
         self._futures.append(future)
         return future
 
     def resolve(self, outcome: CommandResult | BaseException) -> None:
-        """Give everybody who still waits the answer, or the failure."""
+        """Pass the result or the error to every caller still waiting."""
         for future in self._futures:
             if future.done():
                 continue
@@ -108,7 +104,10 @@ class ResultWaiters:
 
 
 class ResultCache:
-    """The last answers that were given, the oldest forgotten by and by."""
+    """A bounded cache of the most recent results, by account and key.
+
+    Two generations: when the newer one is full, it replaces the older one.
+    """
 
     def __init__(self, max_results: int) -> None:
         self._half = max_results // 2
@@ -116,17 +115,17 @@ class ResultCache:
         self._older: dict[tuple[str, str], tuple[bytes, CommandResult]] = {}
 
     def get(self, account_key: tuple[str, str]) -> tuple[bytes, CommandResult] | None:
-        """Return an answer that is remembered, with what was asked."""
+        """Return a cached result with the hash of its command."""
         return self._newer.get(account_key) or self._older.get(account_key)
 
     def put(self, account_key: tuple[str, str], result: tuple[bytes, CommandResult]) -> None:
-        """Remember an answer."""
+        """Cache a result with the hash of its command."""
         self._newer[account_key] = result
         if len(self._newer) > self._half:
             self._newer, self._older = {}, self._newer
 
 
 def require_same_command(known_hash: bytes, command_hash: bytes, key: str) -> None:
-    """Stop at a key that stands for another command."""
+    """Raise `KeyReused` if a key was already used for a different command."""
     if known_hash != command_hash:
         raise KeyReused(f"the key {key!r} stands for another command; use a new one")

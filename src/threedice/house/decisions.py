@@ -1,4 +1,8 @@
-"""What a command makes happen on which streams: tables, accounts, and transfers between the two."""
+"""Decide commands: which streams they affect, and which events they append to each.
+
+Pure functions over the states of tables and accounts. A transfer between a table and an account is
+decided on both streams and appended atomically.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from threedice.house.commands import (
     ResolveInterruption,
 )
 from threedice.house.stream_state import account_stream, table_stream
-from threedice.table import commands
+from threedice.table import commands as table_commands
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
 from threedice.table.rules import (
@@ -37,33 +41,47 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
 
 HOUSE_ACCOUNT: Final = "house"
-"""The account in whose name the house itself deals; people never have it."""
+"""The account that the house itself deals under; no person can use it."""
 
-HOUSE_DEALER: Final = commands.Actor(id=HOUSE_ACCOUNT, role="dealer")
+HOUSE_DEALER: Final = table_commands.Actor(id=HOUSE_ACCOUNT, role="dealer")
 
 HOUSE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "floor/no-table": "there is no table {table}; set it up first",
-    "floor/table-open": "table {table} is open; close it before it is set up anew",
+    "floor/table-open": "table {table} is open; close it before setting it up again",
     "floor/unknown-game": "{problem}",
-    "floor/interrupted": "round {round} was interrupted; state first which dice are known",
-    "floor/dice": "{known} is not what the dice can be known to show",
+    "floor/interrupted": "round {round} was interrupted; first state which dice are known",
+    "floor/dice": "{known} cannot be the known dice of this round",
     "floor/not-interrupted": "no round of this table was interrupted",
     "floor/other-table": "this is table {table}, not {other}",
-    "floor/house-only": "only the house itself does this, when it comes back",
-    "floor/nothing-to-recover": "no round of this table waits to be recovered",
-    "floor/dealt-by-house": "this table is dealt by the house; nobody else does {step}",
+    "floor/house-only": "only the house itself sends this command, during recovery",
+    "floor/nothing-to-recover": "no round of this table needs recovery",
+    "floor/dealt-by-house": "the house deals this table; only the house may send {step}",
 }
 
 DEALER_COMMANDS: Final = (
-    commands.OfferDice, commands.OpenBetting, commands.CloseBetting, commands.Tumble, commands.Uncover,
-    commands.CallResult, commands.PressKey, commands.PressEnter, commands.Illuminate, commands.CollectLosers,
-    commands.PayWinners, commands.AmendResult, commands.AbandonRound, commands.MoveChips, commands.PutBack,
-    commands.JudgeLine,
-)  # fmt: skip
-"""What is done with dice and chips in hand; at an automatic table the house alone does it."""
+    table_commands.OfferDice,
+    table_commands.OpenBetting,
+    table_commands.CloseBetting,
+    table_commands.Tumble,
+    table_commands.Uncover,
+    table_commands.CallResult,
+    table_commands.PressKey,
+    table_commands.PressEnter,
+    table_commands.Illuminate,
+    table_commands.CollectLosers,
+    table_commands.PayWinners,
+    table_commands.AmendResult,
+    table_commands.AbandonRound,
+    table_commands.MoveChips,
+    table_commands.PutBack,
+    table_commands.JudgeLine,
+)
+"""Commands that handle dice and chips; at an automatic table only the house may send them."""
+
+_HOUSE_COMMANDS: Final = (InterruptTable, RecoverRound, ResolveInterruption)
 
 _DICE_CONSEQUENCES: Final = ("void-round", "continue-if-conclusive", "throw-again")
-"""What follows from irregularities of dice that lie on a table; those of the house do not."""
+"""Consequences of irregularities of physical dice, which sealed dice cannot have."""
 
 Decision = list[tuple["AnyStreamEvent", ...]]
 """The events of each stream, in the order of `affected_streams`."""
@@ -71,21 +89,21 @@ Decision = list[tuple["AnyStreamEvent", ...]]
 
 def affected_streams(table: str, command: AnyStreamCommand) -> tuple[str, ...]:
     """Return the streams that a command may append to."""
-    if isinstance(command, commands.PlaceBet):  # by far the commonest
+    if isinstance(command, table_commands.PlaceBet):  # most commands are bets
         return (table_stream(table),)
     match command:
         case OpenAccount() | Deposit() | Withdraw():
             return (account_stream(command.player),)
-        case commands.BuyIn(source="account") | commands.CashOut(to="account"):
+        case table_commands.BuyIn(source="account") | table_commands.CashOut(to="account"):
             return (table_stream(table), account_stream(command.player))
         case _:
             return (table_stream(table),)
 
 
 def decide_for_account(account: PlayerAccount, command: AnyAccountCommand) -> Decision:
-    """Return what a command makes happen to an account."""
+    """Decide a command to a player's account."""
     if command.player == HOUSE_ACCOUNT:
-        raise InvalidInput("the house has no account with itself")
+        raise InvalidInput("the house cannot have a player's account")
     return [decide_account(account, command)]
 
 
@@ -97,15 +115,16 @@ def decide_at_table(
     account: PlayerAccount | None,
     sender: str,
 ) -> Decision:
-    """Return what a command makes happen at a table, and to the account it moves money to or from.
+    """Decide a command at a table, and the transfer it makes to or from a player's account.
 
-    `who` is the account that asks: the house deals at automatic tables, and people at others.
+    `sender` is the account that sent the command; at an automatic table only the house may send
+    dealer table_commands.
     """
     if game is None:
         raise _refuse("floor/no-table", table=table)
     if (
-        isinstance(command, commands.PlaceBet) and not house_table.interrupted
-    ):  # by far the commonest
+        isinstance(command, table_commands.PlaceBet) and not house_table.interrupted
+    ):  # most are bets
         return [decide_table(game, house_table.table, command)]
     if isinstance(command, _HOUSE_COMMANDS):
         return [_decide_house_command(game, house_table, command, sender)]
@@ -114,37 +133,36 @@ def decide_at_table(
         raise _refuse("floor/interrupted", *clause, round=house_table.interrupted)
     if house_table.dealt_by_house and sender != HOUSE_ACCOUNT:
         _refuse_dealer_command(game, house_table, command)
-    if isinstance(command, commands.OpenTable) and command.table != table:
+    if isinstance(command, table_commands.OpenTable) and command.table != table:
         raise _refuse("floor/other-table", table=table, other=command.table)
-    decided: Decision = [decide_table(game, house_table.table, command)]
+    decision: Decision = [decide_table(game, house_table.table, command)]
     if account is not None:
-        decided.append(_decide_transfer(table, house_table, command, account, sender))
-    return decided
+        decision.append(_decide_transfer(table, house_table, command, account, sender))
+    return decision
 
 
 def _refuse_dealer_command(game: Game, house_table: HouseTable, command: Any) -> None:
-    """Refuse what people do not do at a table that the house deals.
+    """Refuse a person's command that only the house may send at a table it deals.
 
-    Between the close and the call only the house acts: by then the dice can be known to whoever
-    holds the seed, and nobody may call a round off because of them.
+    Between the close of betting and the call only the house acts: anyone with the seed can compute
+    the dice by then, and must not be able to void the round because of them.
     """
     if isinstance(command, DEALER_COMMANDS):
         raise _refuse("floor/dealt-by-house", step=tag_of(command))
     current = house_table.table.round
-    if isinstance(command, commands.Report):
+    if isinstance(command, table_commands.Report):
         rule = game.facts.irregularities.get(command.irregularity)
-        of_current = current is not None and (
+        affects_current = current is not None and (
             not command.rounds or current.number in command.rounds
         )
-        damaged = rule is not None and rule.consequence == "void-affected-rounds" and of_current
-        if damaged or (rule and rule.consequence in _DICE_CONSEQUENCES):
+        voids_current = (
+            rule is not None and rule.consequence == "void-affected-rounds" and affects_current
+        )
+        if voids_current or (rule and rule.consequence in _DICE_CONSEQUENCES):
             raise _refuse("floor/dealt-by-house", step=command.irregularity)
-    drawn = current is not None and "close-betting" in current.done and not current.called
-    if isinstance(command, commands.CloseTable) and drawn:
+    awaits_call = current is not None and "close-betting" in current.done and not current.called
+    if isinstance(command, table_commands.CloseTable) and awaits_call:
         raise _refuse("floor/dealt-by-house", step=tag_of(command))
-
-
-_HOUSE_COMMANDS: Final = (InterruptTable, RecoverRound, ResolveInterruption)
 
 
 def _decide_house_command(
@@ -161,21 +179,21 @@ def _decide_house_command(
 def _decide_transfer(
     table: str, house_table: HouseTable, command: Any, account: PlayerAccount, sender: str
 ) -> tuple[AnyStreamEvent, ...]:
-    kind = SendToTable if isinstance(command, commands.BuyIn) else ReceiveFromTable
-    move = kind(
+    command_type = SendToTable if isinstance(command, table_commands.BuyIn) else ReceiveFromTable
+    transfer = command_type(
         by=sender,
         player=command.player,
         table=table,
         currency=house_table.table.currency,
         amount=command.amount,
     )
-    return decide_account(account, move)
+    return decide_account(account, transfer)
 
 
 def establish_table(
     table: str, game: Game, house_table: HouseTable, command: EstablishTable
 ) -> Decision:
-    """Return the setting up of a table for a game."""
+    """Decide the setup of a table for a game."""
     require_role(command.by, SUPERVISORS)
     if house_table.table.open:
         raise _refuse("floor/table-open", table=table)
@@ -190,7 +208,7 @@ def establish_table(
 
 
 def unknown_game_refusal(error: UnknownName | InvalidInput | RulebookError) -> Refusal:
-    """Return the refusal to set a table up for a game that there is not."""
+    """Return the refusal to set up a table for a game that cannot be loaded."""
     return _refuse("floor/unknown-game", problem=str(error))
 
 
@@ -200,26 +218,30 @@ def unknown_game_refusal(error: UnknownName | InvalidInput | RulebookError) -> R
 def _decide_resolution(
     game: Game, house_table: HouseTable, command: ResolveInterruption
 ) -> tuple[AnyStreamEvent, ...]:
-    """Let the rulebook decide, by the dice that are known, how an interrupted round ends."""
+    """Decide by the rulebook and the known dice how an interrupted round ends."""
     if not house_table.interrupted:
         raise _refuse("floor/not-interrupted")
     clause = _interruption_clause(game)
     require_role(command.by, STAFF, clause)
     second = require_second_person(command.by, command.confirmed_by, SUPERVISORS, clause)
     _require_possible_dice(house_table, command.known, clause)
-    decided = decide_interrupted_round(game, house_table, command)
+    outcome = decide_interrupted_round(game, house_table, command)
     resolved = house_events.InterruptionResolved(
         round=house_table.interrupted, known=command.known, by=command.by, confirmed_by=second
     )
-    return (resolved, *decided, players_notice(house_table, decided))
+    return (resolved, *outcome, players_notice(house_table, outcome))
 
 
 def decide_interrupted_round(
     game: Game, house_table: HouseTable, command: ResolveInterruption
 ) -> tuple[AnyStreamEvent, ...]:
-    """Return what the rulebook makes of an interruption; where it is silent, of dice not known."""
+    """Return the events that end or continue an interrupted round.
+
+    The rulebook's interruption rule decides if there is one. Without one, a called round goes on,
+    as does a closed round whose three dice are known; any other round is abandoned.
+    """
     if "interruption" in game.facts.irregularities:
-        report = commands.Report(
+        report = table_commands.Report(
             by=command.by,
             irregularity="interruption",
             known=command.known,
@@ -234,14 +256,14 @@ def decide_interrupted_round(
         return (table_events.RoundContinued(known=known, won=[], lost=[]),)
     reason = "the round was interrupted and its dice are not known"
     return decide_table(
-        game, house_table.table, commands.AbandonRound(by=command.by, reason=reason)
+        game, house_table.table, table_commands.AbandonRound(by=command.by, reason=reason)
     )
 
 
 def _require_possible_dice(
     house_table: HouseTable, known: list[int], clause: tuple[str, ...]
 ) -> None:
-    """Refuse dice that cannot be known, or that are other than were called or known before."""
+    """Refuse dice that are impossible, or contradict those already called or known."""
     current = house_table.table.current
     if current.called:
         possible = not Counter(known) - Counter(current.called)
@@ -254,23 +276,23 @@ def _require_possible_dice(
 def players_notice(
     house_table: HouseTable, events: tuple[AnyStreamEvent, ...]
 ) -> house_events.PlayersNotified:
-    """Return the notice to everyone with chips at risk, or a bet in the round settled already."""
-    void = any(tag_of(each) == "RoundVoided" for each in events)
+    """Return the notice to every player with chips at risk or a settled bet in the round."""
+    void = any(tag_of(event) == "RoundVoided" for event in events)
     at_risk = [player for player, seat in house_table.table.seats.items() if seat.at_risk]
-    # a loser may have left the table as soon as his chips were taken
+    # losers may have left the table right after their chips were collected
     players = list(dict.fromkeys([*at_risk, *house_table.table.current.nets]))
     return house_events.PlayersNotified(
         round=house_table.table.rounds, players=players, outcome="void" if void else "goes on"
     )
 
 
-# --- coming back --------------------------------------------------------------------------------
+# --- recovery -----------------------------------------------------------------------------------
 
 
 def _decide_recovery(
     game: Game, house_table: HouseTable, command: InterruptTable | RecoverRound, sender: str
 ) -> tuple[AnyStreamEvent, ...]:
-    """Return what the house makes of a round that it finds unfinished."""
+    """Decide how the house recovers a round that it finds unfinished."""
     if sender != HOUSE_ACCOUNT:
         raise _refuse("floor/house-only")
     staffed = house_table.dealt_by_house is None
@@ -284,19 +306,21 @@ def _decide_recovery(
     if staffed:
         return (house_events.TableInterrupted(round=number),)
     if house_table.table.round.called:
-        decided = _apply_interruption_rule(game, house_table)
-        return (*decided, players_notice(house_table, decided))
-    decided = decide_table(
-        game, house_table.table, commands.AbandonRound(by=HOUSE_DEALER, reason="the dice are lost")
+        outcome = _apply_interruption_rule(game, house_table)
+        return (*outcome, players_notice(house_table, outcome))
+    outcome = decide_table(
+        game,
+        house_table.table,
+        table_commands.AbandonRound(by=HOUSE_DEALER, reason="the dice are lost"),
     )
-    return (house_events.SeedLost(round=number), *decided, players_notice(house_table, decided))
+    return (house_events.SeedLost(round=number), *outcome, players_notice(house_table, outcome))
 
 
 def _apply_interruption_rule(game: Game, house_table: HouseTable) -> tuple[AnyStreamEvent, ...]:
-    """Return what the rulebook says of an interruption once the dice have been called."""
+    """Return the events of the rulebook's interruption rule for a round already called."""
     if "interruption" not in game.facts.irregularities:
         return ()
-    report = commands.Report(by=HOUSE_DEALER, irregularity="interruption")
+    report = table_commands.Report(by=HOUSE_DEALER, irregularity="interruption")
     return decide_table(game, house_table.table, report)
 
 

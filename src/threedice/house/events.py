@@ -1,6 +1,7 @@
-"""What happens to a table beyond its rules: who runs it, its sealed dice, its interruptions.
+"""Events of a table outside the game rules: setup, sealed dice, interruptions, releases.
 
-These stand in the table's stream beside the events of `table`, which know nothing of them.
+They are stored in the table's stream together with the events of `table`, which does not depend on
+them; `WritingReleased` is stored in the house's own stream.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 
 class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How long an automatic dealer leaves for what."""
+    """How many seconds an automatic dealer allows for each phase of a round."""
 
     betting_seconds: Seconds = 20.0
     closing_seconds: Seconds = 2.0
@@ -25,11 +26,11 @@ class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class HouseEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
-    """Something that has happened on the floor."""
+    """Base class of the house's own events."""
 
 
 class TableEstablished(HouseEvent, frozen=True, kw_only=True, tag="TableEstablished"):
-    """A table was set up for a game, to be dealt by people or, with a timing, by the house."""
+    """A table was set up for a game; with a timing it is dealt by the house, else by people."""
 
     table: str
     game: str
@@ -39,33 +40,33 @@ class TableEstablished(HouseEvent, frozen=True, kw_only=True, tag="TableEstablis
 
 
 class SeedCommitted(HouseEvent, frozen=True, kw_only=True, tag="SeedCommitted"):
-    """The house holds a seed with this hash for the dice of a round."""
+    """The house committed to the seed of a round's dice by its hash."""
 
     round: int
     commitment: str
 
 
 class SeedRevealed(HouseEvent, frozen=True, kw_only=True, tag="SeedRevealed"):
-    """The seed of a round, from which anybody can work out its dice."""
+    """The seed of a round was revealed, so that anyone can recompute its dice."""
 
     round: int
     seed: str
 
 
 class SeedLost(HouseEvent, frozen=True, kw_only=True, tag="SeedLost"):
-    """The seed of a round is gone with the server that held it; the round is void."""
+    """The seed of a round was lost with the server that held it; the round is void."""
 
     round: int
 
 
 class TableInterrupted(HouseEvent, frozen=True, kw_only=True, tag="TableInterrupted"):
-    """The house was away in the middle of a round; its people say what the dice show."""
+    """An outage interrupted a round at a staffed table; the staff state which dice are known."""
 
     round: int
 
 
 class InterruptionResolved(HouseEvent, frozen=True, kw_only=True, tag="InterruptionResolved"):
-    """The dealer stated which dice are known, a supervisor confirmed it."""
+    """The dealer stated which dice are known, and a supervisor confirmed the statement."""
 
     round: int
     known: list[int]
@@ -74,7 +75,7 @@ class InterruptionResolved(HouseEvent, frozen=True, kw_only=True, tag="Interrupt
 
 
 class PlayersNotified(HouseEvent, frozen=True, kw_only=True, tag="PlayersNotified"):
-    """Everyone with a bet in an interrupted round, settled already or not, is told of its end."""
+    """Every player with a bet in an interrupted round, settled or not, was notified of its end."""
 
     round: int
     players: list[str]
@@ -82,7 +83,7 @@ class PlayersNotified(HouseEvent, frozen=True, kw_only=True, tag="PlayersNotifie
 
 
 class WritingReleased(HouseEvent, frozen=True, kw_only=True, tag="WritingReleased"):
-    """A person has looked at a store that failed, and lets the house write again."""
+    """A person inspected a failed store and allowed the house to write again."""
 
     cause: str
     reason: str

@@ -1,7 +1,7 @@
-"""A house in service: the floor with everything that runs beside it.
+"""Run a house: the command handler with all its background tasks.
 
-Opens the store, brings tables back, deals the automatic ones, follows other servers, signs
-checkpoints, and keeps the books.
+Opens the store, recovers tables, runs the automatic dealers, follows the writes of other servers,
+updates statements, and signs checkpoints.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from threedice.log.store import Store
 
 CHECKPOINT_SECONDS = 60.0
-"""After how many seconds a checkpoint is signed where no round was settled, and how soon is found
-what another server has written and nobody told of."""
+"""Seconds between checkpoints when no round is settled, and between checks for entries of other
+servers whose notifications were missed."""
 
 STATEMENT_DELAY_SECONDS = 1.0
-"""How soon after a round is settled its lines are in the books, and a checkpoint is signed."""
+"""Seconds between maintenance passes: the delay of statements and checkpoints after a round."""
 
 SUSPENSION_POLL_SECONDS = 2.0
-"""How soon a server hears that another has found the database failing."""
+"""Seconds between checks whether another server has suspended or released the house."""
 
 
 class House:
-    """A server of a house; several may serve one PostgreSQL database."""
+    """One server of a house; several can share one PostgreSQL database."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class House:
         self.holder = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.state_dir = state_dir or state_directory(url)
         self._given_store = store
-        self._is_playing, self._has_former_views = False, True
+        self._is_serving, self._has_former_views = False, True
         self.background_error = ""
         self.damaged: dict[str, str] = {}
         self.dealers: dict[str, AutomaticDealer] = {}
@@ -75,7 +75,7 @@ class House:
         self._next_head_check = 0.0
         self._wake = asyncio.Event()
         self._closing = asyncio.Event()
-        self._suspension_lock, self._releases_seen = asyncio.Lock(), 0
+        self._suspension_lock, self._known_releases = asyncio.Lock(), 0
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as exits:
@@ -92,22 +92,22 @@ class House:
         await self._exits.aclose()
 
     async def _open(self, exits: AsyncExitStack) -> None:
-        """Start everything; what was started is stopped again in the opposite order."""
+        """Start all parts; `exits` stops them in reverse order."""
         exits.enter_context(serving_settings())
         store = self._given_store
         if store is None:
             store = await asyncio.to_thread(open_store, self.url, serving=True)
             self._own_store = store
             exits.callback(self._close_store)
-        self.notary = CheckpointSigner(
-            store, await asyncio.to_thread(open_keys, self.state_dir), self.state_dir
-        )
-        self._releases_seen = await asyncio.to_thread(
-            _count_releases, store
-        )  # before the halt is looked for
-        again = self._reopen_store if self._given_store is None else None
+        keys = await asyncio.to_thread(open_keys, self.state_dir)
+        self.checkpoint_signer = CheckpointSigner(store, keys, self.state_dir)
+        # counted before the writer looks for a halt: a release in between must not be missed
+        self._known_releases = await asyncio.to_thread(_count_releases, store)
         self.command_handler = CommandHandler(
-            store, state_dir=self.state_dir, now=self.clock.now, reopen_store=again
+            store,
+            state_dir=self.state_dir,
+            now=self.clock.now,
+            reopen_store=self._reopen_store if self._given_store is None else None,
         )
         exits.push_async_callback(self._close_handler)
         self.feed = await exits.enter_async_context(Feed(store))
@@ -121,14 +121,14 @@ class House:
         await self._recover()
         self._heads = await asyncio.to_thread(store.heads)
         for stream in await asyncio.to_thread(store.streams):
-            with isolate_failures(stream, self.damaged):  # this one stands still, the others play
+            with isolate_failures(stream, self.damaged):  # a damaged table does not stop the others
                 await self._ensure_dealer(stream)
             self._changed.add(stream)
         self._wake.set()
         self._tasks.append(asyncio.create_task(self._run_maintenance()))
 
     async def _stop(self) -> None:
-        """Have dealers and books come to an end."""
+        """Stop the dealers and the maintenance task."""
         self._closing.set()
         self._wake.set()
         for dealer in self.dealers.values():
@@ -139,52 +139,51 @@ class House:
         self._own_store.close()
 
     async def _close_handler(self) -> None:
-        """Write what is waiting, and close the books over it."""
+        """Write the queued commands, then update statements and sign a last checkpoint."""
         await self.command_handler.close()
         if not self.command_handler.suspension_reason:
             with suppress(ThreediceError):
                 await asyncio.to_thread(self._update_and_sign, self._changed, dict(self._lagging))
 
     async def _recover(self) -> None:
-        """Begin to play: mark what was broken off, unless this server or another played on.
+        """Mark tables in mid-round as interrupted, unless this or another server kept serving.
 
-        Where nothing can be written, nothing is marked, and this server does not play yet.
+        While the house is suspended nothing is marked, and this server does not serve yet.
         """
         if self.command_handler.streams.writer.halt_reason:
             return
-        async with _entered_in_thread(self.command_handler.store.recovery_lock()) as nobody_plays:
-            if nobody_plays and not self._is_playing:
+        async with _entered_in_thread(self.command_handler.store.recovery_lock()) as none_serving:
+            if none_serving and not self._is_serving:
                 self.interrupted = await interrupt_tables(self.command_handler)
-        self._is_playing = True
+        self._is_serving = True
 
     async def release(self, by: str, reason: str) -> None:
-        """Let the house write again, now that a person has looked at what failed.
+        """Let the house write again after a person has inspected the failure.
 
-        That is of the database: its other servers hear of it and go on by themselves.
+        A release applies to the database: its other servers notice it and resume by themselves.
         """
         async with self._suspension_lock:
             await self.command_handler.release(by, reason, recover=self._recover)
-            self._releases_seen = await asyncio.to_thread(
-                _count_releases, self.command_handler.store
-            )
+            store = self.command_handler.store
+            self._known_releases = await asyncio.to_thread(_count_releases, store)
         self._wake_dealers()
 
     def _wake_dealers(self) -> None:
         for dealer in self.dealers.values():
             dealer.wake.set()
 
-    # --- what is written ------------------------------------------------------------------------
+    # --- changed streams and dealers ------------------------------------------------------------
 
     def _on_written(self, pending: PendingCommand) -> None:
-        """Hear what this server has made durable."""
+        """Note the streams of a durable command, and start a dealer for a table just set up."""
         for append, events in zip(pending.appends, pending.events, strict=True):
-            news = any(isinstance(event, WinnersPaid | RoundVoided) for event in events)
-            self.note_change(append.stream, is_urgent=news)
+            round_ended = any(isinstance(event, WinnersPaid | RoundVoided) for event in events)
+            self.note_change(append.stream, is_urgent=round_ended)
             if any(isinstance(event, TableEstablished) for event in events):
                 self._tasks.append(asyncio.create_task(self._ensure_dealer(append.stream)))
 
     def note_change(self, stream: str, *, is_urgent: bool) -> None:
-        """Note that a stream has changed; with news, see to it soon."""
+        """Note that a stream has changed; if urgent, wake the maintenance task."""
         self._changed.add(stream)
         if is_urgent:
             self._wake.set()
@@ -192,32 +191,32 @@ class House:
             dealer.wake.set()
 
     def refresh_soon(self) -> None:
-        """Find out soon what others have written, as some of it may not have been heard of."""
+        """Check all streams soon, because notifications of other servers may have been missed."""
         self.command_handler.streams.mark_all_changed()
         self._next_head_check = 0.0
         self._wake.set()
 
     async def _ensure_dealer(self, stream: str) -> None:
-        """Have a table dealt that the house is to deal.
+        """Start the dealer of a table that the house deals, unless it has one.
 
-        Several may be at it together, so whether it has a dealer is asked last: of two dealers one
-        would never be closed, and each would call the other's rounds off.
+        Calls can overlap, so the check is repeated after the await: of two dealers one would never
+        be closed, and each would void the other's rounds.
         """
         kind, _, table = stream.partition("/")
         if kind != "table" or table in self.dealers:
             return
         house_table = await self.command_handler.table(table)
-        wanted = house_table.dealt_by_house and table not in self.dealers
-        if wanted and not self._closing.is_set():
+        needs_dealer = house_table.dealt_by_house and table not in self.dealers
+        if needs_dealer and not self._closing.is_set():
             dealer = self.dealers[table] = AutomaticDealer(
                 self.command_handler, table, self.holder, self.clock
             )
             self._tasks.append(asyncio.create_task(dealer.run()))
 
-    # --- books and checkpoints ------------------------------------------------------------------
+    # --- statements and checkpoints -------------------------------------------------------------
 
     async def _run_maintenance(self) -> None:
-        """Keep dealers, projections and checkpoints up with what happens."""
+        """Update dealers, statements and checkpoints as streams change, until closed."""
         while not self._closing.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(CHECKPOINT_SECONDS):
@@ -228,17 +227,17 @@ class House:
                 changed |= await self._find_moved_streams()
                 await self._update_streams(changed)
                 self.background_error = "; ".join(self._lagging.values())
-            except Exception as trouble:  # of whatever kind: nobody would miss books that ended
-                # shown; the log has everything, and it is tried again
-                self.background_error = str(trouble) or type(trouble).__name__
+            except Exception as error:  # any type: if this task ended, nobody would notice
+                # reported and retried; the log has everything
+                self.background_error = str(error) or type(error).__name__
                 self._changed |= changed
                 self._next_head_check = 0.0
             await self._pause(STATEMENT_DELAY_SECONDS)
 
     async def _find_moved_streams(self) -> set[str]:
-        """Return every now and then which streams have moved since, whoever told of it or not.
+        """Return the streams that changed since the last check, with or without a notification.
 
-        A table may be among them that another server has set up while this one heard nothing.
+        Runs every `CHECKPOINT_SECONDS`; also finds tables that another server has set up.
         """
         now = asyncio.get_running_loop().time()
         if now < self._next_head_check:
@@ -252,24 +251,24 @@ class House:
         return moved
 
     async def _update_streams(self, changed: set[str]) -> None:
-        """See to the streams that have changed, and to those that have stayed behind.
+        """Update the streams that changed, and retry those that failed before.
 
-        One that cannot be read or added up stays behind alone, until it can.
+        A stream that cannot be read or projected does not hold up the others.
         """
-        streams, behind = changed | self._lagging.keys(), dict[str, str]()
+        streams, lagging = changed | self._lagging.keys(), dict[str, str]()
         for stream in streams:
-            with isolate_failures(stream, behind):
+            with isolate_failures(stream, lagging):
                 await self._ensure_dealer(stream)
         if self.command_handler.suspension_reason:
             self._changed |= changed
             return
-        await asyncio.to_thread(self._update_and_sign, changed, behind)
-        self._lagging = behind
-        for stream in streams - behind.keys():
+        await asyncio.to_thread(self._update_and_sign, changed, lagging)
+        self._lagging = lagging
+        for stream in streams - lagging.keys():
             self.damaged.pop(stream, None)
 
     def _update_and_sign(self, changed: set[str], lagging: dict[str, str]) -> None:
-        """Add the lines that are missing, and sign the heads with the key in use."""
+        """Add the missing statement rows, and sign a checkpoint with the current key."""
         for stream in sorted((changed | self._lagging.keys()) - lagging.keys()):
             with isolate_failures(stream, lagging):
                 update_statements(
@@ -282,30 +281,30 @@ class House:
         if self._has_former_views and not lagging:
             delete_former_views(self.command_handler.store)
             self._has_former_views = False
-        self.notary.set_keys(open_keys(self.state_dir))
-        self.notary.create_checkpoint(self.clock.now())
+        self.checkpoint_signer.set_keys(open_keys(self.state_dir))
+        self.checkpoint_signer.create_checkpoint(self.clock.now())
 
     async def _watch_suspension(self) -> None:
-        """Stop when another server has found the database failing; go on when it is released."""
+        """Suspend when another server suspends the database, and resume after its release."""
         while not self._closing.is_set():
-            with suppress(Exception):  # it is asked again soon
+            with suppress(Exception):  # checked again soon
                 async with self._suspension_lock:
                     await self._check_suspension()
             await self._pause(SUSPENSION_POLL_SECONDS)
 
     async def _check_suspension(self) -> None:
-        """See whether the database is suspended, and whether somebody has released it since."""
+        """Check whether the database was suspended, or released, by another server."""
         releases = await asyncio.to_thread(_count_releases, self.command_handler.store)
         cause = await asyncio.to_thread(self.command_handler.store.suspension_reason)
         writer = self.command_handler.streams.writer
         if not self.command_handler.suspension_reason:
-            self._releases_seen = releases
+            self._known_releases = releases
             if cause:
                 writer.suspend(cause)
-        elif not cause and releases > self._releases_seen and not writer.halted_by_defect:
-            with suppress(StoreFailed):  # it has halted anew, and has to be released anew
+        elif not cause and releases > self._known_releases and not writer.halted_by_defect:
+            with suppress(StoreFailed):  # halted again; needs another release
                 await self.command_handler.resume(self._recover)
-            self._releases_seen = releases
+            self._known_releases = releases
             self._wake_dealers()
 
     async def _pause(self, seconds: float) -> None:
@@ -315,19 +314,19 @@ class House:
 
     def _reopen_store(self) -> Store:
         store = self._own_store = open_store(self.url, serving=True)
-        self.notary = CheckpointSigner(store, open_keys(self.state_dir), self.state_dir)
+        self.checkpoint_signer = CheckpointSigner(store, open_keys(self.state_dir), self.state_dir)
         self.feed.set_store(store)
         return store
 
 
 def _count_releases(store: Store) -> int:
-    """Return how often people have let the house write again."""
+    """Return the number of releases recorded in the house's stream."""
     return store.head(HOUSE_STREAM).version
 
 
 @asynccontextmanager
 async def _entered_in_thread(context: AbstractContextManager[bool]) -> AsyncIterator[bool]:
-    """Enter and leave what may have to wait, while the loop goes on."""
+    """Enter and exit a blocking context manager in a thread."""
     entered = await asyncio.to_thread(context.__enter__)
     try:
         yield entered
@@ -338,18 +337,18 @@ async def _entered_in_thread(context: AbstractContextManager[bool]) -> AsyncIter
 
 
 class _RemoteChanges:
-    """Passes on, from the listener's thread, what other servers have written."""
+    """Forwards notifications of other servers from the listener's thread to the event loop."""
 
     def __init__(self, house: House) -> None:
         self._house, self._loop = house, asyncio.get_running_loop()
 
     def notify_versions(self, versions: Mapping[str, int]) -> None:
-        """Take a hint that streams have come to these versions."""
+        """Note that streams may have reached these versions."""
         self._house.feed.notify_versions(versions)
         self._call_soon(lambda: self._apply(versions))
 
     def poll_now(self) -> None:
-        """Take a hint that anything may have changed."""
+        """Note that any stream may have changed."""
         self._house.feed.poll_now()
         self._call_soon(self._house.refresh_soon)
 
@@ -358,6 +357,6 @@ class _RemoteChanges:
             self._house.command_handler.streams.mark_changed(stream, version)
             self._house.note_change(stream, is_urgent=True)
 
-    def _call_soon(self, call: Callable[[], object]) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and nobody is left to be told
-            self._loop.call_soon_threadsafe(call)
+    def _call_soon(self, callback: Callable[[], object]) -> None:
+        with suppress(RuntimeError):  # the loop is closed; nothing to notify
+            self._loop.call_soon_threadsafe(callback)

@@ -1,10 +1,12 @@
-"""How Python itself is set while a house serves or is audited: garbage collected seldom.
+"""Tune the Python interpreter while a house serves or is audited.
 
-Tables, bets and answers stay for hours and hold nothing that holds them. Looking through all of
-them every few hundred bets, as Python does by itself, costs a fifth of the bets a server takes, and
-as much of an audit. While a house serves, turns are taken often besides: the thread that writes
-needs Python only for a moment for each batch, and made to wait for the usual turn it would leave
-the disk idle that long.
+Garbage collection: tables, bets and results live for hours and contain no reference cycles.
+Python's default thresholds scan them every few hundred bets, which costs a fifth of a server's
+throughput and as much of an audit's, so the thresholds are raised.
+
+Thread switching: the writer thread needs the GIL only for a moment per batch. With the default
+switch interval the disk would be idle while the thread waits for the GIL, so a serving process uses
+a shorter one.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ SWITCH_INTERVAL_SECONDS = 0.001
 
 
 class _SavedSettings:
-    """How many ask for a setting in this process; the first sets it, the last sets it back."""
+    """Users of each setting in this process; the first applies it, the last restores it."""
 
     lock = Lock()
     serving_count = reduced_gc_count = 0
@@ -33,7 +35,7 @@ class _SavedSettings:
 
 @contextmanager
 def serving_settings() -> Iterator[None]:
-    """Have Python serve many at once until the last of those that serve has ended."""
+    """Apply the settings of a serving process until its last user leaves."""
     gc.collect()
     gc.freeze()
     with _SavedSettings.lock:
@@ -54,7 +56,7 @@ def serving_settings() -> Iterator[None]:
 
 @contextmanager
 def reduced_gc() -> Iterator[None]:
-    """Have Python look for garbage seldom until the last that asked for it has ended."""
+    """Reduce garbage collection until the last user leaves."""
     with _SavedSettings.lock:
         if not _SavedSettings.reduced_gc_count:
             _SavedSettings.threshold = gc.get_threshold()

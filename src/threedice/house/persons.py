@@ -1,7 +1,7 @@
-"""What the house knows of a person, kept outside the chain so that it can be erased.
+"""Store the names and birth dates of players outside the log's chain, so that they can be erased.
 
-Entries hold opaque ids only. When somebody is erased, his play stays proved and nobody can tell
-whose it was.
+Log entries contain opaque ids only. After an erasure the player's entries still verify, and no one
+can tell who the player was.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
 
 
 class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A person by name and date of birth."""
+    """A person's name and date of birth."""
 
     name: str
     born: date | None = None
 
     def age(self, today: date) -> int | None:
-        """Return how many years old the person is on a day, where that is known.
+        """Return the person's age in years on a given day; None without a date of birth.
 
         >>> Person("Ann", date(2000, 2, 29)).age(date(2018, 2, 28))
         17
         """
         if self.born is None:
             return None
-        before = (today.month, today.day) < (self.born.month, self.born.day)
-        return today.year - self.born.year - before
+        birthday_ahead = (today.month, today.day) < (self.born.month, self.born.day)
+        return today.year - self.born.year - birthday_ahead
 
 
 def save_person(store: Store, player: str, person: Person) -> None:
-    """Keep what is known of a person."""
+    """Store a player's name and date of birth."""
     if not player or not person.name.strip():
-        raise InvalidInput("a person is kept under a player's id, with a name")
+        raise InvalidInput("a person needs the player's id and a name")
     store.set_person(player, msgspec.json.encode(person))
 
 
 def load_person(store: Store, player: str) -> Person | None:
-    """Return what is known of a person."""
+    """Load a player's name and date of birth; None if nothing is stored."""
     data = store.person(player)
     return msgspec.json.decode(data, type=Person) if data is not None else None
 
 
 def delete_person(store: Store, player: str) -> bool:
-    """Erase a person; tells whether there was anything to erase."""
+    """Erase a player's personal data; return whether there was any."""
     return store.erase_person(player)

@@ -1,16 +1,12 @@
 """Recover interrupted tables after an outage, and release a suspended house.
 
-Coming back: what becomes of rounds that were being played when the house went away.
+Outage: a staffed table in mid-round is marked interrupted, and waits for its staff to state which
+dice are known. A table that the house deals is resolved by its dealer (`dealer`). If another server
+was serving all the time, no table is marked. A shooter's series between two throws simply goes on.
 
-A table that the house deals is resolved by its dealer (`dealer`). A table of people's comes back
-interrupted, and waits for its people to say which dice are known. Where another server played
-all the time, nothing was interrupted. A shooter's series goes on between his throws.
-
-A house whose writing has failed stands still, and goes on when a person has looked.
-
-The halt itself is the writer's, and outlasts a restart. Here it is ended: the database is opened
-anew, who released it is written down, the house does what it owes its tables, and only then may
-anybody play.
+Suspension: after a failed write the writer halts, also across restarts, until a person releases it.
+A release reopens the database, records who released it, recovers the tables, and only then allows
+play.
 """
 
 from __future__ import annotations
@@ -46,62 +42,62 @@ if TYPE_CHECKING:
 
 
 async def interrupt_tables(handler: CommandHandler) -> list[str]:
-    """Mark every table of people's that was in the middle of a round; return which."""
+    """Mark every staffed table in mid-round as interrupted; return their ids."""
     interrupted = []
     for table in await list_tables(handler):
-        damage: dict[str, str] = {}
-        with isolate_failures(table, damage):
+        failures: dict[str, str] = {}
+        with isolate_failures(table, failures):
             house_table = await handler.table(table)
-        if damage:
-            continue  # it cannot be played at all; whoever starts it is told
+        if failures:
+            continue  # the table cannot be played; the house reports it when it starts the dealers
         unfinished = house_table.table.round is not None and not house_table.interrupted
         if unfinished and house_table.dealt_by_house is None:
-            (running,) = await handler.streams.get([table_stream(table)])
-            key = f"{table} {running.head.version} interrupted"
+            (stream,) = await handler.streams.get([table_stream(table)])
+            key = f"{table} {stream.head.version} interrupted"
             try:
                 await handler.handle_for_house(InterruptTable(), table=table, key=key)
             except Refusal:
-                continue  # it has been seen to meanwhile
+                continue  # resolved in the meantime
             except StreamConflict:
-                continue  # its end is missing, so that nothing can be added to it
+                continue  # the last entries are missing, so nothing can be appended
             interrupted.append(table)
     return interrupted
 
 
 async def list_tables(handler: CommandHandler) -> list[str]:
-    """Return the tables that have ever been set up."""
+    """Return the ids of all tables ever set up."""
     streams = await asyncio.to_thread(handler.store.streams)
     return [name.removeprefix("table/") for name in streams if name.startswith("table/")]
 
 
 MAX_RELEASE_ATTEMPTS: Final = 200
-"""How often a release is written again because others were quicker."""
+"""The limit on retries of recording a release after conflicts with other servers."""
 
 
 class Suspension:
-    """Lets a house that stands still write again."""
+    """The suspension of a house whose writing failed, and its release."""
 
     def __init__(self, streams: LiveStreams, reopen_store: Callable[[], Store] | None) -> None:
         self._streams, self._reopen_store = streams, reopen_store
         self.recovery_cause = ""
-        """Why nobody may play although the house itself can write again: it is coming back."""
+        """Why play is blocked while the house recovers; empty otherwise."""
 
     @property
     def cause(self) -> str:
-        """Why nothing can be written, or nothing."""
+        """Why nothing can be written; empty if the house is not suspended."""
         return self._streams.writer.halt_reason or self.recovery_cause
 
     async def release(self, by: str, reason: str, recover: RecoveryHook | None) -> None:
-        """Let the house write again, for whoever has looked at what failed.
+        """Let the house write again after a person has inspected the failure.
 
-        The halt is over when `then` is done, what the house owes its tables; if anything fails
-        before that, or the process dies, it stays noted, and a person has to release it again.
+        The halt ends after `recover` has restored the tables. If anything fails before, or the
+        process dies, the house stays suspended and a person must release it again.
         """
         cause = self.cause
         if not cause:
             raise OperatingFailure("the house is not suspended; there is nothing to release")
         if not reason.strip():
-            raise InvalidInput("give the reason for which the house may write again")
+            raise InvalidInput("give the reason why the house may write again")
         with self._hold_play(cause):
             if self._reopen_store:
                 self._streams.store.close()
@@ -115,7 +111,7 @@ class Suspension:
             await asyncio.to_thread(self._streams.writer.release)
 
     async def resume(self, recover: RecoveryHook) -> None:
-        """Write again, now that a person has released the database at another server."""
+        """Write again after a person released the database on another server."""
         with self._hold_play(self.cause):
             former = self._streams.store
             if self._reopen_store:
@@ -129,7 +125,7 @@ class Suspension:
 
     @contextmanager
     def _hold_play(self, cause: str) -> Iterator[None]:
-        """Let nobody play while the house comes back, nor if it could not."""
+        """Block play during recovery, and suspend the house again if recovery fails."""
         self.recovery_cause = cause
         try:
             yield
@@ -140,26 +136,26 @@ class Suspension:
             self.recovery_cause = ""
 
     def _require_no_new_halt(self) -> None:
-        if halted := self._streams.writer.halt_reason:
-            raise StoreFailed(halted)
+        if halt_reason := self._streams.writer.halt_reason:
+            raise StoreFailed(halt_reason)
 
     async def _record_release(self, cause: str, by: str, reason: str) -> None:
-        """Write down who has let the house write again, after whoever does so at the same time."""
+        """Append the release to the house's stream; retry if another server appends first."""
         event, loop = WritingReleased(cause=cause, reason=reason, by=by), asyncio.get_running_loop()
         for _ in range(MAX_RELEASE_ATTEMPTS):
-            (running,) = streams = await self._streams.get([HOUSE_STREAM])
-            key = f"release {running.head.version}"
+            (stream,) = streams = await self._streams.get([HOUSE_STREAM])
+            key = f"release {stream.head.version}"
             command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
             written: asyncio.Future[WriteResult] = loop.create_future()
-            then = partial(_set_result, written)
-            self._streams.propose([(event,)], streams, by, key, command_hash, on_result=then)
+            on_result = partial(_set_result, written)
+            self._streams.propose([(event,)], streams, by, key, command_hash, on_result=on_result)
             result = await written
             if isinstance(result, ThreediceError):
                 raise result
             if isinstance(result, Acceptance):
                 return
         raise StreamConflict(
-            "others release the house again and again; look whether it still is halted"
+            "other servers kept releasing the house; check whether it is still suspended"
         )
 
 
@@ -172,14 +168,14 @@ def _set_result(
 
 @contextmanager
 def isolate_failures(stream: str, failures: dict[str, str]) -> Iterator[None]:
-    """Note what is wrong with one stream by its name, so that others need not wait for it.
+    """Record the failure of one stream under its name, so that the others can go on.
 
-    What is wrong with the store, or with the machine, they meet as well: that is raised.
+    Failures of the store or of the machine affect all streams and are raised.
     """
     try:
         yield
     except (OperatingFailure, OSError):
         raise
-    except Exception as damage:  # of whatever kind: what is stored may have been changed anyhow
-        words = str(damage) or type(damage).__name__
-        failures[stream] = words if words.startswith(stream) else f"{stream}: {words}"
+    except Exception as error:  # any type: changed bytes can make any code fail
+        problem = str(error) or type(error).__name__
+        failures[stream] = problem if problem.startswith(stream) else f"{stream}: {problem}"

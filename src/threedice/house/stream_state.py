@@ -1,11 +1,8 @@
 """State that the entries of a stream fold into, and the games that tables pin.
 
-What the entries of a stream add up to: a table as the floor runs it, or a player's account.
-
-A fold can be frozen into bytes and thawed again, for snapshots and to start over from what is
-durable when something that was decided could not be written.
-
-The games that tables are played on: those installed, and those that some round has pinned.
+A stream folds into a `HouseTable`, a `PlayerAccount` or the `HouseState`. States are encoded to
+bytes for snapshots, and to reset a stream to its durable state when a decided command could not be
+written.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ State = TypeVar("State")
 
 @dataclass(slots=True)
 class HouseTable:
-    """A table as the floor runs it: its state by the rules, and what the floor knows beside."""
+    """A table as the house runs it: its state by the game rules, and the house's own facts."""
 
     table: TableState = field(default_factory=TableState)
     id: str = ""
@@ -70,56 +67,56 @@ class HouseTable:
 
 @dataclass(slots=True)
 class HouseState:
-    """What is known of the house itself: how often writing had to be released."""
+    """State of the house's own stream: how often a person released a suspended house."""
 
     releases: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Fold(Generic[State]):
-    """How the events of a kind of stream add up, and how the sum is kept as bytes."""
+    """How to fold the events of a kind of stream, and the format of its encoded state."""
 
     state_type: type[State]
     form: str
     evolve: Callable[[State, AnyStreamEvent, int, int], None]
 
     def encode_state(self, state: State) -> bytes:
-        """Return a state as bytes."""
+        """Encode a state to bytes."""
         return _ENCODER.encode(state)
 
     def decode_state(self, data: bytes) -> State:
-        """Return the state that bytes hold."""
+        """Decode a state from bytes."""
         state: State = _DECODERS[self.state_type].decode(data)
         return state
 
 
 def fold_of(stream: str) -> Fold[Any]:
-    """Return how the events of a stream add up, by its name."""
+    """Return the fold of a stream, by its name."""
     kind = stream.partition("/")[0]
     if kind not in FOLDS:
-        raise InvariantBroken(f"a stream {stream!r} is neither a table nor an account")
+        raise InvariantBroken(
+            f"stream {stream!r} belongs to no table, no account and not to the house"
+        )
     return FOLDS[kind]
 
 
 def table_stream(table: str) -> str:
-    """Return the stream of a table."""
+    """Return the name of a table's stream."""
     return f"table/{table}"
 
 
 def account_stream(player: str) -> str:
-    """Return the stream of a player's account."""
+    """Return the name of the stream of a player's account."""
     return f"cage/{player}"
 
 
 HOUSE_STREAM: Final = "house"
 
-
 _TIMED_STEPS: Final = frozenset({
     TableOpened, DiceOffered, DiceChosen, BettingOpened, BettingClosed, ResultCalled,
     WinnersPaid, RoundVoided,
 })  # fmt: skip
-"""Events after which an automatic dealer leaves people some time."""
-
+"""Events after which an automatic dealer waits, to give people time."""
 
 _HOUSE_EVENTS: Final = frozenset(get_args(AnyHouseEvent))
 
@@ -143,11 +140,8 @@ def _evolve_house_table(
 def _apply_house_event(house_table: HouseTable, event: AnyHouseEvent) -> None:
     match event:
         case events.TableEstablished():
-            house_table.id, house_table.game, house_table.game_hash = (
-                event.table,
-                event.game,
-                event.game_hash,
-            )
+            house_table.id = event.table
+            house_table.game, house_table.game_hash = event.game, event.game_hash
             house_table.dealt_by_house = event.dealt_by_house
         case events.SeedCommitted():
             house_table.sealed_round, house_table.commitment = event.round, event.commitment
@@ -178,9 +172,7 @@ FOLDS: Final[dict[str, Fold[Any]]] = {
     HOUSE_STREAM: Fold(HouseState, "house-1", _evolve_house_state),
 }
 
-
 _ENCODER: Final = msgspec.msgpack.Encoder()
-
 
 _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
     kind: msgspec.msgpack.Decoder(kind) for kind in (HouseTable, PlayerAccount, HouseState)
@@ -188,38 +180,39 @@ _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
 
 
 class GameRegistry:
-    """Finds a game by its hash: as it is installed if it is still the same, else as it was stored.
+    """Games by hash: the installed game if its hash still matches, else the stored one.
 
-    An installed game knows labels and the felt besides; what decides is in both alike.
+    Both contain everything that a decision depends on; an installed game has labels and the layout
+    of the felt as well.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._known: dict[str, Game] = {}
+        self._games: dict[str, Game] = {}
 
     def get(self, game_hash: str) -> Game | None:
-        """Return a game that has been asked for before."""
-        return self._known.get(game_hash)
+        """Return a game that is already in memory."""
+        return self._games.get(game_hash)
 
     def load_installed(self, name: str, readings: dict[str, str]) -> Game:
-        """Return a game as it is installed, under some readings."""
+        """Load an installed game with the given readings."""
         game = load_game(name, readings)
-        return self._known.setdefault(game.hash, game)
+        return self._games.setdefault(game.hash, game)
 
     def load_pinned(self, game_hash: str) -> Game:
-        """Return the game that a hash stands for, from its stored bytes if need be."""
-        if game_hash not in self._known:
+        """Load the game with a hash, from the bytes in the store if it is not in memory."""
+        if game_hash not in self._games:
             canonical = self.store.game(game_hash)
             if canonical is None:
                 raise InvariantBroken(f"the store has no game {game_hash}")
             if sha256(canonical).hexdigest() != game_hash:
                 raise TamperedData(f"game {game_hash}", "its bytes do not have that hash")
-            self._known[game_hash] = _prefer_installed(from_canonical(canonical))
-        return self._known[game_hash]
+            self._games[game_hash] = _prefer_installed(from_canonical(canonical))
+        return self._games[game_hash]
 
 
 def _prefer_installed(stored: Game) -> Game:
-    """Return the installed game that a stored one is the same as, or the stored one."""
+    """Return the installed game with the same hash as a stored one, else the stored one."""
     try:
         game = load_game(stored.id, stored.readings)
     except ThreediceError:

@@ -1,15 +1,11 @@
 """Streams held in memory: decided and durable state, loading, refresh, and writing.
 
-The streams that a server has in memory: loaded once, written by one writer, mended on conflict.
+Each command is decided on the state that the previous command left in memory, without waiting for
+the disk, so that many commands share one commit. If a write fails or conflicts, every later
+decision on that stream is invalid too: the stream is reset to its durable state.
 
-Everything here happens on one event loop, so that nothing need be locked; reading the store is done
-by other threads, writing it by the writer's.
-
-A stream in memory: as far as it is decided, and as far as it is durable.
-
-Commands are decided one upon the other without waiting for the disk, so that many of them share
-one commit. What could not be written takes everything decided upon it along: the stream then starts
-over from what is durable.
+All state changes happen on one event loop, so nothing is locked. Worker threads read the store, and
+the writer's thread writes to it.
 """
 
 from __future__ import annotations
@@ -38,8 +34,20 @@ if TYPE_CHECKING:
     from threedice.log.writer import PublishCallback
 
 
+SNAPSHOT_NAME: Final = "state"
+"""The name of a stream's snapshot in the store."""
+
+SNAPSHOT_INTERVAL_ENTRIES: Final = 5_000
+"""The minimum number of entries between two snapshots of a stream."""
+
+SNAPSHOT_BYTES_PER_ENTRY: Final = 200
+"""For larger states, one more entry between two snapshots for each of this many bytes."""
+
+_NO_GAMES: Mapping[str, bytes] = {}
+
+
 class PendingCommand(msgspec.Struct, frozen=True, gc=False):
-    """A command on its way to the disk, the streams it was decided on, and whom to tell."""
+    """A decided command in the writer's queue, with its streams and the callback for the result."""
 
     on_result: Callable[[PendingCommand, WriteResult], None]
     streams: list[LiveStream[Any]]
@@ -48,11 +56,8 @@ class PendingCommand(msgspec.Struct, frozen=True, gc=False):
     appends: tuple[Append, ...]
 
 
-_NO_GAMES: Mapping[str, bytes] = {}
-
-
 class LiveStreams:
-    """The streams of a store as one server knows them."""
+    """The streams that one server has loaded from a store: loaded once, refreshed on conflict."""
 
     def __init__(
         self, store: Store, *, state_dir: Path | None, now: Callable[[], int], max_queued: int
@@ -64,9 +69,7 @@ class LiveStreams:
         self._loop = asyncio.get_running_loop()
         self._streams: dict[str, LiveStream[Any]] = {}
         self._loading: dict[str, asyncio.Task[LiveStream[Any]]] = {}
-        self._changed_while_loading: set[str] = (
-            set()
-        )  # what others wrote to while it was being loaded
+        self._changed_while_loading: set[str] = set()
         self._snapshot_tasks: set[asyncio.Task[None]] = set()
         self.writer: Writer[PendingCommand] = Writer(
             store,
@@ -78,41 +81,41 @@ class LiveStreams:
     # --- reading --------------------------------------------------------------------------------
 
     def get_if_ready(self, names: Sequence[str]) -> list[LiveStream[Any]] | None:
-        """Return streams on which can be decided without waiting, or nothing."""
-        running = self._streams
+        """Return the streams if all are loaded and current, else None."""
+        loaded = self._streams
         streams = []
         for name in names:
-            each = running.get(name)
-            if each is None or each.is_stale:
+            stream = loaded.get(name)
+            if stream is None or stream.is_stale:
                 return None
-            streams.append(each)
+            streams.append(stream)
         return streams
 
     async def get(self, names: Sequence[str]) -> list[LiveStream[Any]]:
-        """Return streams on which can be decided now."""
+        """Return streams that are current, loading or refreshing them as needed."""
         streams = [self._streams.get(name) or await self._load_once(name) for name in names]
-        while any(each.is_stale for each in streams):
-            for running in streams:
-                if running.is_stale:
-                    await self._refresh_once(running)
+        while any(stream.is_stale for stream in streams):
+            for stream in streams:
+                if stream.is_stale:
+                    await self._refresh_once(stream)
         return streams
 
-    def mark_changed(self, stream: str, version: int) -> None:
-        """Take a hint that another server has written to a stream."""
-        if running := self._streams.get(stream):
-            running.hinted_version = max(version, running.hinted_version)
-            running.is_stale = running.is_stale or version > running.head.version
-        elif stream in self._loading:
-            self._changed_while_loading.add(stream)
+    def mark_changed(self, name: str, version: int) -> None:
+        """Mark a stream stale if another server may have written up to a version of it."""
+        if stream := self._streams.get(name):
+            stream.hinted_version = max(version, stream.hinted_version)
+            stream.is_stale = stream.is_stale or version > stream.head.version
+        elif name in self._loading:
+            self._changed_while_loading.add(name)
 
     def mark_all_changed(self) -> None:
-        """Take a hint that other servers may have written to any stream."""
-        for running in self._streams.values():
-            running.is_stale = running.is_behind = True
+        """Mark every stream stale, because other servers may have written to any of them."""
+        for stream in self._streams.values():
+            stream.is_stale = stream.is_behind = True
         self._changed_while_loading.update(self._loading)
 
     async def _load_once(self, name: str) -> LiveStream[Any]:
-        """Return a stream, loading it once for all who ask."""
+        """Load a stream; concurrent callers share one load."""
         if name not in self._loading:
             self._loading[name] = loading = self._loop.create_task(self._load_stream(name))
             loading.add_done_callback(lambda _: self._loading.pop(name, None))
@@ -120,18 +123,18 @@ class LiveStreams:
 
     async def _load_stream(self, name: str) -> LiveStream[Any]:
         self._changed_while_loading.discard(name)
-        running = await asyncio.to_thread(self._read_from_store, name)
-        running.is_stale = name in self._changed_while_loading
-        return self._streams.setdefault(name, running)
+        stream = await asyncio.to_thread(self._read_from_store, name)
+        stream.is_stale = name in self._changed_while_loading
+        return self._streams.setdefault(name, stream)
 
     def _read_from_store(self, name: str) -> LiveStream[Any]:
-        running = load_stream(self.store, name)
-        if isinstance(running.durable, HouseTable) and running.durable.game_hash:
-            self.games.load_pinned(running.durable.game_hash)
-        return running
+        stream = load_stream(self.store, name)
+        if isinstance(stream.durable, HouseTable) and stream.durable.game_hash:
+            self.games.load_pinned(stream.durable.game_hash)
+        return stream
 
     async def _refresh_once(self, stream: LiveStream[Any]) -> None:
-        """Take in what others have written and start over from there; once for all who wait."""
+        """Read the entries that others wrote and reset; concurrent callers share one read."""
         if stream.refresh_task is None:
             stream.refresh_task = self._loop.create_task(self._refresh(stream))
         await asyncio.shield(stream.refresh_task)
@@ -171,14 +174,15 @@ class LiveStreams:
         games: Mapping[str, bytes] = _NO_GAMES,
         at: int | None = None,
     ) -> None:
-        """Take what was decided into memory, hand it to the writer, and tell what becomes of it."""
-        moment, cause = self.now() if at is None else at, hash_cause(account, key, command_hash)
+        """Apply a decision in memory and queue it for writing; `on_result` receives the outcome."""
+        timestamp = self.now() if at is None else at
+        cause = hash_cause(account, key, command_hash)
         try:
-            generations = [running.generation for running in streams]
+            generations = [stream.generation for stream in streams]
             appends = tuple(
                 [
-                    running.append(events, moment, cause)
-                    for running, events in zip(streams, decision, strict=True)
+                    stream.append(events, timestamp, cause)
+                    for stream, events in zip(streams, decision, strict=True)
                 ]
             )
             proposal = Proposal(account, key, command_hash, appends, games)
@@ -186,8 +190,8 @@ class LiveStreams:
                 proposal, PendingCommand(on_result, streams, generations, decision, appends)
             )
         except BaseException:
-            for running in streams:
-                running.is_stale = True  # what was taken into memory will not be written
+            for stream in streams:
+                stream.is_stale = True  # the memory holds events that will not be written
             raise
 
     def _deliver(self, batch: Sequence[PendingCommand], results: Sequence[WriteResult]) -> None:
@@ -196,25 +200,26 @@ class LiveStreams:
     def _apply_results(
         self, batch: Sequence[PendingCommand], results: Sequence[WriteResult]
     ) -> None:
-        """Take a batch's results: what is durable now, and what has to be decided again."""
-        fresh: dict[str, list[Entry]] = {}
-        for asked, result in zip(batch, results, strict=True):
+        """Process a batch's results: mark entries durable, or streams stale; then publish."""
+        new_entries: dict[str, list[Entry]] = {}
+        for pending, result in zip(batch, results, strict=True):
             if isinstance(result, Acceptance):
-                for i, running in enumerate(asked.streams):
-                    if snapshot := running.mark_durable(asked.appends[i], asked.events[i]):
+                for i, stream in enumerate(pending.streams):
+                    if snapshot := stream.mark_durable(pending.appends[i], pending.events[i]):
                         self._save_snapshot(snapshot)
-                self.on_written(asked)
-                for append in asked.appends if self.publish else ():
-                    fresh.setdefault(append.stream, []).extend(append.entries)
+                self.on_written(pending)
+                for append in pending.appends if self.publish else ():
+                    new_entries.setdefault(append.stream, []).extend(append.entries)
             else:
-                for running, generation in zip(asked.streams, asked.generations, strict=True):
-                    running.is_stale = running.is_stale or running.generation == generation
-            asked.on_result(asked, result)
-        if self.publish and fresh:
-            self.publish(fresh)
+                for stream, generation in zip(pending.streams, pending.generations, strict=True):
+                    # a stream that was reset since no longer contains the failed decision
+                    stream.is_stale = stream.is_stale or stream.generation == generation
+            pending.on_result(pending, result)
+        if self.publish and new_entries:
+            self.publish(new_entries)
 
     def _save_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep the state of a stream in the store, while play goes on."""
+        """Save a snapshot in the background."""
 
         async def save() -> None:
             await asyncio.to_thread(self.store.save_snapshot, snapshot)
@@ -224,42 +229,30 @@ class LiveStreams:
         task.add_done_callback(self._snapshot_tasks.discard)
 
     def restart(self, store: Store) -> None:
-        """Forget what is in memory and go on with a store that works again."""
+        """Drop all streams from memory and resume writing to a working store."""
         self.writer.resume(store)
         self.store = self.games.store = store
         self._streams.clear()
 
     async def close(self) -> None:
-        """Write what is waiting, keep every state, and stop; the store stays open."""
+        """Write the queued commands, save snapshots, and stop; the store stays open."""
         await asyncio.to_thread(self.writer.close)
-        await asyncio.sleep(0)  # what the writer delivered last
+        await asyncio.sleep(0)  # let the loop process the last delivery
         while self._snapshot_tasks:
             await asyncio.gather(*self._snapshot_tasks)
-        for running in self._streams.values() if not self.writer.halt_reason else ():
-            if running.durable_head.version > running.snapshot_version:
-                await asyncio.to_thread(self.store.save_snapshot, running.take_snapshot())
+        for stream in self._streams.values() if not self.writer.halt_reason else ():
+            if stream.durable_head.version > stream.snapshot_version:
+                await asyncio.to_thread(self.store.save_snapshot, stream.take_snapshot())
 
 
 def _ignore(_: object) -> None:
-    """Nobody listens."""
-
-
-SNAPSHOT_NAME: Final = "state"
-"""The name under which the state of a stream is kept in the store."""
-
-
-SNAPSHOT_INTERVAL_ENTRIES: Final = 5_000
-
-
-SNAPSHOT_BYTES_PER_ENTRY: Final = 200
-"""After how many entries the state of a stream is kept anew, or one for so many bytes of it."""
+    """Do nothing: the default callback."""
 
 
 class LiveStream(Generic[State]):
-    """One stream that commands are decided on.
+    """A stream in memory: `state` includes every decided event, `durable` only written ones.
 
-    What is durable is folded only when somebody asks for it: until then it is what was frozen last,
-    and the events since.
+    The durable state is computed lazily, from the last snapshot and the events written since.
     """
 
     __slots__ = (
@@ -288,24 +281,24 @@ class LiveStream(Generic[State]):
         self.snapshot_version = snapshot_version
         self._next_snapshot_version = snapshot_version + SNAPSHOT_INTERVAL_ENTRIES
         self.is_stale = self.is_behind = False
-        self.hinted_version = 0  # how far others say that it has come, which may be wrong
+        self.hinted_version = 0  # a version that another server announced; unverified
         self.refresh_task: Any = None
         self.reset_to_durable()
 
     @property
     def durable(self) -> State:
-        """The state as far as it is durable."""
+        """The state after the last durable entry."""
         if self._durable is None:
             self._durable = self.fold.decode_state(self._durable_bytes)
         evolve, state = self.fold.evolve, self._durable
         for events, at, version in self._unfolded:
-            for place, event in enumerate(events, version - len(events) + 1):
-                evolve(state, event, at, place)
+            for event_version, event in enumerate(events, version - len(events) + 1):
+                evolve(state, event, at, event_version)
         self._unfolded.clear()
         return state
 
     def reset_to_durable(self) -> None:
-        """Decide from what is durable again."""
+        """Discard decisions that are not durable."""
         self.state = self.fold.decode_state(self.fold.encode_state(self.durable))
         self.head, self.at = self.durable_head, self.durable_at
         self._pending_snapshot = None
@@ -313,7 +306,7 @@ class LiveStream(Generic[State]):
         self.is_stale = False
 
     def append(self, events: Sequence[AnyStreamEvent], at: int, cause: bytes) -> Append:
-        """Take events as decided, and return them as they are to be written."""
+        """Apply decided events to the state, and return the append that writes them."""
         self.at = at = max(at, self.at)
         expected = self.head
         entries, self.head = extend_stream(expected, self.name, at, cause, map(encode, events))
@@ -326,11 +319,11 @@ class LiveStream(Generic[State]):
         return Append(self.name, expected, entries)
 
     def mark_durable(self, append: Append, events: Sequence[AnyStreamEvent]) -> Snapshot | None:
-        """Take what was decided as durable, unless it has been read from the store meanwhile.
+        """Mark an append durable, unless it has already been read from the store.
 
-        Where it follows upon something that was written and nobody heard of (the database was away
-        when it should have answered), all of it has to be read. Returns the state to be kept, when
-        it is time for it.
+        An append that does not follow the durable head shows that an earlier one was committed
+        without this server hearing of it (the connection was lost before the reply); the stream is
+        then marked stale, to be read from the store. Returns a snapshot to save when one is due.
         """
         last = append.entries[-1]
         if last.version <= self.durable_head.version:
@@ -348,7 +341,7 @@ class LiveStream(Generic[State]):
         return self._make_snapshot(self._durable_bytes)
 
     def catch_up(self, entries: Iterable[Entry]) -> None:
-        """Take entries that others have written as durable; each must follow upon our head."""
+        """Apply entries that others wrote; each must extend the durable head."""
         durable = self.durable
         for entry in entries:
             if entry.version > self.durable_head.version:
@@ -357,12 +350,12 @@ class LiveStream(Generic[State]):
                 self.durable_head, self.durable_at = Head(entry.version, entry.hash), entry.at
 
     def take_snapshot(self) -> Snapshot:
-        """Return what is durable as a snapshot."""
+        """Return a snapshot of the durable state."""
         return self._make_snapshot(self.fold.encode_state(self.durable))
 
     def _make_snapshot(self, data: bytes) -> Snapshot:
         self.snapshot_version = version = self.durable_head.version
-        # the larger a state, the more entries pass before all of it is kept again
+        # the larger the state, the more entries between two snapshots
         self._next_snapshot_version = version + max(
             SNAPSHOT_INTERVAL_ENTRIES, len(data) // SNAPSHOT_BYTES_PER_ENTRY
         )
@@ -370,7 +363,7 @@ class LiveStream(Generic[State]):
 
 
 def require_next_entry(head: Head, entry: Entry) -> None:
-    """Stop at an entry that does not follow upon a head."""
+    """Raise `InvariantBroken` for an entry that does not extend a head."""
     digest = hash_entry(
         head.hash, entry.stream, entry.version, entry.at, entry.kind, entry.schema, entry.data,
         entry.cause,
@@ -380,25 +373,25 @@ def require_next_entry(head: Head, entry: Entry) -> None:
 
 
 def load_stream(store: Store, name: str) -> LiveStream[Any]:
-    """Return a stream as the store has it: from its snapshot on, where there is a good one."""
-    fold, noted = fold_of(name), store.head(name).version
+    """Load a stream from the store, starting from its snapshot if that is valid."""
+    fold, head_version = fold_of(name), store.head(name).version
     state, head, at = _load_snapshot(store, name, fold) or (fold.state_type(), EMPTY_HEAD, 0)
-    kept_version = head.version
+    snapshot_version = head.version
     for entry in store.scan(name, head.version):
         require_next_entry(head, entry)
         fold.evolve(state, decode(entry), entry.at, entry.version)
         head, at = Head(entry.version, entry.hash), entry.at
-    if head.version < noted:
+    if head.version < head_version:
         raise TamperedData(
-            f"head of {name}", f"is version {noted}, its entries end at {head.version}"
+            f"head of {name}", f"is version {head_version}, its entries end at {head.version}"
         )
-    return LiveStream(name, fold, state, head, at, kept_version)
+    return LiveStream(name, fold, state, head, at, snapshot_version)
 
 
 def _load_snapshot(store: Store, name: str, fold: Fold[State]) -> tuple[State, Head, int] | None:
-    """Return the snapshot of a stream with the time it stands for, unless it fits no entry.
+    """Load a stream's snapshot with its head and time; None unless it matches an entry.
 
-    One that cannot be read is as good as none: everything in it follows from the entries.
+    An unreadable snapshot is ignored, because everything in it can be recomputed from the entries.
     """
     snapshot = store.snapshot(name, SNAPSHOT_NAME)
     if snapshot is None or snapshot.form != fold.form:

@@ -1,7 +1,7 @@
-"""Money: every event of a table as postings between accounts, and what they add up to.
+"""Money: the postings of every event, the balances they lead to, and a table's figures.
 
-`postings` (event -> postings) -> `balances` (a fold, with what may not go below zero; `adding`
-does both at once) -> `accounting` (drop, turnover, win, hold, and what theory expects).
+`postings` maps events to postings; `balances` applies them to accounts, refuses a negative balance
+where none is allowed, and sums a table's events into drop, turnover, win and hold.
 """
 
 from threedice.ledger.balances import (

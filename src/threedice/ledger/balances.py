@@ -1,14 +1,8 @@
 """Apply postings to balances, and sum a table's events into drop, turnover, win and hold.
 
-Balances as a fold over postings, and the accounts that may not go below zero.
-
-What an event adds to balances: its postings, applied.
-
-Bets and their settlement are nearly all that is ever posted. They are added here without making
-their postings first; wherever anything would have to be refused, the postings are made after all,
-and `Balances.post` says which. A test ties the two ways together, event by event.
-
-Table accounting: what a round or a shift brought, beside what the exact edges expect.
+Nearly all postings come from bets and their settlement. `post_event` applies these without building
+the postings first; if anything would be refused, it falls back to `Balances.post`, which raises the
+error. A test compares both paths event by event.
 """
 
 from __future__ import annotations
@@ -20,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from threedice.errors import InvariantBroken
 from threedice.ledger.postings import table_postings
 from threedice.odds import box_figures
-from threedice.table import events
 from threedice.table import events as table_events
 from threedice.table.limits import box_of
 
@@ -36,10 +29,14 @@ _NON_NEGATIVE_ACCOUNTS = ("cash", "float", "layout", "stack/")
 
 
 class Balances(dict[str, int]):
-    """What is in each account; posting to them keeps their sum at zero."""
+    """The balance of each account; postings keep their sum at zero."""
 
     def post(self, postings: Iterable[Posting]) -> None:
-        """Apply the postings of one event, refusing any that breaks what must always hold."""
+        """Apply the postings of one event.
+
+        Raises `InvariantBroken` for a negative amount, and when a table's cash, float or layout or
+        a player's stack goes below zero.
+        """
         for source, destination, amount in postings:
             if amount < 0:
                 raise InvariantBroken(f"a posting of {amount} from {source} to {destination}")
@@ -51,48 +48,48 @@ class Balances(dict[str, int]):
 
 EVENTS_WITHOUT_POSTINGS: Final[frozenset[type[AnyEvent]]] = frozenset(
     {
-        events.RoundStarted,
-        events.BettingOpened,
-        events.BettingClosed,
-        events.StepTaken,
-        events.DiceTumbled,
-        events.ResultCalled,
-        events.KeyPressed,
-        events.ResultEntered,
-        events.AreasLit,
+        table_events.RoundStarted,
+        table_events.BettingOpened,
+        table_events.BettingClosed,
+        table_events.StepTaken,
+        table_events.DiceTumbled,
+        table_events.ResultCalled,
+        table_events.KeyPressed,
+        table_events.ResultEntered,
+        table_events.AreasLit,
     }
 )
-"""What happens in every round and moves no money."""
+"""Events of every round that move no money."""
 
 
 def post_event(balances: Balances, event: AnyEvent) -> None:
-    """Apply the postings of an event, refusing any that breaks what must always hold."""
+    """Apply the postings of a table's event; raises as `Balances.post` does."""
     if type(event) in EVENTS_WITHOUT_POSTINGS:
         return
     match event:
-        case events.BetPlaced():
-            added = _post_bet(balances, event)
-        case events.LosersCollected():
-            added = _post_losses(balances, event)
-        case events.WinnersPaid():
-            added = _post_wins(balances, event)
+        case table_events.BetPlaced():
+            posted = _post_bet(balances, event)
+        case table_events.LosersCollected():
+            posted = _post_losses(balances, event)
+        case table_events.WinnersPaid():
+            posted = _post_wins(balances, event)
         case _:
-            added = False
-    if not added:
+            posted = False
+    if not posted:
         balances.post(table_postings(event))
 
 
-def _post_bet(balances: Balances, event: events.BetPlaced) -> bool:
+def _post_bet(balances: Balances, event: table_events.BetPlaced) -> bool:
     stack, amount = f"stack/{event.player}", event.amount
-    left = balances.get(stack, 0) - amount
-    if amount <= 0 or left < 0:
+    remaining = balances.get(stack, 0) - amount
+    if amount <= 0 or remaining < 0:
         return False
-    balances[stack] = left
+    balances[stack] = remaining
     balances["layout"] = balances.get("layout", 0) + amount
     return True
 
 
-def _post_losses(balances: Balances, event: events.LosersCollected) -> bool:
+def _post_losses(balances: Balances, event: table_events.LosersCollected) -> bool:
     amounts = [amount for _, _, amount in event.bets]
     lost, layout = sum(amounts), balances.get("layout", 0)
     if not 0 < lost <= layout or min(amounts) < 0:
@@ -102,24 +99,24 @@ def _post_losses(balances: Balances, event: events.LosersCollected) -> bool:
     return True
 
 
-def _post_wins(balances: Balances, event: events.WinnersPaid) -> bool:
+def _post_wins(balances: Balances, event: table_events.WinnersPaid) -> bool:
     if not event.bets:
         return True
-    _, players, stakes, gains = zip(*event.bets, strict=True)
-    staked, won, get = sum(stakes), sum(gains), balances.get
+    _, players, stakes, winnings = zip(*event.bets, strict=True)
+    total_stakes, total_winnings, get = sum(stakes), sum(winnings), balances.get
     layout, chips = get("layout", 0), get("float", 0)
-    if staked > layout or won > chips or min(stakes) <= 0 or min(gains) <= 0:
+    if total_stakes > layout or total_winnings > chips or min(stakes) <= 0 or min(winnings) <= 0:
         return False
-    balances["layout"], balances["float"] = layout - staked, chips - won
-    for player, stake, winnings in zip(players, stakes, gains, strict=True):
+    balances["layout"], balances["float"] = layout - total_stakes, chips - total_winnings
+    for player, stake, won in zip(players, stakes, winnings, strict=True):
         stack = f"stack/{player}"
-        balances[stack] = get(stack, 0) + stake + winnings
+        balances[stack] = get(stack, 0) + stake + won
     return True
 
 
 @dataclass(slots=True)
 class RoundFigures:
-    """What one round brought: the stakes it decided, the house's win, and what theory expects."""
+    """One round's turnover (stakes decided), the house's win, and its theoretical win."""
 
     turnover: int = 0
     win: int = 0
@@ -128,10 +125,10 @@ class RoundFigures:
 
 @dataclass(slots=True)
 class TableFigures:
-    """The figures of a table over some events; `win` is the house's.
+    """A table's figures over a sequence of events; `win` is the house's.
 
-    `drop` is all that was changed into chips, from cash and from accounts. A round that was voided
-    after it was settled counts for nothing; rulings count for the shift, not for a round.
+    `drop` is everything changed into chips, from cash and from accounts. A round voided after its
+    settlement counts for nothing. Rulings count for the shift, not for a round.
     """
 
     opening_float: int = 0
@@ -143,66 +140,66 @@ class TableFigures:
 
     @property
     def rounds(self) -> int:
-        """How many rounds were settled and stand."""
+        """The number of rounds settled and not reversed."""
         return len(self.by_round)
 
     @property
     def turnover(self) -> int:
-        """All stakes that were decided."""
+        """The sum of all stakes decided."""
         return sum(each.turnover for each in self.by_round.values())
 
     @property
     def win(self) -> int:
-        """What the house won."""
+        """The house's win, less what rulings paid."""
         return sum(each.win for each in self.by_round.values()) - self.rulings
 
     @property
     def theoretical_win(self) -> Fraction:
-        """What the exact edges expect the house to win on the turnover."""
+        """The win on this turnover by the exact house edges."""
         return sum((each.theoretical_win for each in self.by_round.values()), Fraction(0))
 
     @property
     def hold(self) -> Fraction | None:
-        """The win as a share of the drop, where there was any."""
+        """The win as a share of the drop; None without a drop."""
         return Fraction(self.win, self.drop) if self.drop else None
 
 
 def compute_table_figures(game: Game, events: Iterable[AnyEvent]) -> TableFigures:
-    """Return the figures of a table over its events."""
-    accounts, current = TableFigures(), RoundFigures()
+    """Sum a table's events into its figures."""
+    figures, current = TableFigures(), RoundFigures()
     edges = {box.id: box_figures(box).edge for box in game.boxes.values()}
     for event in events:
-        win, played = _settled_stakes(game, event)
+        win, stakes = _decided_stakes(game, event)
         current.win += win
-        current.turnover += sum(stake for _, stake in played)
-        current.theoretical_win += sum((edges[box] * stake for box, stake in played), Fraction(0))
+        current.turnover += sum(stake for _, stake in stakes)
+        current.theoretical_win += sum((edges[box] * stake for box, stake in stakes), Fraction(0))
         match event:
             case table_events.TableOpened():
-                accounts.opening_float = event.float_amount
+                figures.opening_float = event.float_amount
             case table_events.FloatFilled():
-                accounts.fills += event.amount
+                figures.fills += event.amount
             case table_events.FloatCredited():
-                accounts.credits += event.amount
+                figures.credits += event.amount
             case table_events.BoughtIn():
-                accounts.drop += event.amount
+                figures.drop += event.amount
             case table_events.RoundStarted():
                 current = RoundFigures()
             case table_events.WinnersPaid():
-                accounts.by_round[event.round] = current
+                figures.by_round[event.round] = current
             case table_events.RoundsReversed():
                 for number in event.rounds:
-                    accounts.by_round.pop(number, None)
+                    figures.by_round.pop(number, None)
             case table_events.BetCorrected():
-                accounts.by_round[event.round].win -= event.amount
+                figures.by_round[event.round].win -= event.amount
             case table_events.RulingMade():
-                accounts.rulings += event.amount
+                figures.rulings += event.amount
             case _:
                 pass
-    return accounts
+    return figures
 
 
-def _settled_stakes(game: Game, event: AnyEvent) -> tuple[int, list[tuple[str, int]]]:
-    """Return what an event brought the house, and which stakes it decided."""
+def _decided_stakes(game: Game, event: AnyEvent) -> tuple[int, list[tuple[str, int]]]:
+    """Return the house's win from an event, and the (box, stake) pairs it decided."""
     shooter = game.facts.shooter
     match event:
         case table_events.LosersCollected():

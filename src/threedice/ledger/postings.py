@@ -1,9 +1,9 @@
-"""Every event as postings: (source, destination, amount), so that each event sums to zero.
+"""Map every event to postings (source, destination, amount), so that each event sums to zero.
 
-Accounts: `cash` (the drop box), `float` (the table's chips), `stack/<player>`, `layout` (chips at
-risk), `cage/<player>` (a player's account with the house), `vault`, `outside` (where cash comes
-from and chips carried away go), `owing/<player>` (what a reversal leaves a player owing, below
-zero).
+Accounts: `cash` (the drop box), `float` (the table's chips), `stack/<player>` (a player's chips at
+the table), `layout` (chips at risk), `cage/<player>` (a player's account with the house), `vault`,
+`outside` (the source of cash and the destination of chips carried away), `owing/<player>` (a
+player's debt after a reversal, as a negative balance).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Posting(NamedTuple):
-    """An amount, never below zero, from one account to another."""
+    """A non-negative amount that moves from one account to another."""
 
     source: str
     destination: str
@@ -29,14 +29,14 @@ class Posting(NamedTuple):
 
 
 def table_postings(event: AnyEvent) -> list[Posting]:
-    """Return what an event moves; nothing moves by nothing."""
-    return [each for each in _table_postings(event) if each.amount]
+    """Return the postings of a table's event, without those of amount zero."""
+    return [posting for posting in _table_postings(event) if posting.amount]
 
 
 def account_postings(event: AnyPlayerAccountEvent) -> list[Posting]:
-    """Return what an event of a player's account moves.
+    """Return the postings of an event of a player's account.
 
-    A transfer to or from a table is posted by the table's event in the same append.
+    Transfers to and from a table have none here: the table's event in the same append posts them.
     """
     match event:
         case Deposited():
@@ -49,7 +49,7 @@ def account_postings(event: AnyPlayerAccountEvent) -> list[Posting]:
 
 def _table_postings(event: AnyEvent) -> Iterator[Posting]:
     match event:
-        case events.BetPlaced():  # by far the commonest, so it is looked for first
+        case events.BetPlaced():  # most events are bets
             yield Posting(stack_account(event.player), "layout", event.amount)
         case events.TableOpened():
             yield Posting("vault", "float", event.float_amount)
@@ -110,9 +110,10 @@ def _table_postings(event: AnyEvent) -> Iterator[Posting]:
 
 
 def _transfer_postings(player: str, amount: int, owed: int) -> Iterable[Posting]:
-    """Move money to a player, or from him as far as his stack reaches; the rest he owes.
+    """Return the postings of an amount to a player, or from them if it is negative.
 
-    What comes to a player pays off his debt first: `owed` is then below zero.
+    `owed` is the change of the player's debt. An amount taken beyond the stack is added to the debt
+    (`owed` > 0); an amount given pays the debt off first (`owed` < 0).
     """
     if amount > 0:
         return [
@@ -126,15 +127,15 @@ def _transfer_postings(player: str, amount: int, owed: int) -> Iterable[Posting]
 
 
 def stack_account(player: str) -> str:
-    """Return the account of a player's chips at the table."""
+    """Return the name of the account of a player's chips at the table."""
     return f"stack/{player}"
 
 
 def player_account(player: str) -> str:
-    """Return a player's account with the house."""
+    """Return the name of a player's account with the house."""
     return f"cage/{player}"
 
 
 def owing_account(player: str) -> str:
-    """Return the account of what a player owes, below zero."""
+    """Return the name of the account of a player's debt, whose balance is negative."""
     return f"owing/{player}"

@@ -1,1 +1,1 @@
-"""The audit: verification by replaying the log."""
+"""Audit of a house: verification by replaying its log."""

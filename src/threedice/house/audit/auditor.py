@@ -1,7 +1,8 @@
-"""The audit of a house: the log's own proof, and that everything kept beside it follows from it.
+"""Audit a house: verify its log, and compare everything derived from the log with a replay.
 
-`verify_rows` shows every row once; here it is decoded and folded again, and the folds are
-compared with what is stored at the same moment: states, lines of the books, and all money.
+`verify_rows` passes every stored row once; the auditor decodes and replays it, and compares the
+results with the snapshots, the statement rows and the balances read from the same state of the
+database.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ def audit(
     against: Sequence[Checkpoint] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> VerificationReport:
-    """Verify a house as it is at this moment: its log, and every fold of it that is kept."""
-    noted: list[IntegrityFinding] = []
+    """Verify a house's log and all data derived from it, as of one moment."""
+    findings: list[IntegrityFinding] = []
     try:
         with reduced_gc(), open_rows(store) as rows:
-            auditor = Auditor(rows, noted)
+            auditor = Auditor(rows, findings)
             report = verify_rows(
                 rows,
                 public_keys=public_keys,
@@ -51,16 +52,16 @@ def audit(
                 visitor=auditor,
                 progress=progress,
             )
-            findings = (*report.findings, *auditor.finish())
-    except TamperedData as tampered:
+            all_findings = (*report.findings, *auditor.finish())
+    except TamperedData as error:
         return VerificationReport(
-            (*noted, IntegrityFinding(tampered.where, tampered.problem)), 0, 0, 0, 0, 0
+            (*findings, IntegrityFinding(error.where, error.problem)), 0, 0, 0, 0, 0
         )
-    return replace(report, findings=tuple(dict.fromkeys(findings)))
+    return replace(report, findings=tuple(dict.fromkeys(all_findings)))
 
 
 class Auditor:
-    """Folds the entries of a house again, stream by stream, and compares; notes what it finds."""
+    """Replays a house's entries stream by stream, and records what differs from the stored data."""
 
     def __init__(self, rows: LogRows, findings: list[IntegrityFinding]) -> None:
         self._rows, self._findings = rows, findings
@@ -68,90 +69,88 @@ class Auditor:
         self._games: dict[str, Game] = {}
         self._statements = StatementsReplay(rows, self._game, self._findings)
         self._snapshots: dict[Any, StoredRow] = {}
-        for stream, name, *kept in self._read_all(schema.snapshots):
+        for stream, name, *snapshot in self._read_all(schema.snapshots):
             if name == SNAPSHOT_NAME:
-                self._snapshots[stream] = tuple(kept)
+                self._snapshots[stream] = tuple(snapshot)
             else:
-                what = f"is called {name!r}, and none is called so"
-                self._findings.append(IntegrityFinding(f"snapshot of {stream}", what))
+                problem = f"has the unknown name {name!r}"
+                self._findings.append(IntegrityFinding(f"snapshot of {stream}", problem))
         self._account_postings: dict[str, int] = {}
         self._account_balances: dict[str, int] = {}
-        self._stream: StreamReplay | None = None
-        self._seen: set[str] = set()
+        self._replay: StreamReplay | None = None
+        self._visited: set[str] = set()
         self._is_incomplete = False
 
     def visit(self, rows: Sequence[StoredRow]) -> None:
-        """Take the next rows of a stream; one that cannot be told is a finding, and the last."""
-        stream = self._replay_of(rows[0][0])
-        if stream is not None and not stream.failed:
-            stream.apply(rows)
+        """Replay the next rows of a stream; after a row that fails, ignore the rest."""
+        replay = self._replay_of(rows[0][0])
+        if replay is not None and not replay.failed:
+            replay.apply(rows)
 
     def stop(self, stream: str) -> None:
-        """Leave a stream of which the rest is not as it was written: nothing follows from it."""
-        again = self._replay_of(stream)
-        if again is not None:
-            again.failed = True
+        """Stop the replay of a stream whose remaining rows do not verify."""
+        replay = self._replay_of(stream)
+        if replay is not None:
+            replay.failed = True
 
     def finish(self) -> list[IntegrityFinding]:
-        """Return everything that does not agree."""
+        """Return all findings."""
         self._finish_stream()
-        for stream in sorted(self._snapshots.keys() - self._seen, key=repr):
+        for stream in sorted(self._snapshots.keys() - self._visited, key=repr):
             self._findings.append(
-                IntegrityFinding(f"snapshot of {stream}", "there are no entries of it")
+                IntegrityFinding(f"snapshot of {stream}", "the stream has no entries")
             )
-        self._findings += self._statements.finish(self._seen)
-        if not self._is_incomplete:  # else there may be more postings than were seen
+        self._findings += self._statements.finish(self._visited)
+        if not self._is_incomplete:  # otherwise postings are missing from the sums
             self._compare_accounts()
         return self._findings
 
     def _compare_accounts(self) -> None:
         for player in sorted(self._account_postings.keys() | self._account_balances.keys()):
-            posted, balance = (
-                self._account_postings.get(player, 0),
-                self._account_balances.get(player, 0),
-            )
+            posted = self._account_postings.get(player, 0)
+            balance = self._account_balances.get(player, 0)
             if posted != balance:
-                problem = f"the account holds {balance}, its postings come to {posted}"
+                problem = f"the account holds {balance}, its postings sum to {posted}"
                 self._findings.append(IntegrityFinding(player, problem))
 
     def _read_all(self, table: Table) -> list[StoredRow]:
-        """Return the rows of a table that is small, or none and a finding."""
+        """Read all rows of a small table; return none and record a finding if that fails."""
         try:
             return list(chain.from_iterable(self._rows.chunks(table)))
-        except TamperedData as tampered:
-            self._findings.append(IntegrityFinding(tampered.where, tampered.problem))
+        except TamperedData as error:
+            self._findings.append(IntegrityFinding(error.where, error.problem))
             return []
 
     def _replay_of(self, name: str) -> StreamReplay | None:
-        """Return a stream as it is folded again, unless it is none of a house's."""
-        if self._stream is not None and self._stream.name == name:
-            return self._stream
-        if name in self._seen:
+        """Return the replay of a stream; None if the stream is not one of a house's."""
+        if self._replay is not None and self._replay.name == name:
+            return self._replay
+        if name in self._visited:
             return None
         self._finish_stream()
-        self._seen.add(name)
-        kept, books = self._snapshots.get(name), self._statements.for_stream(name)
+        self._visited.add(name)
+        snapshot, statements = self._snapshots.get(name), self._statements.for_stream(name)
         try:
-            self._stream = StreamReplay(name, kept, books, self._canonical)
+            self._replay = StreamReplay(name, snapshot, statements, self._canonical)
         except InvariantBroken as error:
             self._findings.append(IntegrityFinding(name, str(error)))
-        return self._stream
+        return self._replay
 
     def _finish_stream(self) -> None:
-        stream, self._stream = self._stream, None
-        if stream is None:
+        replay, self._replay = self._replay, None
+        if replay is None:
             return
         try:
-            self._findings += stream.finish()
-        except Exception as error:  # whatever is kept of a stream, it is no failure of the proof
-            what = f"what is kept of it cannot be compared: {str(error) or type(error).__name__}"
-            self._findings.append(IntegrityFinding(stream.name, what))
-        self._is_incomplete = self._is_incomplete or stream.failed
-        for account, amount in stream.balances.items():
+            self._findings += replay.finish()
+        except Exception as error:  # bad derived data must not stop the verification of the log
+            problem = f"derived data cannot be compared: {str(error) or type(error).__name__}"
+            self._findings.append(IntegrityFinding(replay.name, problem))
+        self._is_incomplete = self._is_incomplete or replay.failed
+        for account, amount in replay.balances.items():
             if account.startswith("cage/"):
                 self._account_postings[account] = self._account_postings.get(account, 0) + amount
-        if stream.name.startswith("cage/"):
-            self._account_balances[stream.name] = stream.state.balance
+        if replay.name.startswith("cage/"):
+            self._account_balances[replay.name] = replay.state.balance
 
     def _game(self, game_hash: str) -> Game:
         if game_hash not in self._games:

@@ -1,11 +1,7 @@
-"""Replay streams and compare snapshots, balances and statements with what is stored.
+"""Replay streams and compare snapshots, balances and statement rows with the stored ones.
 
-One stream folded again for the audit: its state, its money, its books.
-
-The books made again for the audit, and compared with those that are kept.
-
-The lines of a stream are read as they are made again, so that nothing need be held; where any
-differ, that stream's lines are made once more to say which.
+Statement rows are compared as they are projected, so that none are held in memory; if any differ,
+the stream is projected a second time to find out which.
 """
 
 from __future__ import annotations
@@ -43,36 +39,31 @@ if TYPE_CHECKING:
 
 _kind_of_row: Final = itemgetter(3)
 
-
 _BET_KIND: Final = tag_of(events.BetPlaced)
-
-
 _BET_DECODERS: Final = {CURRENT_SCHEMA: msgspec.json.Decoder(events.BetPlaced).decode}
 
-
 _PINNING_KINDS: Final = frozenset(
-    tag_of(each) for each in (TableEstablished, events.TableOpened, events.RoundStarted)
+    tag_of(kind) for kind in (TableEstablished, events.TableOpened, events.RoundStarted)
 )
 """Kinds of entries that pin a game."""
 
-
-_STEP_KINDS: Final = frozenset(tag_of(each) for each in EVENTS_WITHOUT_POSTINGS) - _PINNING_KINDS
-"""Kinds of entries that take a round a step further and do nothing else."""
-
+_STEP_KINDS: Final = frozenset(tag_of(kind) for kind in EVENTS_WITHOUT_POSTINGS) - _PINNING_KINDS
+"""Kinds of entries that only advance a round: no postings, no statement rows."""
 
 _SETTLED_KIND: Final = tag_of(events.WinnersPaid)
 
-
 _SETTLEMENT_KINDS: Final = frozenset({tag_of(events.LosersCollected), _SETTLED_KIND})
-"""Other kinds for which no bet is looked for where it lies."""
-
+"""Other kinds of entries that do not need the positions of single bets."""
 
 KINDS_WITHOUT_ROWS: Final = _STEP_KINDS | {_BET_KIND}
-"""Kinds of entries, the commonest, of which the books say nothing."""
+"""The commonest kinds of entries, which have no statement rows."""
 
 
 class StreamReplay:
-    """A stream as it is folded again; `kept` is its snapshot: form, version, hash, data."""
+    """The replay of one stream: its state, its balances and its statement rows.
+
+    `stored_snapshot` is a tuple of form, version, hash and data.
+    """
 
     def __init__(
         self,
@@ -81,12 +72,8 @@ class StreamReplay:
         statements: StreamStatementsReplay,
         games: Container[str],
     ) -> None:
-        self.name, self._stored_snapshot, self._statements, self._games = (
-            name,
-            stored_snapshot,
-            statements,
-            games,
-        )
+        self.name, self._stored_snapshot = name, stored_snapshot
+        self._statements, self._games = statements, games
         self._snapshot_version = stored_snapshot[1] if stored_snapshot else 0
         self._fold, self._is_account = fold_of(name), name.startswith("cage/")
         self._state: Any = self._fold.state_type()
@@ -98,12 +85,12 @@ class StreamReplay:
         if type(self._snapshot_version) is not int or (
             stored_snapshot and self._snapshot_version < 1
         ):
-            self._note(f"snapshot of {name}", f"stands for no version: {self._snapshot_version!r}")
+            self._note(f"snapshot of {name}", f"has an invalid version: {self._snapshot_version!r}")
             self._stored_snapshot, self._snapshot_version = None, 0
 
     @property
     def state(self) -> Any:
-        """What the entries so far lead to."""
+        """The state after the entries replayed so far."""
         self._place_deferred_bets()
         return self._state
 
@@ -120,17 +107,17 @@ class StreamReplay:
         except TamperedData:
             self.failed = True
             raise
-        except Exception as error:  # whatever folding raises over what nobody could have caused
+        except Exception as error:  # events that no command could have caused can raise anything
             self.failed = True
-            problem = f"cannot follow from what is before it: {str(error) or type(error).__name__}"
+            problem = f"cannot follow from the entries before: {str(error) or type(error).__name__}"
             raise TamperedData(f"{self.name} version {self._version}", problem) from None
 
     def _apply_all(self, rows: Sequence[StoredRow]) -> None:
-        for kind, some in groupby(rows, key=_kind_of_row):
+        for kind, group in groupby(rows, key=_kind_of_row):
             if kind == _BET_KIND and self._has_only_box_bets():
-                self._apply_bets(some)
+                self._apply_bets(group)
             else:
-                self._apply_each(some)
+                self._apply_each(group)
 
     def _apply_each(self, rows: Iterable[StoredRow]) -> None:
         evolve, state = self._fold.evolve, self._state
@@ -155,7 +142,7 @@ class StreamReplay:
         if kind != _BET_KIND:
             self._statements.apply(Entry(*row), event)
         if kind == _SETTLED_KIND:
-            self._deferred_bets.clear()  # they are gone from the layout
+            self._deferred_bets.clear()  # the layout is empty now
 
     def _post(self, event: AnyStreamEvent) -> None:
         if self._is_account:
@@ -164,52 +151,52 @@ class StreamReplay:
             post_event(self.balances, cast("AnyEvent", event))
 
     def _has_only_box_bets(self) -> bool:
-        """Tell whether bets that are placed now can only be on boxes."""
+        """Return whether bets placed now can only be on boxes, not on a shooter's series."""
         if not isinstance(self._state, HouseTable):
             return False
         return self._state.table.round is not None and self._state.table.shooter is None
 
     def _apply_bets(self, rows: Iterable[StoredRow]) -> None:
-        """Fold bets on boxes: what `table.evolve` and `ledger.add` make of each, written out.
+        """Replay bets on boxes: `table.evolve` and `ledger.post_event` written out for speed.
 
-        Nine of ten entries are bets, and nearly all are settled before anything asks where each
-        lies: until then they are held. A test compares this with folding them one by one.
+        Nine of ten entries are bets, and nearly all are settled before their positions matter, so
+        placing them on the layout is deferred. A test compares this with replaying each bet.
         """
-        table, balances, laid = self._state.table, self.balances, 0
-        seats, held, now = table.seats, self._deferred_bets, self._version
+        table, balances, total = self._state.table, self.balances, 0
+        seats, deferred, version = table.seats, self._deferred_bets, self._version
         try:
             for row in rows:
-                _, now, _, _, schema, data, _, _ = row
+                _, version, _, _, schema_number, data, _, _ = row
                 try:
-                    event = _BET_DECODERS[schema](data)
+                    event = _BET_DECODERS[schema_number](data)
                 except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
-                    event = decode_row(row)  # written in another form, or not at all
+                    event = decode_row(row)  # another schema, or not an event
                 player, amount = event.player, event.amount
                 seat = seats[player]
                 seat.stack -= amount
                 seat.at_risk += amount
-                held.append(event)
+                deferred.append(event)
                 stack = f"stack/{player}"
-                left = balances.get(stack, 0) - amount
-                if amount > 0 and left >= 0:
-                    balances[stack] = left
-                    laid += amount
+                remaining = balances.get(stack, 0) - amount
+                if amount > 0 and remaining >= 0:
+                    balances[stack] = remaining
+                    total += amount
                 else:
-                    post_event(balances, event)  # which says what is wrong
+                    post_event(balances, event)  # raises the error
         finally:
-            self._version = now
+            self._version = version
         table.placements = event.number
-        balances["layout"] = balances.get("layout", 0) + laid
+        balances["layout"] = balances.get("layout", 0) + total
 
     def _place_deferred_bets(self) -> None:
-        """Lay the bets that are held, now that something asks where each lies."""
+        """Place the deferred bets on the layout, because their positions matter now."""
         if self._deferred_bets:
             for event in self._deferred_bets:
                 add_placement(self._state.table, event)
             self._deferred_bets.clear()
 
     def finish(self) -> list[IntegrityFinding]:
-        """Return what does not agree; where the folding failed, nothing can be compared."""
+        """Return all findings; after a failed replay nothing more is compared."""
         if self.failed:
             return self._findings
         if self._snapshot_version > self._version:
@@ -221,169 +208,175 @@ class StreamReplay:
             self._compare_money(self.state)
         return self._findings
 
-    def _note(self, where: str, what: str) -> None:
-        self._findings.append(IntegrityFinding(where, what))
+    def _note(self, where: str, problem: str) -> None:
+        self._findings.append(IntegrityFinding(where, problem))
 
     def _require_game(self, event: Any) -> None:
         if event.game_hash not in self._games:
             where = f"{self.name} version {self._version}"
-            raise TamperedData(where, f"the game that it pins, {event.game_hash}, is missing")
+            raise TamperedData(where, f"the pinned game {event.game_hash} is missing")
 
-    def _compare_snapshot(self, digest: bytes) -> None:
+    def _compare_snapshot(self, entry_hash: bytes) -> None:
         if self._stored_snapshot is None:
             return
-        form, version, stood_for, data = self._stored_snapshot
+        form, version, snapshot_hash, data = self._stored_snapshot
         where = f"snapshot of {self.name} at version {version}"
         if form != self._fold.form:
-            return  # another version's; it is not used, and made again
-        if stood_for != digest:
-            self._note(where, "stands for another entry")
+            return  # of another release; not used, and replaced in time
+        if snapshot_hash != entry_hash:
+            self._note(where, "belongs to another entry")
         try:
             same = self._fold.decode_state(data) == self.state
         except (ValueError, TypeError) as error:
             self._note(where, f"cannot be read: {error}")
             return
         if not same:
-            self._note(where, "is not what the entries lead to")
+            self._note(where, "differs from the replayed state")
 
     def _compare_money(self, house_table: HouseTable) -> None:
         table, get = house_table.table, self.balances.get
-        pairs = {"float": table.float_amount, "cash": table.drop}
-        pairs["layout"] = sum(seat.at_risk for seat in table.seats.values())
-        pairs |= {f"stack/{player}": seat.stack for player, seat in table.seats.items()}
-        pairs |= {f"owing/{player}": -owed for player, owed in table.owing.items()}
-        for account, amount in pairs.items():
+        expected = {"float": table.float_amount, "cash": table.drop}
+        expected["layout"] = sum(seat.at_risk for seat in table.seats.values())
+        expected |= {f"stack/{player}": seat.stack for player, seat in table.seats.items()}
+        expected |= {f"owing/{player}": -owed for player, owed in table.owing.items()}
+        for account, amount in expected.items():
             if get(account, 0) != amount:
-                problem = f"{account} is {amount}, its postings come to {get(account, 0)}"
+                problem = f"{account} is {amount}, its postings sum to {get(account, 0)}"
                 self._note(self.name, problem)
 
 
 def decode_row(row: StoredRow) -> Any:
-    """Return the event that a row holds."""
+    """Decode the event of a stored row."""
     try:
         event = EVENT_DECODERS[row[4]](row[5])
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
         event = None
     if event is not None and tag_of(event) == row[3]:
         return event
-    return decode(Entry(*row))  # which says what is wrong
-
-
-_encode_row: Final = msgspec.json.Encoder().encode
+    return decode(Entry(*row))  # raises the error
 
 
 class StatementsReplay:
-    """The books of a house as they are kept."""
+    """The stored statement rows of a house, for comparison with the replay."""
 
     def __init__(
         self, rows: LogRows, game_of: Callable[[str], Game], findings: list[IntegrityFinding]
     ) -> None:
         self._rows, self._game_of, self._findings = rows, game_of, findings
-        self._reached: dict[Any, Any] = {}
+        self._stored_versions: dict[Any, Any] = {}
         self._stored_views = defaultdict[Any, set[Any]](set)
         try:
             for view, stream, version in chain.from_iterable(rows.chunks(schema.views)):
                 if view == VIEW:
-                    self._reached[stream] = version
+                    self._stored_versions[stream] = version
                 elif view not in FORMER_VIEWS:
-                    findings.append(
-                        IntegrityFinding(f"books of {stream}", f"there is no view {view!r}")
-                    )
+                    findings.append(IntegrityFinding(_location(stream), f"unknown view {view!r}"))
             for view, stream in rows.projected_streams():
-                if view not in FORMER_VIEWS:  # another version's; not used, and made again
+                if view not in FORMER_VIEWS:  # those are of another release and not used
                     self._stored_views[stream].add(view)
-        except TamperedData as tampered:
-            findings.append(IntegrityFinding(tampered.where, tampered.problem))
+        except TamperedData as error:
+            findings.append(IntegrityFinding(error.where, error.problem))
 
     def for_stream(self, stream: str) -> StreamStatementsReplay:
-        """Return the books of a stream, to be compared."""
-        reached, where = self._reached.pop(stream, 0), f"books of {stream}"
-        if type(reached) is not int:
-            self._findings.append(IntegrityFinding(where, f"reach no version: {reached!r}"))
-            reached = 0
+        """Return the comparison of one stream's rows."""
+        version, where = self._stored_versions.pop(stream, 0), _location(stream)
+        if type(version) is not int:
+            self._findings.append(IntegrityFinding(where, f"have an invalid version: {version!r}"))
+            version = 0
         views = self._stored_views.pop(stream, set())
         for view in sorted(views - {VIEW}, key=repr):
-            self._findings.append(IntegrityFinding(where, f"there is no view {view!r}"))
-        kept = self._rows.projection_lines(VIEW, stream) if VIEW in views else ()
-        return StreamStatementsReplay(stream, reached, kept, self._rows, self._game_of)
+            self._findings.append(IntegrityFinding(where, f"unknown view {view!r}"))
+        stored = self._rows.projection_lines(VIEW, stream) if VIEW in views else ()
+        return StreamStatementsReplay(stream, version, stored, self._rows, self._game_of)
 
-    def finish(self, seen: Iterable[str]) -> list[IntegrityFinding]:
-        """Return what is kept of streams that have no entries."""
-        left = sorted((self._stored_views.keys() | self._reached.keys()) - set(seen), key=repr)
-        return [IntegrityFinding(f"books of {each}", "there are no entries of it") for each in left]
+    def finish(self, visited: Iterable[str]) -> list[IntegrityFinding]:
+        """Return a finding for each stream that has statement rows and no entries."""
+        streams = self._stored_views.keys() | self._stored_versions.keys()
+        return [
+            IntegrityFinding(_location(stream), "the stream has no entries")
+            for stream in sorted(streams - set(visited), key=repr)
+        ]
+
+
+def _location(stream: str) -> str:
+    """Return where a finding about the statement rows of a stream is."""
+    return f"books of {stream}"
 
 
 class StreamStatementsReplay:
-    """The books of one stream, made again as its entries are shown."""
+    """Compares the stored statement rows of one stream with those of its replay."""
 
     def __init__(
         self,
         stream: str,
-        reached: int,
+        stored_version: int,
         stored: Iterable[Sequence[StoredRow]],
         rows: LogRows,
         game_of: Callable[[str], Game],
     ) -> None:
-        self._stream, self._reached = stream, reached
+        self._stream, self._stored_version = stream, stored_version
         self._rows, self._game_of = rows, game_of
         self._projector = BatchStatementProjector(stream, game_of)
         self._stored, self._agree = chain.from_iterable(stored), True
         self._unreadable: list[IntegrityFinding] = []
 
     def apply(self, entry: Entry, event: AnyStreamEvent) -> None:
-        """Make the lines that follow from an entry, as far as the books go, and compare them."""
-        if entry.version <= self._reached:
-            made = self._projector.project_rows(entry, event)
-            if made and self._agree:
-                self._agree = self._next_stored(len(made)) == made
+        """Project an entry, up to the version that the stored rows reach, and compare."""
+        if entry.version <= self._stored_version:
+            rows = self._projector.project_rows(entry, event)
+            if rows and self._agree:
+                self._agree = self._next_stored(len(rows)) == rows
 
     def _next_stored(self, count: int) -> list[StoredRow]:
-        """Return the next lines that are kept; what cannot be read ends them, and is a finding."""
+        """Return the next stored rows; an unreadable row is a finding and ends them."""
         try:
             return list(islice(self._stored, count))
-        except TamperedData as tampered:
-            self._unreadable.append(IntegrityFinding(tampered.where, tampered.problem))
+        except TamperedData as error:
+            self._unreadable.append(IntegrityFinding(error.where, error.problem))
             return []
 
-    def finish(self, last: int) -> list[IntegrityFinding]:
-        """Return how the books differ from what the entries lead to."""
-        where = f"books of {self._stream}"
+    def finish(self, last_version: int) -> list[IntegrityFinding]:
+        """Return how the stored rows differ from the replayed ones."""
+        where = _location(self._stream)
         agree = self._agree and not self._next_stored(1)
         findings = [*self._unreadable]
-        if self._reached > last:
+        if self._stored_version > last_version:
             findings.append(IntegrityFinding(where, "go further than the stream"))
-        elif not self._projector.is_resumable:  # from where they could not be gone on with
-            what = f"end at version {self._reached}, in the middle of a settlement"
-            findings.append(IntegrityFinding(where, what))
+        elif not self._projector.is_resumable:
+            problem = f"end at version {self._stored_version}, in the middle of a settlement"
+            findings.append(IntegrityFinding(where, problem))
         if not agree and not self._unreadable:
             differences = list(self._differences(where))
-            findings += differences or [IntegrityFinding(where, "are not what the entries lead to")]
+            findings += differences or [IntegrityFinding(where, "differ from the replayed rows")]
         return findings
 
     def _differences(self, where: str) -> Iterator[IntegrityFinding]:
-        """Yield which lines differ, by a second look."""
+        """Yield which rows differ, by projecting the stream a second time."""
         projector = BatchStatementProjector(self._stream, self._game_of)
-        made: dict[tuple[int, int], StoredRow] = {}
+        replayed: dict[tuple[int, int], StoredRow] = {}
         for row in chain.from_iterable(self._rows.chunks(schema.entries, [self._stream])):
             entry = Entry(*row)
-            if entry.version <= self._reached:
-                lines = projector.project_rows(entry, decode(entry))
-                made.update(((line[1], line[2]), line) for line in lines)
-        for line in chain.from_iterable(self._rows.projection_lines(VIEW, self._stream)):
-            _, version, place, _, _ = line
-            if made.pop((version, place), None) != line:
+            if entry.version <= self._stored_version:
+                rows = projector.project_rows(entry, decode(entry))
+                replayed.update(((row[1], row[2]), row) for row in rows)
+        for row in chain.from_iterable(self._rows.projection_lines(VIEW, self._stream)):
+            _, version, place, _, _ = row
+            if replayed.pop((version, place), None) != row:
                 yield IntegrityFinding(
-                    f"{where} version {version}", f"line {place} does not follow"
+                    f"{where} version {version}", f"line {place} does not follow from the entries"
                 )
-        for version, place in made:
+        for version, place in replayed:
             yield IntegrityFinding(f"{where} version {version}", f"line {place} is missing")
 
 
+_encode_row: Final = msgspec.json.Encoder().encode
+
+
 class BatchStatementProjector(StatementProjector):
-    """Makes the lines of a settlement in one go: there are as many of them as there were bets."""
+    """A projector that builds the rows of a settlement, one for each bet, in a batch for speed."""
 
     def project_rows(self, entry: Entry, event: AnyStreamEvent) -> Sequence[StoredRow]:
-        """Return the lines that follow from an entry, as `Rows.lines_of` has them."""
+        """Return the rows of an entry in the form of `LogRows.projection_lines`."""
         match event:
             case events.LosersCollected():
                 return self._loss_rows(entry.version, entry.at, event)
@@ -395,19 +388,19 @@ class BatchStatementProjector(StatementProjector):
         ]
 
     def _loss_rows(self, version: int, at: int, event: events.LosersCollected) -> list[StoredRow]:
-        data, staked = _EncodedRows("lost", self._round), self._staked
+        data, stakes = _EncodedRows("lost", self._round), self._stakes
         rows: list[StoredRow] = []
         for place, (spot, player, stake) in enumerate(event.bets):
-            staked[spot] = staked.get(spot, 0) + stake
+            stakes[spot] = stakes.get(spot, 0) + stake
             rows.append((f"player/{player}", version, place, at, data[-stake, spot]))
         self._win += sum([stake for _, _, stake in event.bets])
         return rows
 
     def _win_rows(self, version: int, at: int, event: events.WinnersPaid) -> list[StoredRow]:
-        data, staked = _EncodedRows("won", self._round), self._staked
+        data, stakes = _EncodedRows("won", self._round), self._stakes
         rows: list[StoredRow] = []
         for place, (spot, player, stake, winnings) in enumerate(event.bets):
-            staked[spot] = staked.get(spot, 0) + stake
+            stakes[spot] = stakes.get(spot, 0) + stake
             rows.append((f"player/{player}", version, place, at, data[winnings, spot]))
         self._win -= sum([winnings for _, _, _, winnings in event.bets])
         rows.append((self.stream, version, len(rows), at, _encode_row(self._result_row(event))))
@@ -416,7 +409,7 @@ class BatchStatementProjector(StatementProjector):
 
 
 class _EncodedRows(dict[tuple[int, str], bytes]):
-    """What lines of a round say, by amount and spot: in most rounds, many bets say the same."""
+    """Encoded rows of a round by amount and spot; in most rounds many bets share both."""
 
     def __init__(self, what: str, number: int) -> None:
         super().__init__()

@@ -1,14 +1,11 @@
 """Deal a table automatically: hold its lease, choose the next step, and send its command.
 
-The automatic dealer of a table: holds its lease, its seed, and does what `dealing` says is next.
+One server deals a table at a time, under a lease. The seed of a round is not stored before it is
+revealed, so the dice of a round are lost with its dealer: the next holder of the lease voids it.
 
-One server deals a table at a time. A seed is never written down before it is revealed, so a round
-whose dealer is gone has lost its dice: whoever takes the lease over voids it.
-
-What an automatic dealer does next, and when: pure, from the rulebook's procedure.
-
-The order of the steps is the rulebook's; how long people are left is the table's timing. What only
-a player may do (the shooter chooses and throws) is waited for, as long as bets are.
+`next_action` is pure: the rulebook's procedure gives the order of the steps, and the table's timing
+the waits between them. For steps that only a player may take (the shooter chooses the dice and
+throws) the dealer waits as long as for bets.
 """
 
 from __future__ import annotations
@@ -33,7 +30,6 @@ from threedice.house.decisions import HOUSE_DEALER
 from threedice.house.events import SeedCommitted, SeedRevealed, Timing
 from threedice.house.stream_state import HouseTable, table_stream
 from threedice.table import commands
-from threedice.table.commands import CallResult, CloseBetting
 from threedice.table.rules import skipped_steps
 from threedice.tags import tag_of
 
@@ -50,30 +46,31 @@ if TYPE_CHECKING:
 
 
 LEASE_SECONDS = 10.0
+"""How long a dealer's lease lasts; it is renewed after half of that."""
 
 
 class Clock(Protocol):
-    """Where the time comes from, and how it passes."""
+    """The time of day, a monotonic time, and a way to wait."""
 
     def now(self) -> int:
         """Return the time in microseconds of UTC since 1970."""
 
-    def steady(self) -> float:
-        """Return seconds that never go back, whoever sets the clock."""
+    def monotonic(self) -> float:
+        """Return seconds that never go back, even if the clock is set."""
 
     async def wait(self, seconds: float, wake: asyncio.Event) -> None:
         """Wait until a time has passed or an event is set."""
 
 
 class SystemClock:
-    """The time of this machine."""
+    """The clock of this machine."""
 
     def now(self) -> int:
         """Return the time in microseconds of UTC since 1970."""
         return time.time_ns() // 1000
 
-    def steady(self) -> float:
-        """Return seconds that never go back, whoever sets the clock."""
+    def monotonic(self) -> float:
+        """Return seconds that never go back, even if the clock is set."""
         return time.monotonic()
 
     async def wait(self, seconds: float, wake: asyncio.Event) -> None:
@@ -84,16 +81,17 @@ class SystemClock:
 
 
 class AutomaticDealer:
-    """Deals one table for as long as this server holds its lease."""
+    """Deals one table while this server holds its lease."""
 
     def __init__(self, handler: CommandHandler, table: str, holder: str, clock: Clock) -> None:
         self.handler, self.table, self.holder, self.clock = handler, table, holder, clock
         self.wake = asyncio.Event()
         self.stuck = ""
-        self._lease = f"dealer/{table}"
+        """Why the dealer cannot go on; empty while it deals."""
+        self._lease_name = f"dealer/{table}"
         self._leased_until = 0.0
-        self._seed: tuple[int, bytes] | None = None
-        self._step_seen = (-1, 0.0)
+        self._seed: tuple[int, bytes] | None = None  # round and seed; no seed if recovered
+        self._last_step = (-1, 0.0)  # its version, and its time by the monotonic clock
         self._closed = False
 
     async def run(self) -> None:
@@ -104,117 +102,120 @@ class AutomaticDealer:
                 await self.clock.wait(await self._run_until_idle(), self.wake)
         finally:
             with suppress(ThreediceError):
-                await asyncio.to_thread(self.handler.store.release_lease, self._lease, self.holder)
+                await asyncio.to_thread(
+                    self.handler.store.release_lease, self._lease_name, self.holder
+                )
 
     def close(self) -> None:
-        """Stop after what is being done."""
+        """Stop after the current step."""
         self._closed = True
         self.wake.set()
 
     async def _run_until_idle(self) -> float:
-        """Do what is next; return for how long there is nothing more to do.
+        """Take steps until none is due; return how many seconds to wait.
 
-        Whatever stands in the way, a store that is away, a float that is too short to pay or a
-        defect, is shown and tried again: people, or time, see to it.
+        An error (the store is unavailable, the float is too short to pay, a defect) is reported in
+        `stuck` and retried until time or a person resolves it.
         """
         try:
             while not self._closed:
                 if not await self._holds_lease():
                     self._seed, self.stuck = None, ""
                     return LEASE_SECONDS / 2
-                seconds = await self._take_next_step()
+                wait_seconds = await self._take_next_step()
                 self.stuck = ""
-                if seconds is not None:
-                    return min(seconds, self._seconds_until_renewal())
+                if wait_seconds is not None:
+                    return min(wait_seconds, self._seconds_until_renewal())
         except (StreamConflict, KeyReused, QueueFull):
             return 0.1
-        except Exception as trouble:
-            self.stuck = str(trouble) or type(trouble).__name__
+        except Exception as error:
+            self.stuck = str(error) or type(error).__name__
             return LEASE_SECONDS / 5
         return 0.0
 
     async def _holds_lease(self) -> bool:
-        """Renew the lease when half of it is over, and tell whether it is held at this moment.
+        """Renew the lease once half of it has passed; return whether it is held now.
 
-        Its time is counted from before it was asked for: while this server or the database was
-        held up, it may have ended, and another have begun to deal.
+        The lease counts from before the request: if this server or the database was delayed, it may
+        have expired since, and another server may have started to deal.
         """
-        due = self._leased_until - LEASE_SECONDS / 2
-        while (now := self.clock.steady()) >= due:
-            take = self.handler.store.acquire_lease
-            held = await asyncio.to_thread(take, self._lease, self.holder, LEASE_SECONDS)
-            self._leased_until = due = now + LEASE_SECONDS if held else 0.0
+        renewal_time = self._leased_until - LEASE_SECONDS / 2
+        while (now := self.clock.monotonic()) >= renewal_time:
+            acquire = self.handler.store.acquire_lease
+            held = await asyncio.to_thread(acquire, self._lease_name, self.holder, LEASE_SECONDS)
+            self._leased_until = renewal_time = now + LEASE_SECONDS if held else 0.0
             if not held:
                 return False
         return True
 
     def _seconds_until_renewal(self) -> float:
-        """Return in how many seconds the lease is to be renewed."""
-        return max(self._leased_until - self.clock.steady() - LEASE_SECONDS / 2, 0.1)
+        """Return the seconds until the lease must be renewed."""
+        return max(self._leased_until - self.clock.monotonic() - LEASE_SECONDS / 2, 0.1)
 
     async def _take_next_step(self) -> float | None:
-        """Do one thing, or return for how long there is none."""
+        """Take one step and return None, or return the seconds until a step is due."""
         if self.handler.suspension_reason:
             return LEASE_SECONDS / 5
         house_table = await self.handler.table(self.table)
         game = self.handler.game(house_table)
         if game is None or house_table.dealt_by_house is None:
             return LEASE_SECONDS
-        seen, current = procedure_position(house_table), house_table.table.round
+        position, current = procedure_position(house_table), house_table.table.round
         if current and not self._owns_round(house_table):
-            await self._send(seen, RecoverRound())
+            await self._send(position, RecoverRound())
             self._seed = (current.number, b"")
             return None
-        act = next_action(game, house_table, self._elapsed(house_table))
-        if isinstance(act, DealerWait):
-            return LEASE_SECONDS if act.seconds is None else act.seconds
-        if isinstance(act, DealerDraw):
+        action = next_action(game, house_table, self._elapsed(house_table))
+        if isinstance(action, DealerWait):
+            return LEASE_SECONDS if action.seconds is None else action.seconds
+        if isinstance(action, DealerDraw):
             await self._draw_and_call(house_table)
-        elif act.starts_round:
-            await self._start_round(house_table, act)
-        elif isinstance(act.command, CloseBetting):
+        elif action.starts_round:
+            await self._start_round(house_table, action)
+        elif isinstance(action.command, commands.CloseBetting):
             key = closing_key(self.table, house_table.table.rounds)
-            await self._send(seen, act.command, key=key, at=closing_time(house_table))
+            await self._send(position, action.command, key=key, at=closing_time(house_table))
         else:
-            await self._send(seen, act.command)
+            await self._send(position, action.command)
         return None
 
     def _elapsed(self, house_table: HouseTable) -> float:
-        """Return for how long the table has stood at its last step.
+        """Return the seconds since the table's last step.
 
-        What passed before this dealer saw the step is by the clock; from then on somebody may set
-        the clock, and the table plays on. A step is known by its version: while the clock is behind
-        the log, one has the same time as the next.
+        The time before this dealer first saw the step is taken from the clock; after that the
+        monotonic clock counts, so that setting the clock does not disturb play. A step is
+        identified by its version, because while the clock is behind the log, successive steps have
+        the same time.
         """
-        now = self.clock.steady()
-        if self._step_seen[0] != house_table.stepped_version:
+        now = self.clock.monotonic()
+        if self._last_step[0] != house_table.stepped_version:
             passed = max(self.clock.now() - house_table.stepped_at, 0) / MICROSECONDS_PER_SECOND
-            self._step_seen = (house_table.stepped_version, now - passed)
-        return now - self._step_seen[1]
+            self._last_step = (house_table.stepped_version, now - passed)
+        return now - self._last_step[1]
 
     def _owns_round(self, house_table: HouseTable) -> bool:
-        """Tell whether the round being played is one that this dealer began or has recovered."""
+        """Return whether this dealer started or recovered the current round."""
         if self._seed is None or self._seed[0] != house_table.table.current.number:
             return False
         return not self._seed[1] or seed_commitment(self._seed[1]) == house_table.commitment
 
     async def _start_round(self, house_table: HouseTable, action: DealerCommand) -> None:
-        """Commit to a fresh seed in the same append that begins a round."""
+        """Start a round, committing to a fresh seed in the same append."""
         seed, number = new_seed(), house_table.table.rounds + 1
         self._seed = (number, seed)
-        sealed = SeedCommitted(round=number, commitment=seed_commitment(seed))
-        await self._send(procedure_position(house_table), action.command, [sealed])
+        committed = SeedCommitted(round=number, commitment=seed_commitment(seed))
+        await self._send(procedure_position(house_table), action.command, [committed])
 
     async def _draw_and_call(self, house_table: HouseTable) -> None:
-        """Draw the dice from the seed and the head of the chain at the close, and reveal it."""
+        """Draw the dice from the seed and the chain's head at the close; call and reveal both."""
         if self._seed is None or not self._seed[1]:
-            raise InvariantBroken(f"table {self.table} has dice to draw and no seed for them")
-        (number, seed), seen = self._seed, procedure_position(house_table)
+            raise InvariantBroken(f"table {self.table} must draw dice and has no seed for them")
+        (number, seed), position = self._seed, procedure_position(house_table)
         stream, version = table_stream(self.table), house_table.closed_version
         (closed,) = await asyncio.to_thread(self.handler.store.read, stream, version - 1, 1)
         revealed = SeedRevealed(round=number, seed=seed.hex())
-        command = CallResult(by=HOUSE_DEALER, dice=draw_dice(seed, closed.hash))
-        await self._send(seen, command, [revealed])
+        command = commands.CallResult(by=HOUSE_DEALER, dice=draw_dice(seed, closed.hash))
+        await self._send(position, command, [revealed])
 
     async def _send(
         self,
@@ -224,27 +225,27 @@ class AutomaticDealer:
         key: str = "",
         at: int | None = None,
     ) -> None:
-        """Ask the floor in the house's name; the key says at which version of the table.
+        """Send a command in the house's name; the default key names the table's version.
 
-        It is meant for the table as it was seen, and for nobody else's round: the floor decides it
-        at once, or again after others have written, only while the table stands where it stood.
+        The command applies to the table as this dealer saw it: the handler decides it, also after a
+        conflict, only while the table is at the same position of its procedure.
         """
-        (running,) = await self.handler.streams.get([table_stream(self.table)])
+        (stream,) = await self.handler.streams.get([table_stream(self.table)])
         if not await self._holds_lease():
             raise StreamConflict(f"another server deals table {self.table}")
         await self.handler.handle_for_house(
             command,
             table=self.table,
-            key=key or f"{self.table} {running.durable_head.version} {tag_of(command)}",
+            key=key or f"{self.table} {stream.durable_head.version} {tag_of(command)}",
             preceding_events=preceding_events,
             at=at,
-            precondition=lambda now: procedure_position(now) == position,
+            precondition=lambda current: procedure_position(current) == position,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class DealerCommand:
-    """Something to ask of the table now."""
+    """Send this command now."""
 
     command: AnyCommand
     starts_round: bool = False
@@ -252,12 +253,12 @@ class DealerCommand:
 
 @dataclass(frozen=True, slots=True)
 class DealerDraw:
-    """Draw the dice and call them."""
+    """Draw the dice and call the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class DealerWait:
-    """Nothing to do until something happens at the table, or these seconds have passed."""
+    """Wait for this many seconds, or without a limit, for a change at the table."""
 
     seconds: float | None = None
 
@@ -265,19 +266,19 @@ class DealerWait:
 def next_action(
     game: Game, house_table: HouseTable, elapsed: float
 ) -> DealerCommand | DealerDraw | DealerWait:
-    """Return what the dealer of a table does next, so many seconds after its last step."""
+    """Return the dealer's next action, given the seconds elapsed since the table's last step."""
     state, timing = house_table.table, house_table.dealt_by_house
     if not state.open or timing is None or house_table.interrupted:
         return DealerWait()
     if state.round is None and (state.locked or set(game.facts.opening) - state.checks):
         return DealerWait()
     done = state.round.done if state.round else set(skipped_steps(game, state))
-    step = next(each for each in game.facts.procedure.order if each not in done)
-    left = _seconds_before(step, house_table, timing) - elapsed
+    step = next(step for step in game.facts.procedure.order if step not in done)
+    remaining = _seconds_before(step, house_table, timing) - elapsed
     if step in _PLAYER_STEPS:
-        return _await_player(game, state, step, left)
-    if left > 0:
-        return DealerWait(left)
+        return _await_player(game, state, step, remaining)
+    if remaining > 0:
+        return DealerWait(remaining)
     if step == "call-result":
         return DealerDraw()
     if step == "offer-dice" or (step == "close-betting" and _shooter_must_bet(game, state)):
@@ -286,7 +287,6 @@ def next_action(
 
 
 _PLAYER_STEPS: Final = ("choose-dice", "throw")
-
 
 _STEP_COMMANDS: Final[dict[StepName, Callable[[Game, TableState], AnyCommand]]] = {
     "open-betting": lambda _game, _state: commands.OpenBetting(by=HOUSE_DEALER),
@@ -303,7 +303,7 @@ _STEP_COMMANDS: Final[dict[StepName, Callable[[Game, TableState], AnyCommand]]] 
 
 
 def _seconds_before(step: StepName, house_table: HouseTable, timing: Timing) -> float:
-    """Return for how many seconds people are left before a step."""
+    """Return the seconds that a step waits, to give people time."""
     if step in ("close-betting", *_PLAYER_STEPS):
         return timing.betting_seconds
     if step == "collect-losers":
@@ -314,14 +314,14 @@ def _seconds_before(step: StepName, house_table: HouseTable, timing: Timing) -> 
 
 
 def procedure_position(house_table: HouseTable) -> tuple[object, ...]:
-    """Return where a table stands in its procedure, whatever people bet and buy meanwhile."""
+    """Return a table's position in its procedure, which bets and buy-ins do not change."""
     current = house_table.table.round
     done = (frozenset(current.done), tuple(current.keys)) if current else ()
     return (house_table.table.rounds, house_table.commitment, house_table.stepped_version, done)
 
 
 def _next_key(state: TableState) -> AnyCommand:
-    """Return the next key of the terminal: what was called, and then Enter."""
+    """Return the next key press at the terminal: the called dice in order, then Enter."""
     called, keys = state.current.called or (), state.current.keys
     if len(keys) < len(called):
         return commands.PressKey(by=HOUSE_DEALER, key=called[len(keys)])
@@ -332,21 +332,21 @@ def _next_key(state: TableState) -> AnyCommand:
 
 
 def _shooter_must_bet(game: Game, state: TableState) -> bool:
-    """Tell whether betting cannot close because the shooter has not bet."""
+    """Return whether betting cannot close because the shooter has not bet."""
     rule = game.facts.shooter
     return rule is not None and rule.must_bet and not (state.shooter and state.shooter.stake)
 
 
 def _await_player(
-    game: Game, state: TableState, step: StepName, left: float
+    game: Game, state: TableState, step: StepName, remaining: float
 ) -> DealerCommand | DealerWait:
-    """Wait for a player who chooses or throws; the house goes on without one who does not."""
+    """Wait for the shooter to choose or throw; after the timeout, go on without them."""
     shooter = state.shooter
-    throws = game.facts.procedure.steps[step].by
-    if step == "throw" and ("shooter" not in throws or shooter is None or shooter.absent):
+    throwers = game.facts.procedure.steps[step].by
+    if step == "throw" and ("shooter" not in throwers or shooter is None or shooter.absent):
         return DealerCommand(commands.Throw(by=HOUSE_DEALER))
-    if left > 0 or shooter is None:
-        return DealerWait(left if shooter else None)
+    if remaining > 0 or shooter is None:
+        return DealerWait(remaining if shooter else None)
     if step == "choose-dice":
         return _offer_dice(state)
     return DealerCommand(
@@ -355,7 +355,7 @@ def _await_player(
 
 
 def _offer_dice(state: TableState) -> DealerCommand | DealerWait:
-    """Offer the dice to whoever sits next to the last who had them."""
+    """Offer the dice to the player seated after the last shooter."""
     player = _next_player(list(state.seats), state.shooter)
     if player is None:
         return DealerWait()

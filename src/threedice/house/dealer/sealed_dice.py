@@ -1,16 +1,13 @@
 """Commit to a seed, draw the dice from it, and verify both from the log.
 
-Dice that depend on every bet and on a seed that is older than all of them.
+The house commits to a seed by its hash before betting opens. After betting has closed, the dice are
+drawn from the seed and the head of the table's chain at that moment, so they depend on every bet.
+Then the seed is revealed, and anyone can check the dice. docs/adr/0013 states what this proves and
+what it does not.
 
-The house commits to a seed by its hash before betting opens. When betting has closed, the dice are
-drawn from the seed together with the head of the table's chain at that moment. Then the seed is
-revealed, and anybody can check. What that proves, and what not, is in docs/adr/0013.
-
-Whether the dice of automatic rounds are those that the house had committed itself to.
-
-From the entries of a table's stream alone: the seed hashes to what was committed before betting
-opened, and the dice follow from it and from the head of the chain at the close: those that were
-called, and also those that were entered, amended and paid.
+`check_dice` needs only the entries of a table's stream. It verifies that the seed has the committed
+hash, that betting closed at the prescribed time, and that the dice called, entered, amended and
+paid are the dice drawn.
 """
 
 from __future__ import annotations
@@ -47,10 +44,10 @@ if TYPE_CHECKING:
 
 
 SEED_BYTES = 32
-
+MICROSECONDS_PER_SECOND: Final = 1_000_000
 
 _REJECTION_LIMIT = 252
-"""The largest multiple of six that a byte can reach; bytes from here up are drawn again."""
+"""The largest multiple of six that fits in a byte; bytes from here up are skipped as biased."""
 
 
 def new_seed() -> bytes:
@@ -59,7 +56,7 @@ def new_seed() -> bytes:
 
 
 def seed_commitment(seed: bytes) -> str:
-    """Return the hash by which the house commits itself to a seed."""
+    """Return the hash that commits the house to a seed."""
     return sha256(seed).hexdigest()
 
 
@@ -78,9 +75,20 @@ def draw_dice(seed: bytes, head: bytes) -> Roll:
     return (faces[0], faces[1], faces[2])
 
 
+def closing_time(house_table: HouseTable) -> int:
+    """Return the time at which betting must close, computed from the log alone."""
+    timing = house_table.dealt_by_house or Timing()
+    return house_table.betting_since + round(timing.betting_seconds * MICROSECONDS_PER_SECOND)
+
+
+def closing_key(table: str, number: int) -> str:
+    """Return the idempotency key with which the house closes betting in a round."""
+    return f"{table} round {number} CloseBetting"
+
+
 @dataclass(frozen=True, slots=True)
 class DiceCheck:
-    """The dice of a round, whether they are fair, and why not."""
+    """The dice of a round, and the problem with them; without a problem they are fair."""
 
     round: int
     dice: Roll | None
@@ -101,8 +109,8 @@ class _SealedRound:
 
 
 def check_dice(entries: Iterable[Entry]) -> Iterator[DiceCheck]:
-    """Yield every round of a table that the house dealt, and whether its dice were fair."""
-    table, timing, by_house, committed, before = "", Timing(), False, "", 0
+    """Yield a check of the dice of every round of a table that the house dealt."""
+    table, timing, by_house, commitment, previous_at = "", Timing(), False, "", 0
     current: _SealedRound | None = None
     for entry in entries:
         match event := decode(entry):
@@ -110,18 +118,18 @@ def check_dice(entries: Iterable[Entry]) -> Iterator[DiceCheck]:
                 table, timing = event.table, event.dealt_by_house or timing
                 by_house = event.dealt_by_house is not None
             case events.SeedCommitted():
-                committed = event.commitment
+                commitment = event.commitment
                 if current and current.dice is None:
-                    current.commitment, current.is_late = committed, current.opened_at is not None
+                    current.commitment, current.is_late = commitment, current.opened_at is not None
             case RoundStarted():
                 yield from _finish_round(current)
-                current = _SealedRound(event.round, committed)
-                committed = ""
+                current = _SealedRound(event.round, commitment)
+                commitment = ""
             case BettingOpened() if current:
                 current.opened_at = entry.at
             case BettingClosed() if current:
                 current.head = entry.hash
-                current.is_punctual = _is_punctual(table, timing, current, entry, before)
+                current.is_punctual = _is_punctual(table, timing, current, entry, previous_at)
             case events.SeedRevealed() if current:
                 current.seed = _decode_hex(event.seed)
             case RoundVoided() if current and current.commitment and current.dice is None:
@@ -136,23 +144,23 @@ def check_dice(entries: Iterable[Entry]) -> Iterator[DiceCheck]:
                 _record_dice(current, event.dice)
             case _:
                 pass
-        before = entry.at
+        previous_at = entry.at
     yield from _finish_round(current)
 
 
 def _is_of_house(current: _SealedRound, dealt: bool) -> bool:
-    """Tell whether the dice of a round are the house's: it sealed them, called them, or deals."""
+    """Return whether the dice of a round are the house's: sealed, called before, or dealt by it."""
     sealed = bool(current.commitment) or current.seed is not None
     return sealed or current.dice is not None or dealt
 
 
 def _record_dice(current: _SealedRound, dice: Roll) -> None:
-    """Take dice that were called, entered, amended or paid: the first, or the same again."""
+    """Record dice that were called, entered, amended or paid; all must be the same."""
     if current.dice is None:
         current.dice, current.problem = dice, _find_problem(current, dice)
     elif sorted(dice) != sorted(current.dice) and not current.problem:
         named = " ".join(map(str, dice))
-        current.problem = f"the dice follow from the seed, and {named} were taken instead"
+        current.problem = f"the dice follow from the seed, but {named} were used instead"
 
 
 def _finish_round(current: _SealedRound | None) -> Iterator[DiceCheck]:
@@ -161,17 +169,17 @@ def _finish_round(current: _SealedRound | None) -> Iterator[DiceCheck]:
 
 
 def _is_punctual(
-    table: str, timing: Timing, current: _SealedRound, entry: Entry, before: int
+    table: str, timing: Timing, current: _SealedRound, entry: Entry, previous_at: int
 ) -> bool:
-    """Tell whether betting was closed when and as it had to be, which leaves the house no choice.
+    """Return whether betting closed at the prescribed time, with the prescribed key and command.
 
-    The hash of this entry decides the dice: a house that could choose its time or its key could
-    try until it liked them.
+    The hash of this entry decides the dice: a house that could choose its time or key could try
+    values until it liked the dice.
     """
     due = (current.opened_at or 0) + round(timing.betting_seconds * MICROSECONDS_PER_SECOND)
-    _, said = normalise_command(table, CloseBetting(by=HOUSE_DEALER))
-    cause = hash_cause(HOUSE_ACCOUNT, closing_key(table, current.number), said)
-    return entry.at == max(due, before) and entry.cause == cause
+    _, command_hash = normalise_command(table, CloseBetting(by=HOUSE_DEALER))
+    cause = hash_cause(HOUSE_ACCOUNT, closing_key(table, current.number), command_hash)
+    return entry.at == max(due, previous_at) and entry.cause == cause
 
 
 def _find_problem(current: _SealedRound, dice: Roll) -> str:
@@ -186,7 +194,7 @@ def _find_problem(current: _SealedRound, dice: Roll) -> str:
     if not current.head or draw_dice(current.seed, current.head) != dice:
         return "the dice do not follow from the seed and the bets"
     if not current.is_punctual:
-        return "betting was not closed when and as it had to be"
+        return "betting was not closed at the prescribed time or not by the prescribed command"
     return ""
 
 
@@ -195,17 +203,3 @@ def _decode_hex(text: str) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         return b""
-
-
-MICROSECONDS_PER_SECOND: Final = 1_000_000
-
-
-def closing_time(house_table: HouseTable) -> int:
-    """Return when betting is to be closed, by the log: it leaves the house no choice."""
-    timing = house_table.dealt_by_house or Timing()
-    return house_table.betting_since + round(timing.betting_seconds * MICROSECONDS_PER_SECOND)
-
-
-def closing_key(table: str, number: int) -> str:
-    """Return the key under which the house closes betting in a round."""
-    return f"{table} round {number} CloseBetting"

@@ -1,8 +1,6 @@
 """Describe a table's stream in plain text, and explain a player's bets from it.
 
-A table's stream as prose: what `table.prose` tells of the game, and what the floor did.
-
-A player's bets of a round, explained from the log alone.
+`table.prose` describes the events of the game; this module adds those of the house.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 def describe_stream(
     events: Iterable[AnyStreamEvent], game_of: Callable[[str], Game], fmt: AmountFormatter = str
 ) -> Iterator[str]:
-    """Yield one line for each event of a table's stream, under the game that it was played on."""
+    """Yield one line of text for each event of a table's stream."""
     game: Game | None = None
     for event in events:
         if isinstance(event, house_events.TableEstablished | TableOpened | RoundStarted):
@@ -55,24 +53,20 @@ def _describe_house_event(event: AnyHouseEvent) -> str:
         case house_events.SeedLost():
             return f"  The seed of round {event.round} is lost."
         case house_events.TableInterrupted():
-            return f"  The house was away: round {event.round} is interrupted."
+            return f"  After an outage: round {event.round} is interrupted."
         case house_events.InterruptionResolved():
             known = ", ".join(map(str, event.known)) or "none"
             return f"  Dice known: {known}; confirmed by the {event.confirmed_by.role}."
         case house_events.PlayersNotified():
             players = ", ".join(event.players) or "nobody"
-            return f"  Told to {players}: round {event.round} {_OUTCOMES[event.outcome]}."
+            return f"  Notice to {players}: round {event.round} {_OUTCOMES[event.outcome]}."
         case house_events.WritingReleased():
             return f"The house writes again ({event.cause}): {event.reason}."
 
 
 _OUTCOMES = {"void": "is void, bets are returned", "goes on": "goes on"}
-
-
 _ROUND_STARTED: Final = tag_of(RoundStarted)
-
-
-_LATER_KINDS: Final = frozenset(tag_of(each) for each in POST_SETTLEMENT_EVENTS)
+_LATER_KINDS: Final = frozenset(tag_of(event_type) for event_type in POST_SETTLEMENT_EVENTS)
 
 
 def explain_player_bets(
@@ -83,7 +77,7 @@ def explain_player_bets(
     player: str,
     fmt: AmountFormatter = str,
 ) -> dict[Spot, list[str]] | None:
-    """Return what became of each bet of a player in a round; nothing where there was no round."""
+    """Explain the outcome of each of a player's bets in a round; None if there is no such round."""
     for entry in store.scan(table_stream(table)):
         if entry.kind == _ROUND_STARTED:
             event = decode(entry)
@@ -94,13 +88,13 @@ def explain_player_bets(
 
 
 def _history(store: Store, table: str, number: int) -> Iterator[AnyEvent]:
-    """Yield all that happened until a round was over, and what was done about it later."""
-    over = False
+    """Yield the events up to the end of a round, and later events that can change its outcome."""
+    is_over = False
     for entry in store.scan(table_stream(table)):
-        if over and entry.kind not in _LATER_KINDS:
+        if is_over and entry.kind not in _LATER_KINDS:
             continue
         event = decode(entry)
         if isinstance(event, RoundStarted) and event.round > number:
-            over = True
+            is_over = True
         elif not isinstance(event, HouseEvent):
             yield cast("AnyEvent", event)

@@ -1,14 +1,11 @@
 """Project a stream's entries into statement rows, with the expected win and its variance.
 
-Lines that follow from entries: the results of a table, its money, every player's statement.
+The rows are a table's results and money movements, and every player's statement.
+`StatementProjector` is a pure fold over a stream's entries, so the rows can be rebuilt from the log
+at any time: `threedice log rebuild` does so, and the audit compares.
 
-A pure fold: `StatementProjector` is shown a stream's entries in order and yields lines. They can be made
-again from the log at any time: `threedice log rebuild` does, and verification compares.
-
-What the house may expect of a round's stakes: its theoretical win, and how far luck strays.
-
-Both are exact. Covariances of boxes are whole numbers and are kept once they were needed, so that
-a round costs a few multiplications: the audit makes the books of every round again.
+`WinExpectation` computes the house's theoretical win and its variance exactly. Covariances of boxes
+are integers and cached, so a round costs a few multiplications; the audit recomputes every round.
 """
 
 from __future__ import annotations
@@ -37,19 +34,18 @@ if TYPE_CHECKING:
 
 
 VIEW: Final = "house-2"
-"""The one view that holds them all; `Said.what` tells them apart. Its name changes with its form,
-so that lines of a form before are neither used nor compared: they are made again."""
-
+"""The view of all rows; `StatementRow.what` distinguishes them. A change of the rows' form changes
+the name, so that rows of the older form are neither read nor compared, and the log is projected
+again."""
 
 FORMER_VIEWS: Final = ("house",)
-"""What the view was called in forms before; lines without the variance are the first."""
-
+"""Names of the view in earlier forms; the first had rows without a variance."""
 
 _ZERO: Final = Fraction(0)
 
 
 class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a line says; amounts are the house's gain in results, the player's in statements."""
+    """One row; its amount is the house's gain in results, the player's gain in statements."""
 
     what: str
     round: int = 0
@@ -62,37 +58,37 @@ class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StatementProjector:
-    """Makes the lines of one stream; what it has to remember is the round being played."""
+    """Projects the entries of one stream; its only state is the current round."""
 
     def __init__(self, stream: str, game_of: Callable[[str], Game]) -> None:
         self.stream, self._game_of = stream, game_of
         self._expectation: WinExpectation | None = None
-        self._shooters_box, self._game_hash = "", ""
+        self._shooter_box, self._game_hash = "", ""
         self._forget_round()
 
     def project(self, entry: Entry, event: AnyStreamEvent) -> Iterator[ProjectionLine]:
-        """Yield the lines that follow from an entry, which comes after all shown before."""
-        for place, (subject, said) in enumerate(self._rows(event)):
-            data = msgspec.json.encode(said)
+        """Yield the rows of an entry; entries must come in the order of the stream."""
+        for place, (subject, row) in enumerate(self._rows(event)):
+            data = msgspec.json.encode(row)
             yield ProjectionLine(VIEW, subject, self.stream, entry.version, place, entry.at, data)
 
     @property
     def is_between_rounds(self) -> bool:
-        """Whether no round is being played."""
+        """Whether no round is in progress."""
         return not self._round
 
     @property
     def is_resumable(self) -> bool:
-        """Whether another projector can go on from here, given the round being played."""
-        return not self._staked and not self._win
+        """Whether another projector can resume here, given only the start of the current round."""
+        return not self._stakes and not self._win
 
     def resume_round(self, started: events.RoundStarted) -> None:
-        """Go on within a round, of which nothing has been settled yet."""
+        """Resume within a round of which nothing has been settled yet."""
         self._start_round(started)
 
     def _forget_round(self) -> None:
         self._round, self._win = 0, 0
-        self._staked: dict[str, int] = {}
+        self._stakes: dict[str, int] = {}
 
     def _start_round(self, event: events.RoundStarted) -> None:
         self._forget_round()
@@ -100,12 +96,12 @@ class StatementProjector:
         if event.game_hash != self._game_hash:
             game = self._game_of(event.game_hash)
             self._expectation = win_expectation(game)
-            self._shooters_box = game.facts.shooter.box if game.facts.shooter else ""
+            self._shooter_box = game.facts.shooter.box if game.facts.shooter else ""
             self._game_hash = event.game_hash
 
     def _rows(self, event: AnyStreamEvent) -> Iterator[tuple[str, StatementRow]]:
         match event:
-            case events.BetPlaced():  # by far the commonest
+            case events.BetPlaced():  # most events are bets
                 return
             case events.RoundStarted():
                 self._start_round(event)
@@ -113,9 +109,9 @@ class StatementProjector:
                 for spot, player, amount in event.bets:
                     yield self._lost_row(spot, player, amount)
             case events.ShooterLost():
-                yield self._lost_row(self._shooters_box, event.player, event.stake)
+                yield self._lost_row(self._shooter_box, event.player, event.stake)
             case events.ShooterWon():
-                yield self._won_row(self._shooters_box, event.player, event.stake, event.winnings)
+                yield self._won_row(self._shooter_box, event.player, event.stake, event.winnings)
             case events.WinnersPaid():
                 for spot, player, stake, winnings in event.bets:
                     yield self._won_row(spot, player, stake, winnings)
@@ -145,31 +141,29 @@ class StatementProjector:
         return player_subject(player), StatementRow("won", self._round, winnings, note=spot)
 
     def _add_stake(self, spot: str, stake: int, win: int) -> None:
-        self._staked[spot] = self._staked.get(spot, 0) + stake
+        self._stakes[spot] = self._stakes.get(spot, 0) + stake
         self._win += win
 
     def _result_row(self, event: events.WinnersPaid) -> StatementRow:
         theory = variance = _ZERO
-        if self._expectation and self._staked:
-            stakes = stakes_by_box(self._staked)
-            theory, variance = (
-                self._expectation.expected_win(stakes),
-                self._expectation.variance(stakes),
-            )
+        if self._expectation and self._stakes:
+            stakes = stakes_by_box(self._stakes)
+            theory = self._expectation.expected_win(stakes)
+            variance = self._expectation.variance(stakes)
         return StatementRow(
             "result",
             event.round,
             self._win,
             event.dice,
             "",
-            sum(self._staked.values()),
+            sum(self._stakes.values()),
             theory.as_integer_ratio(),
             variance.as_integer_ratio(),
         )
 
 
 def player_subject(player: str) -> str:
-    """Return the subject of lines about a player; those about a table have its stream's name."""
+    """Return the subject of a player's rows; the subject of a table's rows is its stream."""
     return f"player/{player}"
 
 
@@ -184,7 +178,7 @@ def _reversal_rows(stream: str, event: events.RoundsReversed) -> Iterator[tuple[
 
 
 def _movement_rows(stream: str, event: AnyStreamEvent) -> Iterator[tuple[str, StatementRow]]:
-    """Yield the lines of money that moves outside rounds, and of what people are told."""
+    """Yield the rows of money movements outside rounds, and of notices."""
     match event:
         case events.TableOpened():
             yield stream, StatementRow("opened", amount=event.float_amount, note=event.game)
@@ -253,11 +247,8 @@ def _movement_rows(stream: str, event: AnyStreamEvent) -> Iterator[tuple[str, St
 _ROLL_COUNT: Final = len(ROLLS)
 
 
-_MAX_CACHED_GAMES: Final = 32
-
-
 class WinExpectation:
-    """The edges of a game's boxes, and how their results go together."""
+    """The edges of a game's boxes, and the covariances of their results."""
 
     def __init__(self, game: Game) -> None:
         figures = {box.id: box_figures(box) for box in game.boxes.values()}
@@ -270,32 +261,32 @@ class WinExpectation:
         self._covariances = {box: _Covariances(box, game.payoffs) for box in game.payoffs}
 
     def expected_win(self, stakes: Mapping[str, int]) -> Fraction:
-        """Return what the house wins of these stakes in the long run."""
+        """Return the house's theoretical win on these stakes."""
         edges = self._edges
-        won = sum(edges[box] * stake for box, stake in stakes.items())
-        return Fraction(won, self._edge_unit)
+        win = sum(edges[box] * stake for box, stake in stakes.items())
+        return Fraction(win, self._edge_unit)
 
     def variance(self, stakes: Mapping[str, int]) -> Fraction:
-        """Return the variance of the house's win over the 216 rolls, with all these stakes down.
+        """Return the variance of the house's win on all these stakes over the 216 rolls.
 
-        A bet over several throws is none of the roll's: its own variance is added, over its whole
-        series, in the round that decides it, which is where its stake and its edge count too.
+        A bet over several throws does not depend on a single roll: the variance over its whole
+        series is added in the round that decides it, as are its stake and its edge.
         """
-        total, played = 0, list[tuple[str, int]]()
+        total, earlier_stakes = 0, list[tuple[str, int]]()
         for box, stake in stakes.items():
-            with_box = self._covariances.get(box)
-            if with_box is not None:
-                beside = sum([with_box[other] * more for other, more in played])
-                total += stake * (2 * beside + with_box[box] * stake)
-                played.append((box, stake))
+            covariances = self._covariances.get(box)
+            if covariances is not None:
+                cross = sum([covariances[other] * amount for other, amount in earlier_stakes])
+                total += stake * (2 * cross + covariances[box] * stake)
+                earlier_stakes.append((box, stake))
         variance = Fraction(total, self._covariance_unit)
-        for box, alone in self._series_variances.items():
-            variance += alone * stakes.get(box, 0) ** 2
+        for box, series_variance in self._series_variances.items():
+            variance += series_variance * stakes.get(box, 0) ** 2
         return variance
 
 
 class _Covariances(dict[str, int]):
-    """Covariances of a box with others, in parts of (216 units) squared."""
+    """Covariances of a box with others, as integers over (216 * unit) squared; filled lazily."""
 
     def __init__(self, box: str, payoffs: Mapping[str, Sequence[int]]) -> None:
         super().__init__()
@@ -303,16 +294,17 @@ class _Covariances(dict[str, int]):
 
     def __missing__(self, other: str) -> int:
         own, others = self._own, self._payoffs[other]
-        both: int = sum(map(mul, own, others))
-        self[other] = found = _ROLL_COUNT * both - sum(own) * sum(others)
-        return found
+        product_sum: int = sum(map(mul, own, others))
+        self[other] = covariance = _ROLL_COUNT * product_sum - sum(own) * sum(others)
+        return covariance
 
 
+_MAX_CACHED_GAMES: Final = 32
 _CACHE: Final[dict[str, WinExpectation]] = {}
 
 
 def win_expectation(game: Game) -> WinExpectation:
-    """Return the chances of a game; those of the last few games are kept."""
+    """Return the win expectation of a game, cached for up to 32 games."""
     if game.hash not in _CACHE:
         if len(_CACHE) >= _MAX_CACHED_GAMES:
             _CACHE.clear()
@@ -320,10 +312,10 @@ def win_expectation(game: Game) -> WinExpectation:
     return _CACHE[game.hash]
 
 
-def stakes_by_box(staked: Mapping[str, int]) -> dict[str, int]:
-    """Return the stakes on spots by box: areas with limits of their own win and lose together."""
-    stakes: dict[str, int] = {}
-    for spot, stake in staked.items():
+def stakes_by_box(stakes: Mapping[str, int]) -> dict[str, int]:
+    """Sum stakes on spots by box: the areas of a box have separate limits, but win together."""
+    by_box: dict[str, int] = {}
+    for spot, stake in stakes.items():
         box = box_of(spot)
-        stakes[box] = stakes.get(box, 0) + stake
-    return stakes
+        by_box[box] = by_box.get(box, 0) + stake
+    return by_box

@@ -1,12 +1,8 @@
 """Keep statements up to date with the log, and report results, shifts and exposure from them.
 
-Keeping the projections up with the log, and making them again.
-
-Lines are added up to the last moment at which nothing of a round had been settled, so that whoever
-goes on from there need know only which round it is: what happens beside the bets, such as a notice
-or chips that are bought, is told at once, and not when the round ends.
-
-What people ask afterwards: results, exposure, the shift, a player's statement.
+Rows are added up to the last entry at which no part of the current round was settled. The next
+update then needs to know only which round that is, and notices and buy-ins in mid-round appear at
+once, not at the end of the round.
 """
 
 from __future__ import annotations
@@ -50,12 +46,10 @@ if TYPE_CHECKING:
 
 
 MAX_ROWS_PER_UPDATE = 2_000
-"""How many lines are added at a time, at most but for one round's."""
-
+"""How many rows one store call adds; the rows of one round are never split."""
 
 LOOKBACK_ENTRIES = 100
-"""How many entries are read at a time to find the round being played."""
-
+"""How many entries one read covers when searching backwards for the current round."""
 
 _KINDS_BETWEEN_ROUNDS: Final = frozenset(
     tag_of(kind)
@@ -67,44 +61,44 @@ _KINDS_BETWEEN_ROUNDS: Final = frozenset(
         events.TableClosed,
     )
 )
-"""Kinds of entries after which no round is being played."""
+"""Kinds of entries after which no round is in progress."""
 
 
 def update_statements(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
-    """Add the lines of a stream that are missing; return up to which version they go."""
-    projector, reached = StatementProjector(stream, game_of), store.projected_version(VIEW, stream)
-    if started := _find_round_at(store, stream, reached):
+    """Add the missing statement rows of a stream; return the version they now reach."""
+    projector, stored = StatementProjector(stream, game_of), store.projected_version(VIEW, stream)
+    if started := _find_round_at(store, stream, stored):
         projector.resume_round(started)
-    after, waiting, lines = reached, reached, list[ProjectionLine]()
-    for entry in store.scan(stream, reached):
+    resumable, lines = stored, list[ProjectionLine]()
+    for entry in store.scan(stream, stored):
         lines += projector.project(entry, decode(entry))
         if projector.is_between_rounds or (lines and projector.is_resumable):
-            waiting = entry.version
+            resumable = entry.version
             if len(lines) >= MAX_ROWS_PER_UPDATE:
-                if not store.project(VIEW, stream, after, waiting, lines):
-                    return after  # another server was quicker
-                after, lines = waiting, []
-    ready = [line for line in lines if line.version <= waiting]
-    if waiting > after and store.project(VIEW, stream, after, waiting, ready):
-        after = waiting
-    return after
+                if not store.project(VIEW, stream, stored, resumable, lines):
+                    return stored  # another server was faster
+                stored, lines = resumable, []
+    ready = [line for line in lines if line.version <= resumable]
+    if resumable > stored and store.project(VIEW, stream, stored, resumable, ready):
+        stored = resumable
+    return stored
 
 
 def _find_round_at(store: Store, stream: str, version: int) -> events.RoundStarted | None:
-    """Return how the round began that was being played at a version, if one was."""
+    """Return the start of the round in progress at a version; None between rounds."""
     while version > 0 and fold_of(stream).state_type is HouseTable:
-        before = max(version - LOOKBACK_ENTRIES, 0)
-        for entry in reversed(store.read(stream, before, version - before)):
+        after = max(version - LOOKBACK_ENTRIES, 0)
+        for entry in reversed(store.read(stream, after, version - after)):
             if entry.kind == tag_of(events.RoundStarted):
                 return cast("events.RoundStarted", decode(entry))
             if entry.kind in _KINDS_BETWEEN_ROUNDS:
                 return None
-        version = before
+        version = after
     return None
 
 
 def delete_former_views(store: Store) -> None:
-    """Delete lines of forms before; those of this one are made from the log."""
+    """Delete the rows of earlier forms of the view."""
     for view in FORMER_VIEWS:
         store.delete_view(view)
 
@@ -112,10 +106,10 @@ def delete_former_views(store: Store) -> None:
 def rebuild(
     store: Store, progress: Callable[[int, int], None] | None = None
 ) -> tuple[int, dict[str, str]]:
-    """Make all that follows from the log again; return of how many streams, and what stopped it.
+    """Rebuild statements and snapshots from the log.
 
-    A stream that is damaged keeps what it has, and is named with the reason: what follows from a
-    stream is deleted only once all of it could be made.
+    Returns the number of streams rebuilt, and the problem of each damaged stream. Before anything
+    is deleted, each stream is projected in a dry run; a damaged stream keeps its existing data.
     """
     games, streams = GameRegistry(store), store.streams()
     damaged: dict[str, str] = {}
@@ -124,7 +118,7 @@ def rebuild(
             _dry_run(store, stream, games.load_pinned)
     sound = [stream for stream in streams if stream not in damaged]
     if not damaged:
-        store.delete_derived_data()  # also what belongs to no stream
+        store.delete_derived_data()  # also data of streams that no longer exist
     for done, stream in enumerate(sound, 1):
         store.delete_derived_data(stream)
         update_statements(store, stream, games.load_pinned)
@@ -135,34 +129,34 @@ def rebuild(
 
 
 def _dry_run(store: Store, stream: str, game_of: Callable[[str], Game]) -> None:
-    """Make everything of a stream from its first entry on, and keep none of it."""
+    """Fold and project all entries of a stream without storing anything; raise if it is damaged."""
     fold, head, projector = fold_of(stream), store.head(stream), StatementProjector(stream, game_of)
-    running = LiveStream(stream, fold, fold.state_type(), EMPTY_HEAD, 0, 0)
+    live_stream = LiveStream(stream, fold, fold.state_type(), EMPTY_HEAD, 0, 0)
 
-    def projected() -> Iterator[Entry]:
+    def projected_entries() -> Iterator[Entry]:
         for entry in store.scan(stream):
             list(projector.project(entry, decode(entry)))
             yield entry
 
-    running.catch_up(projected())
-    running.take_snapshot()
-    if running.durable_head.version < head.version:
-        here = running.durable_head.version
+    live_stream.catch_up(projected_entries())
+    live_stream.take_snapshot()
+    last_version = live_stream.durable_head.version
+    if last_version < head.version:
         raise TamperedData(
-            f"head of {stream}", f"is version {head.version}, its entries end at {here}"
+            f"head of {stream}", f"is version {head.version}, its entries end at {last_version}"
         )
 
 
 BAND_DEVIATIONS = 1.96
-"""How many standard deviations either way hold 95 % of a normal distribution."""
+"""Standard deviations to either side that contain 95 % of a normal distribution."""
 
-
+_RESULT_KINDS = ("result", "void", "reversed", "seed lost")
 _ROW_DECODER = msgspec.json.Decoder(StatementRow)
 
 
 @dataclass(frozen=True, slots=True)
 class DatedStatementRow:
-    """A line of a projection, read."""
+    """A statement row with its time, stream and version."""
 
     at: int
     stream: str
@@ -171,32 +165,30 @@ class DatedStatementRow:
 
 
 def results(store: Store, table: str, limit: int = 200) -> list[DatedStatementRow]:
-    """Return the last results of a table, void and reversed rounds among them, oldest first."""
+    """Return a table's latest results, including void and reversed rounds, oldest first."""
     stream = table_stream(table)
-    lines = [
-        each
-        for each in _decode_rows(store.lines(VIEW, subject=stream))
-        if each.row.what in _RESULT_KINDS
+    rows = [
+        dated
+        for dated in _decode_rows(store.lines(VIEW, subject=stream))
+        if dated.row.what in _RESULT_KINDS
     ]
-    return lines[-limit:]
-
-
-_RESULT_KINDS = ("result", "void", "reversed", "seed lost")
+    return rows[-limit:]
 
 
 def statement(
     store: Store, player: str, since: int | None = None, until: int | None = None
 ) -> list[DatedStatementRow]:
-    """Return everything that a player was paid, lost, bought and was told, over a time."""
+    """Return a player's wins, losses, transfers and notices over a period."""
     return _decode_rows(store.lines(VIEW, subject=player_subject(player), since=since, until=until))
 
 
 @dataclass(slots=True)
 class ShiftFigures:
-    """A table's figures over a time; `win` is the house's.
+    """A table's figures over a period; `win` is the house's.
 
-    `drop` is all that was changed into chips, from cash and from accounts, because both are staked
-    alike and `hold` is the win as a share of it. A table's own drop is the cash in its drop box.
+    `drop` is everything changed into chips, from cash and from accounts, because both are staked
+    alike and `hold` is the win as a share of it. (The drop of a table's state is the cash in its
+    drop box only.)
     """
 
     fills: int = 0
@@ -212,109 +204,110 @@ class ShiftFigures:
 
     @property
     def sd(self) -> float:
-        """The standard deviation of the win: what luck alone makes of the theory."""
+        """The standard deviation of the win around the theoretical win."""
         return sqrt(self.variance)
 
     @property
     def band(self) -> tuple[int, int]:
-        """From where to where the win lies 95 times of 100, where the dice are fair."""
-        reach, theory = BAND_DEVIATIONS * self.sd, float(self.theoretical_win)
-        return floor(theory - reach), ceil(theory + reach)
+        """The interval that contains the win with 95 % probability if the dice are fair."""
+        width, theory = BAND_DEVIATIONS * self.sd, float(self.theoretical_win)
+        return floor(theory - width), ceil(theory + width)
 
     @property
     def hold(self) -> Fraction | None:
-        """The win as a share of the drop, from cash and accounts, where there was any."""
+        """The win as a share of the drop; None without a drop."""
         return Fraction(self.win, self.drop) if self.drop else None
 
 
 def shift_figures(
     store: Store, table: str, since: int | None = None, until: int | None = None
 ) -> ShiftFigures:
-    """Return the figures of a table over a time.
+    """Return a table's figures over a period.
 
-    A round that is undone counts against the shift in which it is undone.
+    A reversed round counts against the shift in which it is reversed.
     """
-    report, stream = ShiftFigures(), table_stream(table)
-    told = _decode_rows(store.lines(VIEW, subject=stream, since=since, until=until))
-    settled: dict[int, StatementRow] = {}
-    for said in (each.row for each in told):
-        match said.what:
+    figures, stream = ShiftFigures(), table_stream(table)
+    rows = _decode_rows(store.lines(VIEW, subject=stream, since=since, until=until))
+    results_in_shift: dict[int, StatementRow] = {}
+    for row in (dated.row for dated in rows):
+        match row.what:
             case "result":
-                settled[said.round] = said
-                _add_result(report, said, 1, variance_sign=1)
+                results_in_shift[row.round] = row
+                _add_result(figures, row, 1, variance_sign=1)
             case "reversed":
-                here = settled.get(said.round)
-                undone = here or _find_result(store, stream, said.round)
-                _add_result(report, undone, -1, variance_sign=-1 if here else 1)
+                in_shift = results_in_shift.get(row.round)
+                result = in_shift or _find_result(store, stream, row.round)
+                _add_result(figures, result, -1, variance_sign=-1 if in_shift else 1)
             case _:
-                _add_movement(report, said)
-    return report
+                _add_movement(figures, row)
+    return figures
 
 
-def _add_movement(report: ShiftFigures, row: StatementRow) -> None:
-    """Count what is no result."""
+def _add_movement(figures: ShiftFigures, row: StatementRow) -> None:
+    """Add a row that is not a result."""
     match row.what:
         case "void":
-            report.void += 1
+            figures.void += 1
         case "corrected" | "ruling":
-            report.win += row.amount
+            figures.win += row.amount
         case "fill":
-            report.fills += row.amount
+            figures.fills += row.amount
         case "credit":
-            report.credits += row.amount
+            figures.credits += row.amount
         case "drop":
-            report.drop += row.amount
+            figures.drop += row.amount
         case "seed lost":
-            report.seeds_lost += 1
+            figures.seeds_lost += 1
         case _:
             pass
 
 
 def _add_result(
-    report: ShiftFigures, row: StatementRow | None, sign: int, *, variance_sign: int
+    figures: ShiftFigures, row: StatementRow | None, sign: int, *, variance_sign: int
 ) -> None:
-    """Count a result, or take it back; `luck` says whether its chance is in the figures or out.
+    """Add a result, or subtract it with a sign of -1.
 
-    A round undone in the shift that played it leaves none; one of a shift before brings its own.
+    The variance of a round reversed in its own shift is removed. Reversing a round of an earlier
+    shift adds its variance to this shift.
     """
-    if row is None:  # a round that was being settled when it was undone never counted
+    if row is None:  # the round was reversed during its settlement and never counted
         return
-    report.rounds += sign
-    report.turnover += sign * row.turnover
-    report.win += sign * row.amount
-    report.theoretical_win += sign * Fraction(*row.theory)
-    report.variance += variance_sign * Fraction(*row.variance)
+    figures.rounds += sign
+    figures.turnover += sign * row.turnover
+    figures.win += sign * row.amount
+    figures.theoretical_win += sign * Fraction(*row.theory)
+    figures.variance += variance_sign * Fraction(*row.variance)
 
 
 def _find_result(store: Store, stream: str, number: int) -> StatementRow | None:
-    """Return the result of a round that was settled before the time that is reported on."""
-    for told in _decode_rows(store.lines(VIEW, subject=stream)):
-        if told.row.what == "result" and told.row.round == number:
-            return told.row
+    """Return the result of a round that was settled before the reported period."""
+    for dated in _decode_rows(store.lines(VIEW, subject=stream)):
+        if dated.row.what == "result" and dated.row.round == number:
+            return dated.row
     return None
 
 
 def exposure(game: Game, state: TableState) -> dict[Roll, int]:
-    """Return what the house would win on each of the 216 rolls by the bets on the layout now.
+    """Return the house's win on each of the 216 rolls with the current bets on the layout.
 
-    The shooter's bet, which is decided over several throws, is not part of it.
+    Excludes the shooter's bet, which is decided over several throws.
     """
     unit, totals = game.unit, state.round.totals if state.round else {}
     nets = [0] * len(ROLLS)
     for spot, total in totals.items():
-        row = game.payoffs.get(box_of(spot))
-        if row and total:
-            nets = [net - total * payoff for net, payoff in zip(nets, row, strict=True)]
+        payoffs = game.payoffs.get(box_of(spot))
+        if payoffs and total:
+            nets = [net - total * payoff for net, payoff in zip(nets, payoffs, strict=True)]
     return {roll: net // unit for roll, net in zip(ROLLS, nets, strict=True)}
 
 
 def _decode_rows(lines: Iterable[ProjectionLine]) -> list[DatedStatementRow]:
     return [
-        DatedStatementRow(each.at, each.stream, each.version, _ROW_DECODER.decode(each.data))
-        for each in lines
+        DatedStatementRow(line.at, line.stream, line.version, _ROW_DECODER.decode(line.data))
+        for line in lines
     ]
 
 
 def format_time(at: int) -> str:
-    """Return a time in words, UTC."""
+    """Format a time in microseconds since 1970 as date and time in UTC."""
     return datetime.fromtimestamp(at / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,4 +1,4 @@
-"""The books: results, statements, the shift, exposure; and that they follow from the log."""
+"""Statements: results, shift figures and exposure, and that they follow from the log."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 
 async def played(*lines: str, game: str = "sg-rws-tai-sai-v6/a") -> MemoryStore:
     """Return the store of a house in which lines of a case were played."""
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open(game)
         await people.play(*lines)
-        keep(store, floor)
+        keep(store, handler)
     return store
 
 
-def keep(store: Store, floor: CommandHandler) -> None:
+def keep(store: Store, handler: CommandHandler) -> None:
     for stream in store.streams():
-        update_statements(store, stream, floor.streams.games.load_pinned)
+        update_statements(store, stream, handler.streams.games.load_pinned)
 
 
 async def test_every_round_has_its_result_with_what_it_brought() -> None:
@@ -91,8 +91,8 @@ async def test_a_shift_agrees_with_the_accounting_of_its_events() -> None:
 
 async def test_money_from_an_account_is_drop_of_the_shift_and_not_in_the_tables_drop_box() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open(stacks={"ann": 1000})
         await people.ask(OpenAccount(by="cashier", player="zoe", currency="SGD"))
         await people.ask(Deposit(by="cashier", player="zoe", amount=900))
@@ -102,9 +102,9 @@ async def test_money_from_an_account_is_drop_of_the_shift_and_not_in_the_tables_
             )
         )
         await people.play("open betting", "zoe bets 100 on small", "dice 6 5 4")
-        own = (await floor.table("1")).table.drop
+        own = (await handler.table("1")).table.drop
         await people.ask(commands.CloseTable(by=MANAGER))
-        keep(store, floor)
+        keep(store, handler)
     closed = [
         each for entry in store.scan("table/1") if isinstance(each := decode(entry), TableClosed)
     ]
@@ -123,17 +123,17 @@ async def test_a_shift_counts_only_its_own_time_and_undoes_what_came_before() ->
     nothing = shift_figures(store, "1", since=since)
     assert (nothing.win, nothing.rounds, nothing.hold) == (0, 0, None)
 
-    async with CommandHandler(store) as floor:
-        await People(floor).play("supervisor reports dice-damaged affecting 1 with shift-manager")
-        keep(store, floor)
+    async with CommandHandler(store) as handler:
+        await People(handler).play("supervisor reports dice-damaged affecting 1 with shift-manager")
+        keep(store, handler)
     undone = shift_figures(store, "1", since=since)
     assert (undone.win, undone.rounds, undone.turnover) == (50, -1, -150)
 
 
 async def test_a_statement_tells_a_player_everything_and_nothing_of_others() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.ask(OpenAccount(by="cashier", player="ann", currency="SGD"))
         await people.ask(Deposit(by="cashier", player="ann", amount=500))
@@ -143,7 +143,7 @@ async def test_a_statement_tells_a_player_everything_and_nothing_of_others() -> 
         await people.play(*ROUND)
         await people.ask(commands.CashOut(by=player("ann"), player="ann", amount=100, to="account"))
         await people.ask(Withdraw(by="cashier", player="ann", amount=50))
-        keep(store, floor)
+        keep(store, handler)
 
     told = statement(store, "ann")
 
@@ -229,13 +229,13 @@ async def test_what_happens_beside_the_bets_is_told_while_the_round_is_played() 
 
 async def test_exposure_is_what_each_of_the_216_rolls_would_bring() -> None:
     game = load("sg-rws-tai-sai-v6/a")
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.open()
-        assert set(exposure(game, (await floor.table("1")).table).values()) == {0}
+        assert set(exposure(game, (await handler.table("1")).table).values()) == {0}
         await people.play("open betting", "ann bets 100 on big", "bob bets 5 on triple:6")
 
-        nets = exposure(game, (await floor.table("1")).table)
+        nets = exposure(game, (await handler.table("1")).table)
 
     for roll in ROLLS:
         expected = sum(
@@ -247,11 +247,11 @@ async def test_exposure_is_what_each_of_the_216_rolls_would_bring() -> None:
 
 async def test_chips_carried_away_are_on_the_statement() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.play("close the table")
-        keep(store, floor)
+        keep(store, handler)
     assert [(each.row.what, each.row.amount) for each in statement(store, "ann")] == [
         ("bought in", 1000),
         ("carried away", -1000),
@@ -260,14 +260,14 @@ async def test_chips_carried_away_are_on_the_statement() -> None:
 
 async def test_a_player_called_like_a_table_is_told_apart() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         with pytest.raises(InvalidInput):
             await people.open(stacks={"table/1": 1000})
-    async with CommandHandler(store) as floor:
-        people = People(floor, "2")
+    async with CommandHandler(store) as handler:
+        people = People(handler, "2")
         await people.open(stacks={"2": 1000})
         await people.ask(commands.MakeRuling(by=MANAGER, player="2", amount=50, reason="r"))
-        keep(store, floor)
+        keep(store, handler)
     assert shift_figures(store, "2").win == -50
     assert [each.row.what for each in statement(store, "2")] == ["bought in", "ruling"]

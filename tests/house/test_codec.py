@@ -51,9 +51,9 @@ def test_every_kind_of_event_is_in_the_golden_log_and_is_written_as_it_was() -> 
     ("kind", "schema", "data", "problem"),
     [
         ("SeedLost", 99, b'{"type":"SeedLost","round":1}', "schema 99 is unknown"),
-        ("SeedLost", 1, b'{"type":"SeedLost","round":"x"}', "no event"),
-        ("SeedLost", 1, b"\xff", "no event"),
-        ("SeedLost", 1, b'{"type":"SeedLost","round":1,"more":2}', "no event"),
+        ("SeedLost", 1, b'{"type":"SeedLost","round":"x"}', "not an event"),
+        ("SeedLost", 1, b"\xff", "not an event"),
+        ("SeedLost", 1, b'{"type":"SeedLost","round":1,"more":2}', "not an event"),
         ("SeedLost", 1, b'{"type":"KeyPressed","key":1}', "a KeyPressed is stored as SeedLost"),
     ],
 )

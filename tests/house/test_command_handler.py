@@ -31,8 +31,8 @@ pytestmark = pytest.mark.anyio
 
 async def test_an_accepted_command_is_in_the_log_when_it_is_answered() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
 
@@ -45,8 +45,8 @@ async def test_an_accepted_command_is_in_the_log_when_it_is_answered() -> None:
 
 async def test_a_refused_command_leaves_no_trace_and_is_decided_anew() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         before = store.heads()
         with pytest.raises(Refusal):
@@ -61,16 +61,16 @@ async def test_a_refused_command_leaves_no_trace_and_is_decided_anew() -> None:
 
 @pytest.mark.parametrize(("account", "key"), [("ann", "\ud800"), ("\udfff", "mine")])
 async def test_a_key_that_is_no_text_is_refused_every_time(account: str, key: str) -> None:
-    async with CommandHandler(MemoryStore()) as floor:
+    async with CommandHandler(MemoryStore()) as handler:
         deposit = OpenAccount(by="cage", player="ann", currency="SGD")
         for _ in range(2):
-            with pytest.raises(InvalidInput, match="text that can be kept"):
-                await floor.handle(deposit, account=account, key=key)
+            with pytest.raises(InvalidInput, match="text that can be encoded"):
+                await handler.handle(deposit, account=account, key=key)
 
 
 async def test_the_same_key_and_command_get_the_same_answer_again() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
         first = await people.bet("ann", 50, "big", key="mine")
@@ -83,30 +83,30 @@ async def test_the_same_key_and_command_get_the_same_answer_again() -> None:
 
 async def test_so_do_they_after_the_house_was_closed_and_though_betting_is() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
         first = await people.bet("ann", 50, "big", key="mine")
         await people.play("close betting")
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
 
         assert await people.bet("ann", 50, "big", key="mine") == first
-        assert await floor.find_result("ann", "mine") == first
-        assert await floor.find_result("ann", "other") is None
+        assert await handler.find_result("ann", "mine") == first
+        assert await handler.find_result("ann", "other") is None
         assert await people.stack("ann") == 950
 
 
 async def test_so_do_they_where_they_would_be_accepted_a_second_time() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
         first = await people.bet("ann", 50, "big", key="mine")
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
 
         again, other = await asyncio.gather(
             people.bet("ann", 50, "big", key="mine"), people.bet("bob", 100, "big")
@@ -118,8 +118,8 @@ async def test_so_do_they_where_they_would_be_accepted_a_second_time() -> None:
 
 
 async def test_the_same_key_asked_twice_at_once_is_one_command() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
 
@@ -134,8 +134,8 @@ async def test_the_same_key_asked_twice_at_once_is_one_command() -> None:
 @pytest.mark.parametrize("restart", [False, True])
 async def test_the_same_key_for_another_command_is_refused(restart: bool) -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
         await people.bet("ann", 50, "big", key="mine")
@@ -143,31 +143,31 @@ async def test_the_same_key_for_another_command_is_refused(restart: bool) -> Non
             with pytest.raises(KeyReused, match="mine"):
                 await people.bet("ann", 55, "big", key="mine")
             return
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         with pytest.raises(KeyReused, match="mine"):
             await people.bet("ann", 55, "big", key="mine")
         assert (await people.bet("bob", 50, "big", key="mine")).events  # keys are each account's
 
 
 async def test_what_nobody_asks_in_his_own_name_is_refused() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        with pytest.raises(InvalidInput, match="a key of its own"):
-            await floor.handle(
+    async with CommandHandler(MemoryStore()) as handler:
+        with pytest.raises(InvalidInput, match="an account and an idempotency key"):
+            await handler.handle(
                 OpenAccount(by="x", player="ann", currency="SGD"), account="", key=""
             )
 
 
 async def test_a_table_without_a_name_is_not_set_up() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
+    async with CommandHandler(store) as handler:
         command = EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a")
         with pytest.raises(InvalidInput, match="name the table"):
-            await floor.handle(command, account="staff", key="set up")
+            await handler.handle(command, account="staff", key="set up")
     assert store.streams() == []
 
 
-async def test_two_floors_on_one_store_lose_nothing_and_double_nothing() -> None:
+async def test_two_handlers_on_one_store_lose_nothing_and_double_nothing() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as one, CommandHandler(store) as other:
         people, others = People(one), People(other)
@@ -238,8 +238,8 @@ async def test_what_others_write_while_a_stream_is_read_is_not_missed(
 
 
 async def test_a_full_queue_is_told_at_once_and_harms_nothing() -> None:
-    async with CommandHandler(MemoryStore(), max_queued=5) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore(), max_queued=5) as handler:
+        people = People(handler)
         await people.open()
         await people.play("open betting")
 
@@ -257,8 +257,8 @@ async def test_a_full_queue_is_told_at_once_and_harms_nothing() -> None:
 
 async def test_money_goes_from_an_account_to_a_table_and_back_in_one_append() -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
         await people.ask(Deposit(by="cashier", player="cat", amount=1000))
@@ -268,7 +268,7 @@ async def test_money_goes_from_an_account_to_a_table_and_back_in_one_append() ->
         )
         await people.ask(commands.CashOut(by=player("cat"), player="cat", amount=100, to="account"))
 
-        assert (await floor.account("cat")).balance == 500
+        assert (await handler.account("cat")).balance == 500
         assert await people.stack("cat") == 500
         assert store.head("cage/cat").version == 4
 
@@ -303,8 +303,8 @@ async def test_money_goes_from_an_account_to_a_table_and_back_in_one_append() ->
 )
 async def test_a_transfer_happens_on_both_sides_or_on_neither(command: object, code: str) -> None:
     store = MemoryStore()
-    async with CommandHandler(store) as floor:
-        people = People(floor)
+    async with CommandHandler(store) as handler:
+        people = People(handler)
         await people.open()
         for name, currency in (("cat", "SGD"), ("eve", "NZD")):
             await people.ask(OpenAccount(by="cashier", player=name, currency=currency))
@@ -322,9 +322,9 @@ async def test_a_transfer_happens_on_both_sides_or_on_neither(command: object, c
 
 
 async def test_a_table_that_was_not_set_up_is_refused() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
+    async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(Refusal) as refused:
-            await People(floor, "9").bet("ann", 5, "big")
+            await People(handler, "9").bet("ann", 5, "big")
         assert refused.value.code == "floor/no-table"
 
 
@@ -333,27 +333,27 @@ async def test_a_table_that_was_not_set_up_is_refused() -> None:
     [("nonsense", "floor/unknown-game"), ("sg-rws-tai-sai-v6/z", "floor/unknown-game")],
 )
 async def test_a_table_for_a_game_that_there_is_not_is_refused(game: str, code: str) -> None:
-    async with CommandHandler(MemoryStore()) as floor:
+    async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(Refusal) as refused:
-            await People(floor).ask(EstablishTable(by=SUPERVISOR, game=game))
+            await People(handler).ask(EstablishTable(by=SUPERVISOR, game=game))
         assert refused.value.code == code
 
 
 async def test_an_open_table_is_not_set_up_anew() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.open()
         with pytest.raises(Refusal) as refused:
             await people.open("triple-dice/mat")
         assert refused.value.code == "floor/table-open"
         await people.play("close the table")
         await people.open("triple-dice/mat")
-        assert (await floor.table("1")).game == "triple-dice/mat"
+        assert (await handler.table("1")).game == "triple-dice/mat"
 
 
 async def test_readings_in_another_order_are_the_same_command() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         one = {"pro-rata": "absorb", "minimum": "box-total"}
         other = dict(reversed(one.items()))
         for readings in (one, other):
@@ -364,8 +364,8 @@ async def test_readings_in_another_order_are_the_same_command() -> None:
 
 
 async def test_a_caller_who_is_cancelled_harms_neither_others_nor_himself() -> None:
-    async with CommandHandler(MemoryStore()) as floor:
-        people = People(floor)
+    async with CommandHandler(MemoryStore()) as handler:
+        people = People(handler)
         await people.ask(OpenAccount(by="c", player="ann", currency="SGD"))
         await people.ask(Deposit(by="c", player="ann", amount=100))
         command = Withdraw(by="c", player="ann", amount=100)
@@ -379,7 +379,7 @@ async def test_a_caller_who_is_cancelled_harms_neither_others_nor_himself() -> N
             await first
         answer = await second
         assert await people.ask(command, key="w1") == answer
-        assert (await floor.account("ann")).balance == 0
+        assert (await handler.account("ann")).balance == 0
 
 
 async def test_whoever_follows_a_table_hears_of_a_bet_without_a_poll(tmp_path: Path) -> None:

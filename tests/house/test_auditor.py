@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.house.setting import SUPERVISOR, People, player
-from tests.house.test_books import ROUND, keep
+from tests.house.test_statements import ROUND, keep
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit
@@ -37,8 +37,8 @@ pytestmark = pytest.mark.anyio
 
 async def play(store: SqliteStore, tmp_path: Path) -> None:
     """Play some rounds with everything that is kept beside the log."""
-    async with CommandHandler(store, state_dir=tmp_path / "state") as floor:
-        people = People(floor)
+    async with CommandHandler(store, state_dir=tmp_path / "state") as handler:
+        people = People(handler)
         await people.open()
         await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
         await people.ask(Deposit(by="cashier", player="cat", amount=500))
@@ -46,7 +46,7 @@ async def play(store: SqliteStore, tmp_path: Path) -> None:
             commands.BuyIn(by=player("cat"), player="cat", amount=300, source="account")
         )
         await people.play(*ROUND, *ROUND, "open betting", "cat bets 50 on big")
-        keep(store, floor)
+        keep(store, handler)
     CheckpointSigner(store, open_keys(tmp_path / "state"), tmp_path / "state").create_checkpoint(1)
 
 
@@ -87,18 +87,18 @@ async def test_a_snapshot_that_the_entries_do_not_lead_to_is_found(
         msgspec.structs.replace(snapshot, data=snapshot.data.replace(b"SGD", b"NZD"))
     )
     assert findings(store, tmp_path) == [
-        f"snapshot of cage/cat at version {snapshot.head.version}: is not what the entries lead to"
+        f"snapshot of cage/cat at version {snapshot.head.version}: differs from the replayed state"
     ]
     store.save_snapshot(msgspec.structs.replace(snapshot, data=b"nonsense"))
     assert "cannot be read" in findings(store, tmp_path)[0]
     store.save_snapshot(
         msgspec.structs.replace(snapshot, head=Head(snapshot.head.version, bytes(32)))
     )
-    assert "stands for another entry" in findings(store, tmp_path)[0]
+    assert "belongs to another entry" in findings(store, tmp_path)[0]
     store.save_snapshot(msgspec.structs.replace(snapshot, head=Head(99, bytes(32))))
     assert "goes further than the stream" in findings(store, tmp_path)[0]
     store.save_snapshot(msgspec.structs.replace(snapshot, stream="cage/nobody"))
-    assert any("there are no entries of it" in each for each in findings(store, tmp_path))
+    assert any("the stream has no entries" in each for each in findings(store, tmp_path))
 
 
 async def test_a_snapshot_of_another_version_is_left_alone(
@@ -124,9 +124,8 @@ async def test_a_line_that_was_added_is_found_where_it_stands(
 
     store.project(VIEW, "table/1", reached, reached + 1, [line])
 
-    assert f"books of table/1 version {reached + 1}: line 0 does not follow" in findings(
-        store, tmp_path
-    )
+    where = f"books of table/1 version {reached + 1}"
+    assert f"{where}: line 0 does not follow from the entries" in findings(store, tmp_path)
 
 
 async def test_books_in_a_form_of_before_are_no_finding_and_are_made_again_by_a_house(
@@ -154,7 +153,7 @@ async def test_books_of_a_view_that_never_was_are_found(store: SqliteStore, tmp_
 
     store.project("another", "table/1", 0, 1, [line])
 
-    assert findings(store, tmp_path) == ["books of table/1: there is no view 'another'"]
+    assert findings(store, tmp_path) == ["books of table/1: unknown view 'another'"]
 
 
 async def test_books_that_lack_lines_are_found(store: SqliteStore, tmp_path: Path) -> None:
@@ -199,7 +198,7 @@ async def test_money_that_no_command_could_have_moved_is_found(
 
     version = store.head("table/1").version
     (found,) = findings(store, tmp_path)
-    assert found.startswith(f"table/1 version {version}: cannot follow from what is before it")
+    assert found.startswith(f"table/1 version {version}: cannot follow from the entries before")
     assert words in found
 
 
@@ -241,18 +240,21 @@ async def test_a_house_that_is_playing_is_audited_as_it_is_at_one_moment(tmp_pat
     [
         (
             "INSERT INTO lines VALUES ('house-2', 'player/ann', 'table/9', 1, 0, 1, x'7b7d')",
-            "books of table/9: there are no entries of it",
+            "books of table/9: the stream has no entries",
         ),
-        ("INSERT INTO views VALUES ('house-2', 'table/9', 1)", "books of table/9: there are no"),
-        ("DELETE FROM games", "the game that it pins"),
+        (
+            "INSERT INTO views VALUES ('house-2', 'table/9', 1)",
+            "books of table/9: the stream has no",
+        ),
+        ("DELETE FROM games", "the pinned game"),
     ],
 )
 async def test_what_was_forged_or_removed_beside_the_log_is_found(
     sql: str, words: str, tmp_path: Path
 ) -> None:
     store = SqliteStore(tmp_path / "house.sqlite")
-    async with CommandHandler(store) as floor:
-        await People(floor).ask(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"))
+    async with CommandHandler(store) as handler:
+        await People(handler).ask(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"))
     store._transact(lambda run: run(sql, ()))
 
     report = audit(store, public_keys={})

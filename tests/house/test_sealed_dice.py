@@ -133,7 +133,9 @@ def test_anything_else_is_not(events: tuple[object, ...], problem: str) -> None:
 def test_a_house_that_chose_its_close_could_choose_its_dice(choice: dict[str, Any]) -> None:
     entries = log(COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice", **choice)
     (checked,) = check_dice(entries)
-    assert checked.problem == "betting was not closed when and as it had to be"
+    assert checked.problem == (
+        "betting was not closed at the prescribed time or not by the prescribed command"
+    )
 
 
 DEALT = (COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice")
@@ -158,7 +160,7 @@ def test_other_dice_than_those_called_are_not_fair_either(other: object) -> None
     ):
         (checked,) = check_dice(log(*events))
         assert checked.dice == fair.dice != (1, 1, 1)
-        assert "1 1 1 were taken instead" in checked.problem
+        assert "1 1 1 were used instead" in checked.problem
 
 
 def test_dice_that_are_entered_and_paid_as_they_were_called_are_fair() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from tests.house.test_auditing import append, findings, play
+from tests.house.test_auditor import append, findings, play
 from tests.log.logs import tampering
 from tests.properties.test_table import GAMES, drive
 from tests.table.setting import SUPERVISOR
@@ -163,7 +163,7 @@ async def test_a_bet_that_nobody_could_place_is_found_among_bets(
     append(store, STREAM, BET)
 
     (found,) = findings(store, tmp_path)
-    cannot = "cannot follow from what is before it"
+    cannot = "cannot follow from the entries before"
     assert found.startswith(f"{STREAM} version {version}: {cannot}: {problem}")
 
 
@@ -183,7 +183,7 @@ async def test_a_snapshot_made_between_two_bets_is_compared(
     other = snapshot.data.replace(b"SGD", b"NZD")
     store.save_snapshot(msgspec.structs.replace(snapshot, data=other))
     where = f"snapshot of {STREAM} at version {snapshot.head.version}"
-    assert findings(store, tmp_path) == [f"{where}: is not what the entries lead to"]
+    assert findings(store, tmp_path) == [f"{where}: differs from the replayed state"]
 
 
 # --- what is kept beside the log ----------------------------------------------------------------
@@ -198,7 +198,7 @@ async def test_a_line_whose_text_is_none_is_found(store: SqliteStore, tmp_path: 
     found = findings(store, tmp_path)
     assert found
     assert all(each.startswith("books of table/1 version") for each in found)
-    assert all(each.endswith(": line 1 does not follow") for each in found)
+    assert all(each.endswith(": line 1 does not follow from the entries") for each in found)
 
 
 @pytest.mark.anyio
@@ -208,4 +208,4 @@ async def test_a_snapshot_of_no_version_is_found(store: SqliteStore, tmp_path: P
     with tampering(store.path, lax=True) as run:
         run("UPDATE snapshots SET version = 'last' WHERE stream = 'table/1'")
 
-    assert "snapshot of table/1: stands for no version: 'last'" in findings(store, tmp_path)
+    assert "snapshot of table/1: has an invalid version: 'last'" in findings(store, tmp_path)

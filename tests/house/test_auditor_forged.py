@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.house.setting import People
-from tests.house.test_auditing import append, findings, play, report
+from tests.house.test_auditor import append, findings, play, report
 from tests.log.logs import tampering
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.account.events import Withdrawn
@@ -98,7 +98,7 @@ async def test_a_snapshot_of_no_entry_is_found(
     with tampering(store.path) as run:
         run("UPDATE snapshots SET version = ? WHERE stream = 'table/1'", version)
 
-    assert findings(store, tmp_path) == [f"snapshot of table/1: stands for no version: {version}"]
+    assert findings(store, tmp_path) == [f"snapshot of table/1: has an invalid version: {version}"]
 
 
 async def test_a_second_snapshot_hides_no_first(store: SqliteStore, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_books_that_reach_no_version_are_found(store: SqliteStore, tmp_pat
     with tampering(store.path, lax=True) as run:
         run("UPDATE views SET version = 'all of it' WHERE stream = 'table/1' AND view = ?", VIEW)
 
-    assert "books of table/1: reach no version: 'all of it'" in findings(store, tmp_path)
+    assert "books of table/1: have an invalid version: 'all of it'" in findings(store, tmp_path)
 
 
 async def test_a_house_starts_beside_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
@@ -209,4 +209,4 @@ async def test_a_view_that_there_is_not_is_found(store: SqliteStore, tmp_path: P
     with tampering(store.path) as run:
         run("INSERT INTO views VALUES ('mine', 'table/1', 3)")
 
-    assert findings(store, tmp_path) == ["books of table/1: there is no view 'mine'"]
+    assert findings(store, tmp_path) == ["books of table/1: unknown view 'mine'"]

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.house.setting import People
-from tests.house.test_books import ROUND, keep, played
+from tests.house.test_statements import ROUND, keep, played
 from tests.oracle import brute_force as oracle
 from threedice import load
 from threedice.house import CommandHandler
@@ -89,9 +89,9 @@ async def test_an_undone_round_leaves_no_luck_in_its_own_shift_and_brings_it_to_
     store = await played(*ROUND)
     since = results(store, "1")[-1].at + 1
     played_variance = shift_figures(store, "1").variance
-    async with CommandHandler(store) as floor:
-        await People(floor).play("supervisor reports dice-damaged affecting 1 with shift-manager")
-        keep(store, floor)
+    async with CommandHandler(store) as handler:
+        await People(handler).play("supervisor reports dice-damaged affecting 1 with shift-manager")
+        keep(store, handler)
 
     assert shift_figures(store, "1").variance == 0
     assert shift_figures(store, "1", since=since).variance == played_variance > 0
