@@ -252,7 +252,7 @@ async def test_a_full_queue_is_told_at_once_and_harms_nothing() -> None:
         assert await people.stack("ann") == 1000 - 5 * (100 - len(full))
 
 
-# --- the cage -----------------------------------------------------------------------------------
+# --- player accounts ----------------------------------------------------------------------------
 
 
 async def test_money_goes_from_an_account_to_a_table_and_back_in_one_append() -> None:

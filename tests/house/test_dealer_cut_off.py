@@ -106,5 +106,5 @@ async def test_everyone_who_had_bet_is_told_wherever_the_round_was_cut_off(
         assert [sorted(each.players) for each in notices(again)] == [bettors(entries[:after])]
 
 
-def is_told(store: MemoryStore, _tended: HouseTable) -> bool:
+def is_told(store: MemoryStore, _house_table: HouseTable) -> bool:
     return bool(notices(store))

@@ -14,7 +14,7 @@ from tests.house.setting import QUICK, HandClock, People, Watch
 from threedice.errors import Refusal, StoreUnusable
 from threedice.house import CommandHandler
 from threedice.house import house as house_module
-from threedice.house import streams as running_module
+from threedice.house import streams as streams_module
 from threedice.house.audit.auditor import audit
 from threedice.house.dealer.automatic import AutomaticDealer
 from threedice.house.house import House
@@ -344,7 +344,7 @@ async def test_so_does_one_of_several_that_come_and_go_in_any_order(tmp_path: Pa
 async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(running_module, "SNAPSHOT_INTERVAL_ENTRIES", 20)
+    monkeypatch.setattr(streams_module, "SNAPSHOT_INTERVAL_ENTRIES", 20)
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)

@@ -84,7 +84,7 @@ class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
 
 
 class CommandHandler:
-    """Handles the commands of a house's tables and accounts on a store."""
+    """Handle the commands of a house's tables and accounts on a store."""
 
     def __init__(
         self,

@@ -128,4 +128,4 @@ class ResultCache:
 def require_same_command(known_hash: bytes, command_hash: bytes, key: str) -> None:
     """Raise `KeyReused` if a key was already used for a different command."""
     if known_hash != command_hash:
-        raise KeyReused(f"the key {key!r} stands for another command; use a new one")
+        raise KeyReused(f"the key {key!r} was already used for another command; use a new one")

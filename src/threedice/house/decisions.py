@@ -55,7 +55,7 @@ HOUSE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "floor/other-table": "this is table {table}, not {other}",
     "floor/house-only": "only the house itself sends this command, during recovery",
     "floor/nothing-to-recover": "no round of this table needs recovery",
-    "floor/dealt-by-house": "the house deals this table; only the house may send {step}",
+    "floor/dealt-by-house": "the house deals this table; {step} is reserved for the house",
 }
 
 DEALER_COMMANDS: Final = (

@@ -337,7 +337,7 @@ async def _entered_in_thread(context: AbstractContextManager[bool]) -> AsyncIter
 
 
 class _RemoteChanges:
-    """Forwards notifications of other servers from the listener's thread to the event loop."""
+    """Forward notifications of other servers from the listener's thread to the event loop."""
 
     def __init__(self, house: House) -> None:
         self._house, self._loop = house, asyncio.get_running_loop()

@@ -54,15 +54,24 @@ class HouseTable:
     game: str = ""
     game_hash: str = ""
     dealt_by_house: Timing | None = None
+    """The timing of the automatic dealer; None if people deal."""
     sealed_round: int = 0
+    """The round of the last seed."""
     commitment: str = ""
+    """The hash of the last seed."""
     revealed: bool = False
+    """Whether the last seed was revealed."""
     interrupted: int = 0
+    """The number of the interrupted round, or 0."""
     seeds_lost: int = 0
     betting_since: int = 0
+    """When betting last opened, in microseconds since 1970."""
     stepped_at: int = 0
+    """When the last timed step was taken, in microseconds since 1970."""
     stepped_version: int = 0
+    """The version of the last timed step."""
     closed_version: int = 0
+    """The version at which betting last closed."""
 
 
 @dataclass(slots=True)

@@ -61,7 +61,7 @@ def audit(
 
 
 class Auditor:
-    """Replays a house's entries stream by stream, and records what differs from the stored data."""
+    """Replay a house's entries stream by stream, and record differences from the stored data."""
 
     def __init__(self, rows: LogRows, findings: list[IntegrityFinding]) -> None:
         self._rows, self._findings = rows, findings

@@ -304,7 +304,7 @@ def _location(stream: str) -> str:
 
 
 class StreamStatementsReplay:
-    """Compares the stored statement rows of one stream with those of its replay."""
+    """Compare the stored statement rows of one stream with those of its replay."""
 
     def __init__(
         self,

@@ -49,39 +49,8 @@ LEASE_SECONDS = 10.0
 """How long a dealer's lease lasts; it is renewed after half of that."""
 
 
-class Clock(Protocol):
-    """The time of day, a monotonic time, and a way to wait."""
-
-    def now(self) -> int:
-        """Return the time in microseconds of UTC since 1970."""
-
-    def monotonic(self) -> float:
-        """Return seconds that never go back, even if the clock is set."""
-
-    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
-        """Wait until a time has passed or an event is set."""
-
-
-class SystemClock:
-    """The clock of this machine."""
-
-    def now(self) -> int:
-        """Return the time in microseconds of UTC since 1970."""
-        return time.time_ns() // 1000
-
-    def monotonic(self) -> float:
-        """Return seconds that never go back, even if the clock is set."""
-        return time.monotonic()
-
-    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
-        """Wait until a time has passed or an event is set."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await wake.wait()
-
-
 class AutomaticDealer:
-    """Deals one table while this server holds its lease."""
+    """Deal one table while this server holds its lease."""
 
     def __init__(self, handler: CommandHandler, table: str, holder: str, clock: Clock) -> None:
         self.handler, self.table, self.holder, self.clock = handler, table, holder, clock
@@ -243,6 +212,13 @@ class AutomaticDealer:
         )
 
 
+def procedure_position(house_table: HouseTable) -> tuple[object, ...]:
+    """Return a table's position in its procedure, which bets and buy-ins do not change."""
+    current = house_table.table.round
+    done = (frozenset(current.done), tuple(current.keys)) if current else ()
+    return (house_table.table.rounds, house_table.commitment, house_table.stepped_version, done)
+
+
 @dataclass(frozen=True, slots=True)
 class DealerCommand:
     """Send this command now."""
@@ -313,13 +289,6 @@ def _seconds_before(step: StepName, house_table: HouseTable, timing: Timing) -> 
     return 0.0
 
 
-def procedure_position(house_table: HouseTable) -> tuple[object, ...]:
-    """Return a table's position in its procedure, which bets and buy-ins do not change."""
-    current = house_table.table.round
-    done = (frozenset(current.done), tuple(current.keys)) if current else ()
-    return (house_table.table.rounds, house_table.commitment, house_table.stepped_version, done)
-
-
 def _next_key(state: TableState) -> AnyCommand:
     """Return the next key press at the terminal: the called dice in order, then Enter."""
     called, keys = state.current.called or (), state.current.keys
@@ -368,3 +337,37 @@ def _next_player(players: list[str], shooter: Shooter | None) -> str | None:
     if shooter is None or shooter.player not in players:
         return players[0]
     return players[(players.index(shooter.player) + 1) % len(players)]
+
+
+# --- clocks --------------------------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """The time of day, a monotonic time, and a way to wait."""
+
+    def now(self) -> int:
+        """Return the time in microseconds of UTC since 1970."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back, even if the clock is set."""
+
+    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
+        """Wait until a time has passed or an event is set."""
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now(self) -> int:
+        """Return the time in microseconds of UTC since 1970."""
+        return time.time_ns() // 1000
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back, even if the clock is set."""
+        return time.monotonic()
+
+    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
+        """Wait until a time has passed or an event is set."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await wake.wait()

@@ -45,7 +45,11 @@ _ZERO: Final = Fraction(0)
 
 
 class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One row; its amount is the house's gain in results, the player's gain in statements."""
+    """One row of a table's results or of a player's statement.
+
+    `amount` is the house's gain in results, the player's gain in statements. `theory` (the
+    theoretical win) and `variance` are fractions: numerator and denominator.
+    """
 
     what: str
     round: int = 0
@@ -58,7 +62,7 @@ class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StatementProjector:
-    """Projects the entries of one stream; its only state is the current round."""
+    """Project the entries of one stream; the only state is the current round."""
 
     def __init__(self, stream: str, game_of: Callable[[str], Game]) -> None:
         self.stream, self._game_of = stream, game_of
