@@ -33,7 +33,7 @@ __all__ = [
     "shipped_games",
 ]
 
-_HOMES = {
+_LAZY_NAMES = {
     "threedice.errors": ("InvalidInput", "RulebookError", "ThreediceError", "UnknownName"),
     "threedice.odds": ("Mix", "odds_sheet"),
     "threedice.odds.stakes": ("settle",),
@@ -42,8 +42,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, so that `threedice --help` is quick."""
-    for home, names in _HOMES.items():
+    """Import a public name on first use, so that `threedice --help` starts quickly."""
+    for module, names in _LAZY_NAMES.items():
         if name in names:
-            return getattr(import_module(home), name)
+            return getattr(import_module(module), name)
     raise AttributeError(f"module 'threedice' has no attribute {name!r}")

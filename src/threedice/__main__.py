@@ -1,4 +1,4 @@
-"""`python -m threedice` is `threedice`."""
+"""Run the command line with `python -m threedice`."""
 
 from threedice.cli import main
 

@@ -1,13 +1,7 @@
 """The 216 rolls of three dice, sets of rolls as integer bit masks, and the names of the faces.
 
-The 216 rolls of three six-sided dice, and sets of them as bits of one integer.
-
-The bottom of the flow: `rulebook` evaluates every winning condition to a `RollSet` once, and
-everything above counts bits. Dice faces are numbered 1 to 6 here whatever is painted on them.
-
-The six faces of a rulebook's dice by name: numbers, or symbols in the rulebook's order.
-
-Everything inside counts faces 1 to 6; names come in and go out through here.
+`rulebook` evaluates each winning condition to a `RollSet` once; everything above counts bits. All
+code uses face numbers 1 to 6; `FaceNames` translates them from and to a rulebook's own names.
 """
 
 from __future__ import annotations
@@ -24,25 +18,17 @@ if TYPE_CHECKING:
 
 Roll = tuple[int, int, int]
 
-
 RollSet = NewType("RollSet", int)
-"""Bit i stands for ROLLS[i]; union, intersection and counting are integer operations."""
-
+"""A set of rolls: bit i stands for ROLLS[i], so set operations are integer operations."""
 
 FACES: Final = range(1, 7)
-
-
 ROLLS: Final[tuple[Roll, ...]] = tuple((a, b, c) for a, b, c in product(FACES, repeat=3))
-
-
 NO_ROLL: Final = RollSet(0)
-
-
 EVERY_ROLL: Final = RollSet((1 << len(ROLLS)) - 1)
 
 
 def index(roll: Roll) -> int:
-    """Return the place of a roll among the 216, in lexicographic order, last die fastest.
+    """Return the index of a roll in ROLLS: lexicographic order, the last die varies fastest.
 
     >>> index((1, 1, 1)), index((1, 1, 2)), index((6, 6, 6))
     (0, 1, 215)
@@ -52,22 +38,22 @@ def index(roll: Roll) -> int:
 
 
 def as_roll(faces: Sequence[int]) -> Roll:
-    """Return three faces as a roll, refusing what three dice cannot show."""
+    """Return three faces as a roll; raise InvalidInput if three dice cannot show them."""
     known = as_known_faces(faces)
     if len(known) != 3:
-        raise InvalidInput(f"{len(known)} dice; a roll has three")
+        raise InvalidInput(f"{len(known)} dice given; a roll has three")
     return known[0], known[1], known[2]
 
 
 def as_known_faces(faces: Sequence[int]) -> tuple[int, ...]:
-    """Return what is known of the dice: up to three faces, numbered 1 to 6."""
+    """Return the known faces of a roll: up to three, numbered 1 to 6; raise InvalidInput else."""
     if len(faces) > 3 or any(type(face) is not int or face not in FACES for face in faces):
-        raise InvalidInput(f"{faces!r}: up to three dice show faces numbered 1 to 6")
+        raise InvalidInput(f"{faces!r}: give up to three faces, numbered 1 to 6")
     return tuple(faces)
 
 
 def rolls_where(predicate: Callable[[Roll], bool]) -> RollSet:
-    """Return the set of the rolls for which something holds.
+    """Return the set of rolls that satisfy a predicate.
 
     >>> count(rolls_where(lambda roll: sum(roll) == 4))
     3
@@ -76,24 +62,24 @@ def rolls_where(predicate: Callable[[Roll], bool]) -> RollSet:
 
 
 def count(rolls: RollSet) -> int:
-    """Return how many of the 216 rolls are in the set."""
+    """Return the number of rolls in the set."""
     return rolls.bit_count()
 
 
 def contains(rolls: RollSet, roll: Roll) -> bool:
-    """Tell whether a roll is in the set."""
+    """Return whether a roll is in the set."""
     return bool(rolls >> index(roll) & 1)
 
 
 def members(rolls: RollSet) -> Iterator[Roll]:
-    """Yield the rolls of a set in order."""
+    """Yield the rolls of a set in the order of ROLLS."""
     return (roll for i, roll in enumerate(ROLLS) if rolls >> i & 1)
 
 
 def rolls_beginning_with(known: tuple[int, ...]) -> RollSet:
-    """Return the rolls still possible when the first dice are known.
+    """Return the rolls that are possible when the first dice are known.
 
-    No wager tells the dice apart, so it does not matter which of the three are known.
+    No wager distinguishes the dice, so it does not matter which of the three are known.
 
     >>> count(rolls_beginning_with((6,))), count(rolls_beginning_with((6, 6, 1)))
     (36, 1)
@@ -103,7 +89,9 @@ def rolls_beginning_with(known: tuple[int, ...]) -> RollSet:
 
 @dataclass(frozen=True, slots=True)
 class FaceNames:
-    """Names of the faces, and their words as a felt spells them.
+    """Names of the six faces, and the words that the felt prints for them.
+
+    The names are the numbers 1 to 6 or six symbols, in the rulebook's order.
 
     >>> symbols = FaceNames(("crown", "anchor", "spade", "heart", "diamond", "club"))
     >>> symbols.number("heart"), symbols.roll(["crown", "club", "4"])
@@ -115,7 +103,7 @@ class FaceNames:
 
     @property
     def are_numbers(self) -> bool:
-        """Whether the faces can be added up."""
+        """Whether the faces are numbers, so that a roll has a total."""
         return self.names == ("1", "2", "3", "4", "5", "6")
 
     def name(self, number: int) -> str:
@@ -123,11 +111,11 @@ class FaceNames:
         return self.names[number - 1]
 
     def word(self, number: int) -> str:
-        """Return the face's name as the felt spells it out."""
+        """Return the word that the felt prints for the face with this number."""
         return self.words[number - 1] if self.words else self.name(number).upper()
 
     def number(self, name: str) -> int:
-        """Return the number of the face of this name; symbols may be given by number too."""
+        """Return the number of the face with this name; symbols may also be given by number."""
         if name in self.names:
             return self.names.index(name) + 1
         if name in ("1", "2", "3", "4", "5", "6"):
@@ -135,13 +123,13 @@ class FaceNames:
         raise UnknownName("face", name, self.names)
 
     def roll(self, names: Iterable[str]) -> Roll:
-        """Return the roll that three names of faces show."""
-        shown = tuple(self.number(name.strip().lower()) for name in names)
-        if len(shown) != 3:
-            raise InvalidInput(f"{len(shown)} dice given; give three faces, such as {self.example}")
-        return (shown[0], shown[1], shown[2])
+        """Return the roll that shows three faces given by name."""
+        faces = tuple(self.number(name.strip().lower()) for name in names)
+        if len(faces) != 3:
+            raise InvalidInput(f"{len(faces)} dice given; give three faces, such as {self.example}")
+        return (faces[0], faces[1], faces[2])
 
     @property
     def example(self) -> str:
-        """Three faces as they are typed."""
+        """Three faces as a user types them, for error messages."""
         return ",".join((self.names[0], self.names[2], self.names[5]))

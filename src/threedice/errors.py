@@ -1,22 +1,21 @@
-"""
-
-What can go wrong, as one tree; every layer raises from here and `cli` turns it into one line.
+"""The exceptions that Threedice raises, as one tree; the command line prints each as one line.
 
 ThreediceError
-├── RulebookError      a rulebook file is not well formed: file, key, clause, what to do
-├── UnknownName        no game, box, reading, ... of that name: with the nearest that exist
-├── InvalidInput       dice, amounts or odds that cannot be meant
-├── Refusal            a person may not do this now: code, clause, facts
-├── OperatingFailure   the house cannot do it at the moment; nothing was acknowledged
-│   ├── Conflicted     others changed the stream first, again and again
-│   ├── KeyReused      the idempotency key stands for another command already
-│   ├── QueueFull      more is waiting to be written than may wait
-│   ├── StoreAway      the database does not answer in time; it may come back
-│   ├── StoreFailed    the database could not write; nothing is written until a person releases it
-│   ├── StoreUnfit     the database is not one this program may serve: what is wrong, what to do
-│   └── HouseOutdated  the program was replaced under a running house, which must be restarted
-├── Tampered           what is stored is not what was written: where, and what is wrong
-└── InvariantBroken    something that must always hold does not; stops the table
+├── RulebookError          a rulebook file is invalid: file, key, clause, what to do
+├── UnknownName            no game, box, reading, ... has this name; lists the nearest names
+├── InvalidInput           dice, amounts or odds that make no sense
+├── InfeasibleComputation  a question too large for an exact answer
+├── Refusal                a person may not do this now: code, clause, facts
+├── OperatingFailure       the house cannot do this at the moment; nothing was acknowledged
+│   ├── StreamConflict     the stream kept changing until the retries were used up
+│   ├── KeyReused          the idempotency key belongs to another command
+│   ├── QueueFull          the write queue is full
+│   ├── StoreUnavailable   the database does not answer in time; it may recover
+│   ├── StoreFailed        the database failed to write; writing stops until a person releases it
+│   ├── StoreUnusable      the database must not be used: what is wrong, what to do
+│   └── HouseOutdated      another version was installed while the house runs; restart it
+├── TamperedData           stored data differs from what was written: where, what is wrong
+└── InvariantBroken        an invariant does not hold; stops the table
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class ThreediceError(Exception):
-    """Anything that Threedice itself raises."""
+    """Base class of everything that Threedice raises."""
 
 
 class RulebookError(ThreediceError):
-    """A rulebook that is refused: which file and key, under which clause, and how to mend it."""
+    """A rulebook is invalid: the file and key, the clause, the problem and the remedy."""
 
     def __init__(self, file: str, key: str, problem: str, remedy: str, clause: str = "") -> None:
         self.file, self.key, self.clause = file, key, clause
@@ -43,7 +42,7 @@ class RulebookError(ThreediceError):
 
 
 class UnknownName(ThreediceError):
-    """A name that nothing has, with the nearest names that something does."""
+    """Nothing has this name; `nearest` lists similar names that exist."""
 
     def __init__(
         self, kind: str, name: str, known: Iterable[str], suggestions: list[str] | None = None
@@ -54,11 +53,19 @@ class UnknownName(ThreediceError):
 
 
 class InvalidInput(ThreediceError):
-    """Input that has the wrong form, told in words that say what would be right."""
+    """Input is malformed; the message says what is expected."""
+
+
+class InfeasibleComputation(ThreediceError):
+    """A question is too large for an exact answer; `size` is how large it is."""
+
+    def __init__(self, problem: str, size: int, remedy: str) -> None:
+        self.size = size
+        super().__init__(f"{problem}; {remedy}")
 
 
 class Refusal(ThreediceError):
-    """A command that is not accepted; everything is as it was."""
+    """A command is refused; it has changed nothing."""
 
     def __init__(
         self, code: str, text: str, clause: tuple[str, ...], facts: dict[str, Any]
@@ -69,39 +76,42 @@ class Refusal(ThreediceError):
 
 
 class OperatingFailure(ThreediceError):
-    """The house cannot do something at the moment; nothing was acknowledged."""
+    """The house cannot do this at the moment; nothing was acknowledged."""
 
 
 class StreamConflict(OperatingFailure):
-    """Others changed a stream first, more often than is tried again."""
+    """Concurrent writers kept changing the stream until the retries were used up."""
 
 
 class KeyReused(OperatingFailure):
-    """An idempotency key that stands for another command already."""
+    """The idempotency key belongs to another command."""
 
 
 class QueueFull(OperatingFailure):
-    """More is waiting to be written than may wait; ask again later."""
+    """The write queue is full; try again later."""
 
 
 class StoreUnavailable(OperatingFailure):
-    """The database does not answer in time; what became of a command is to be asked by its key."""
+    """The database does not answer in time.
+
+    The command may have been written: send it again with the same idempotency key to find out.
+    """
 
 
 class StoreFailed(OperatingFailure):
-    """The database could not write; nothing more is written until a person releases it."""
+    """The database failed to write; nothing is written until a person releases the house."""
 
 
 class StoreUnusable(OperatingFailure):
-    """A database that this program may not serve, with what to do about it."""
+    """This program must not use the database; the message says what to do."""
 
 
 class HouseOutdated(OperatingFailure):
-    """A house that runs in another version than is installed now; it must be restarted."""
+    """The running house is another version than the installed program; restart it."""
 
 
 class TamperedData(ThreediceError):
-    """Something stored that is not what was written."""
+    """Stored data differs from what was written."""
 
     def __init__(self, where: str, problem: str) -> None:
         self.where, self.problem = where, problem
@@ -109,31 +119,23 @@ class TamperedData(ThreediceError):
 
 
 class InvariantBroken(ThreediceError):
-    """Something that must always hold does not: a defect, never a person's mistake."""
+    """An invariant does not hold: a defect, never a person's mistake."""
 
 
 def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
-    """Return the known names most like the given one; where none is alike, the first few."""
+    """Return the known names most similar to the given one, or the first 12 if none is similar."""
     names = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), names, n=limit, cutoff=0.5)
     return [names[each] for each in close] or list(names.values())[:12]
 
 
 def did_you_mean(names: list[str]) -> str:
-    """Put the nearest names into words.
+    """Return a question that suggests the nearest names.
 
     >>> did_you_mean(["total:9", "total:10"])
     'did you mean total:9 or total:10?'
     """
     if not names:
         return "there is none to choose from"
-    *most, last = names
-    return f"did you mean {', '.join(most)} or {last}?" if most else f"did you mean {last}?"
-
-
-class InfeasibleComputation(ThreediceError):
-    """A question too large for an exact answer, with the size that was found."""
-
-    def __init__(self, problem: str, size: int, remedy: str) -> None:
-        self.size = size
-        super().__init__(f"{problem}; {remedy}")
+    *others, last = names
+    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

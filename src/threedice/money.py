@@ -1,6 +1,6 @@
-"""Money as whole minor units, and odds as the trade says them: "a to b".
+"""Money as integer minor units, and odds in the form "a to b".
 
-Everything that pays reads odds from here; nothing here or above uses a float for money.
+Every payment is computed with `Odds`; no module uses a float for money.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import msgspec
 from threedice.errors import InvalidInput
 
 Amount = NewType("Amount", int)
-"""A sum of money in minor units (cents, or whatever the table counts in)."""
+"""A sum of money in minor units (cents, or the unit the table counts in)."""
 
 MAX_AMOUNT = 10**12
-"""The most that one command can move: sums of a great many of them are still counted exactly."""
+"""The largest amount one command can move; sums over very many commands stay exact."""
 
 RequestedAmount = Annotated[int, msgspec.Meta(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
-"""An amount as it is asked for; what makes sense of it is for the rules to say."""
+"""An amount in a command, bounded in size only; the command's handler checks its value."""
 
 AmountFormatter = Callable[[int], str]
-"""Puts an amount into words: as it is counted, or in a currency's own unit."""
+"""Formats an amount as text: in minor units, or in a currency's major unit."""
 
-_WHOLE = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
-_THOUSANDTHS = "BHD IQD JOD KWD LYD OMR TND"
-"""Currencies of ISO 4217 whose minor unit is not a hundredth."""
+# Currencies of ISO 4217 whose minor unit is not a hundredth.
+_NO_DECIMALS = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
+_THREE_DECIMALS = "BHD IQD JOD KWD LYD OMR TND"
 
 _ODDS = re.compile(r"([1-9][0-9]{0,5}) to ([1-9][0-9]{0,5})")
 _AMOUNT = re.compile(r"[1-9][0-9]{0,17}")
@@ -37,7 +37,7 @@ _AMOUNT = re.compile(r"[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """What a winning bet is paid on top of its stake: `a` for every `b` staked.
+    """The winnings of a bet on top of its stake: `a` for every `b` staked.
 
     >>> str(Odds.parse("19 to 20")), Odds.parse("62 to 1").winnings(Amount(5))
     ('19 to 20', 310)
@@ -48,7 +48,7 @@ class Odds:
 
     @classmethod
     def parse(cls, text: str) -> Odds:
-        """Read odds such as "62 to 1"; nothing else is odds."""
+        """Parse odds such as "62 to 1"; raise InvalidInput for any other form."""
         match = _ODDS.fullmatch(text)
         if match is None:
             raise InvalidInput(f"{text!r} is not odds; write them as 'a to b', such as '62 to 1'")
@@ -63,9 +63,9 @@ class Odds:
         return Fraction(self.a, self.b)
 
     def winnings(self, stake: Amount) -> Amount:
-        """Return what a winning stake is paid, refusing one that cannot be paid exactly."""
-        paid, rest = divmod(stake * self.a, self.b)
-        if rest:
+        """Return the winnings of a stake; raise InvalidInput if they are not a whole amount."""
+        paid, remainder = divmod(stake * self.a, self.b)
+        if remainder:
             step = self.ratio.denominator
             raise InvalidInput(
                 f"{self} on {stake} does not come out even; stake a multiple of {step}"
@@ -74,7 +74,7 @@ class Odds:
 
 
 def parse_amount(text: str) -> Amount:
-    """Read a stake: a whole number above zero, in the unit the table counts in.
+    """Parse a stake: a whole number above zero, in the unit the table counts in.
 
     >>> parse_amount("50")
     50
@@ -88,12 +88,14 @@ def parse_amount(text: str) -> Amount:
 
 
 def format_currency(amount: int, currency: str) -> str:
-    """Return an amount in a currency's own unit, as people write it.
+    """Return an amount in a currency's major unit, as people write it.
 
-    >>> format_currency(1234550, "SGD"), format_currency(-5, "SGD"), format_currency(5000, "JPY"), format_currency(5, "KWD")
-    ('12,345.50', '-0.05', '5,000', '0.005')
+    >>> format_currency(1234550, "SGD"), format_currency(-5, "SGD")
+    ('12,345.50', '-0.05')
+    >>> format_currency(5000, "JPY"), format_currency(5, "KWD")
+    ('5,000', '0.005')
     """
-    digits = 0 if currency in _WHOLE else 3 if currency in _THOUSANDTHS else 2
-    units, parts = divmod(abs(amount), 10**digits)
-    after = f".{parts:0{digits}}" if digits else ""
-    return f"{'-' if amount < 0 else ''}{units:,}{after}"
+    digits = 0 if currency in _NO_DECIMALS else 3 if currency in _THREE_DECIMALS else 2
+    major, minor = divmod(abs(amount), 10**digits)
+    fraction = f".{minor:0{digits}}" if digits else ""
+    return f"{'-' if amount < 0 else ''}{major:,}{fraction}"

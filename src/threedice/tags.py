@@ -9,6 +9,6 @@ if TYPE_CHECKING:
 
 
 def tag_of(message: msgspec.Struct | type[msgspec.Struct]) -> str:
-    """Return the tag of a tagged struct, which stays the same when its class is renamed."""
+    """Return the tag of a tagged struct; unlike the class name, it never changes."""
     tag: str = message.__struct_config__.tag  # type: ignore[assignment]
     return tag

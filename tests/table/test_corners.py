@@ -97,7 +97,7 @@ def test_a_colour_is_played_in_its_own_chips() -> None:
     for line in ("ann withdraws 5 from big", "ann leaves with 5", "ann buys 5"):
         assert table.refuses(line).code in {"bet/amount", "chips/amount"}
     assert table.refuses("ann colours up").code == "chips/bets-down"
-    with pytest.raises(Exception, match="a colour is worth"):
+    with pytest.raises(Exception, match="give a colour, and a value"):
         table.ask(commands.TakeColour(by=DEALER, player="bob", colour=" ", value=25))
 
 

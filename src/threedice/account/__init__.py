@@ -1,7 +1,8 @@
-"""The cage: a player's account with the house, in one currency. Commands in, events out.
+"""A player's account with the house, in one currency: commands in, events out.
 
-`commands` -> `decide` -> `events` -> `evolve` -> `Account`. Nothing here touches a clock, a disk or
-a random number; `floor` appends a transfer to the account's stream and the table's together.
+`commands` -> `decide` -> `events` -> `evolve` -> `PlayerAccount`. The package is pure: no clock, no
+I/O, no randomness. For a transfer, `house` appends to the account's stream and to the table's
+stream in one transaction.
 """
 
 from threedice.account.decider import PlayerAccount, decide, evolve

@@ -1,4 +1,4 @@
-"""What is asked of a player's account; `by` is who does it, for the record."""
+"""Commands to a player's account; `by` names the person who acts, for the record."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Identifier = Annotated[str, msgspec.Meta(max_length=100)]
 AccountHolderId = Annotated[
     str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")
 ]
-"""A player's id: opaque, in one word."""
+"""A player's id: opaque, without spaces, slashes or control characters."""
 
 Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
 
 
 class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Something asked of a player's account."""
+    """Base of all commands to a player's account."""
 
     by: Identifier
     player: AccountHolderId
@@ -43,7 +43,7 @@ class Withdraw(PlayerAccountCommand, frozen=True, kw_only=True, tag="Withdraw"):
 
 
 class SendToTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="SendToTable"):
-    """Send money to a table, where it buys chips."""
+    """Send money to a table, to buy chips."""
 
     table: Identifier
     currency: Currency
@@ -51,7 +51,7 @@ class SendToTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="SendToTa
 
 
 class ReceiveFromTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="ReceiveFromTable"):
-    """Receive money for chips from a table."""
+    """Receive the money for chips from a table."""
 
     table: Identifier
     currency: Currency

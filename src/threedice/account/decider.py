@@ -1,4 +1,4 @@
-"""A player's account: what may be asked of it, and what its events make of it."""
+"""A player's account: `decide` turns commands into events, `evolve` applies them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 ACCOUNT_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "cage/no-account": "{player} has no account with the house; open one first",
     "cage/account-open": "{player} has an account already",
-    "cage/amount": "{amount} is no amount of money to move",
+    "cage/amount": "{amount} cannot be moved; give an amount above zero",
     "cage/balance": "{amount} is more than the {balance} in the account",
     "cage/currency": "the account is in {account}, not in {currency}",
 }
-"""Every code with the words for it; the facts of a refusal fill them."""
+"""The text of every refusal code; the facts of a refusal fill the placeholders."""
 
 
 @dataclass(slots=True)
 class PlayerAccount:
-    """What a player has with the house."""
+    """A player's balance with the house."""
 
     player: str = ""
     currency: str = ""
@@ -34,7 +34,7 @@ class PlayerAccount:
 def decide(
     account: PlayerAccount, command: AnyPlayerAccountCommand
 ) -> tuple[AnyPlayerAccountEvent, ...]:
-    """Return what a command makes happen to an account, or raise its refusal."""
+    """Return the events that a command causes, or raise its refusal."""
     if isinstance(command, commands.OpenAccount):
         if account.player:
             raise _refuse("cage/account-open", player=command.player)
@@ -59,25 +59,25 @@ def _decide_transfer(
         case commands.Deposit():
             return events.Deposited(player=player, amount=amount, by=command.by)
         case commands.Withdraw():
-            _need_balance(account, amount)
+            _require_balance(account, amount)
             return events.Withdrawn(player=player, amount=amount, by=command.by)
         case commands.SendToTable():
-            _need_currency(account, command.currency)
-            _need_balance(account, amount)
+            _require_currency(account, command.currency)
+            _require_balance(account, amount)
             return events.SentToTable(player=player, table=command.table, amount=amount)
         case commands.ReceiveFromTable():
-            _need_currency(account, command.currency)
+            _require_currency(account, command.currency)
             return events.ReceivedFromTable(player=player, table=command.table, amount=amount)
         case _:
             assert_never(command)
 
 
-def _need_balance(account: PlayerAccount, amount: int) -> None:
+def _require_balance(account: PlayerAccount, amount: int) -> None:
     if amount > account.balance:
         raise _refuse("cage/balance", amount=amount, balance=account.balance)
 
 
-def _need_currency(account: PlayerAccount, currency: str) -> None:
+def _require_currency(account: PlayerAccount, currency: str) -> None:
     if currency != account.currency:
         raise _refuse("cage/currency", account=account.currency, currency=currency)
 

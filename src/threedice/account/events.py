@@ -1,4 +1,4 @@
-"""What has happened to a player's account, never changed afterwards."""
+"""Events of a player's account: immutable records that are stored in the log."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 class PlayerAccountEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False
 ):
-    """Something that has happened to an account."""
+    """Base of all events of a player's account."""
 
 
 class AccountOpened(PlayerAccountEvent, frozen=True, kw_only=True, tag="AccountOpened"):
-    """A player has an account."""
+    """A player's account was opened."""
 
     player: str
     currency: str
@@ -36,7 +36,7 @@ class Withdrawn(PlayerAccountEvent, frozen=True, kw_only=True, tag="Withdrawn"):
 
 
 class SentToTable(PlayerAccountEvent, frozen=True, kw_only=True, tag="SentToTable"):
-    """Money went to a table; the table's event in the same append posts it."""
+    """Money went to a table; the table's event of the same append posts it."""
 
     player: str
     table: str
@@ -44,7 +44,7 @@ class SentToTable(PlayerAccountEvent, frozen=True, kw_only=True, tag="SentToTabl
 
 
 class ReceivedFromTable(PlayerAccountEvent, frozen=True, kw_only=True, tag="ReceivedFromTable"):
-    """Money came from a table; the table's event in the same append posts it."""
+    """Money came from a table; the table's event of the same append posts it."""
 
     player: str
     table: str

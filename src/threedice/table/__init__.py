@@ -1,8 +1,8 @@
-"""One table: commands in, events out, refusals with the clause that forbids.
+"""One table: commands in, events out, refusals that name the clause.
 
-`commands` -> `decide` (handlers in `opening`, `chips`, `betting`, `dealing`, `settling`,
-`irregular`; questions they share in `rules`, `limits`, `voiding`) -> `events` -> `evolve` ->
-`state`. `explain` and `prose` read the events.
+`commands` -> `decide` (handlers in `procedure`, `chips`, `betting`, `settlement` and
+`irregularities`; shared checks in `rules` and `limits`) -> `events` -> `evolve` -> `state`.
+`explanation` and `prose` read the events.
 """
 
 from threedice.errors import Refusal

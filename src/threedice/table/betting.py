@@ -1,4 +1,4 @@
-"""Betting: placing, withdrawing and rejecting bets, and chips that were moved."""
+"""Handle bets: place, withdraw and reject them, and record chips that were moved."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ if TYPE_CHECKING:
 
 
 def place_bet(game: Game, state: TableState, command: commands.PlaceBet) -> list[AnyEvent]:
-    """Put chips of a player on a box."""
+    """Put a player's chips on a box."""
     require_open_table(state)
     require_open_betting(game, state)
-    _need_manner(game, command)
+    _require_manner(game, command)
     box = require_box(game, command.box)
     spot = resolve_spot(game, command.box, command.area)
     seat = state.seats.get(command.player)
     if seat is None:
         raise refuse("player/unknown", game.facts.chips.clause, player=command.player)
-    _need_amount(game, state, seat, box, command.amount)
+    _require_stake_amount(game, state, seat, box, command.amount)
     if command.amount > seat.stack:
         rule = game.facts.people.acts.get("call-bet") if command.manner == "call" else None
         clause = rule.clause if rule else betting_clauses(game)
         raise refuse("bet/stack", clause, amount=command.amount, stack=seat.stack)
     shooter = game.facts.shooter
     if shooter and command.box == shooter.box:
-        return [_shooters_bet(game, state, command)]
-    has_dice = state.shooter is not None and state.shooter.player == command.player
-    if shooter and has_dice and not shooter.may_bet_elsewhere:
+        return [_place_shooter_bet(game, state, command)]
+    is_shooter = state.shooter is not None and state.shooter.player == command.player
+    if shooter and is_shooter and not shooter.may_bet_elsewhere:
         raise refuse("role/not-allowed", shooter.clause, role="shooter", allowed="other players")
     if state.mode == "refuse":
-        _need_room(game, state, spot, command)
-    return [_placed(state, command, spot, command.manner)]
+        _require_room(game, state, spot, command)
+    return [_bet_placed(state, command, spot, command.manner)]
 
 
-def _placed(
+def _bet_placed(
     state: TableState,
     command: commands.PlaceBet,
     spot: Spot,
@@ -77,8 +77,8 @@ def _placed(
     )
 
 
-def _need_manner(game: Game, command: commands.PlaceBet) -> None:
-    """Refuse whoever may not bet for this player in this manner."""
+def _require_manner(game: Game, command: commands.PlaceBet) -> None:
+    """Refuse an actor who may not bet for this player in this manner."""
     if command.manner == "behalf":
         require_permission(game, command.by, "bet-on-behalf")
         if command.by.id == command.player:
@@ -92,34 +92,36 @@ def _need_manner(game: Game, command: commands.PlaceBet) -> None:
         raise refuse("role/not-allowed", clause, role=command.by.role, allowed=allowed)
 
 
-def _need_amount(game: Game, state: TableState, seat: TableSeat, box: Box, amount: int) -> None:
-    """Refuse an amount that chips cannot make or odds cannot pay."""
+def _require_stake_amount(
+    game: Game, state: TableState, seat: TableSeat, box: Box, amount: int
+) -> None:
+    """Refuse an amount that chips cannot make up or the odds cannot pay."""
     chip = seat.colour_value or state.chips[0]
     if amount < 1 or amount % chip:
         raise refuse("bet/amount", game.facts.chips.clause, amount=amount, chip=chip)
-    _need_payable(state, box, amount)
+    _require_payable(state, box, amount)
 
 
-def _need_payable(state: TableState, box: Box, amount: int) -> None:
+def _require_payable(state: TableState, box: Box, amount: int) -> None:
     """Refuse an amount that the odds of a box cannot pay exactly in chips."""
     step = stake_step(box, state.chips)
     if amount % step:
         raise refuse("bet/not-payable", box.pays, amount=amount, step=step)
 
 
-def _need_room(game: Game, state: TableState, spot: Spot, command: commands.PlaceBet) -> None:
-    """Refuse a bet that breaks the maximum or leaves the player under the minimum."""
+def _require_room(game: Game, state: TableState, spot: Spot, command: commands.PlaceBet) -> None:
+    """Refuse a bet that exceeds the maximum or leaves the total under the minimum."""
     policy, limits = game.facts.limits, limits_in_force(state).for_box(command.box)
-    fits = remaining_room(game, state, spot, command.player)
-    if command.amount > fits:
+    room = remaining_room(game, state, spot, command.player)
+    if command.amount > room:
         raise refuse(
             "bet/over-maximum",
             policy.maximum.clause,
             amount=command.amount,
-            room=fits,
+            room=room,
             maximum=limits.maximum,
         )
-    before = _total(state.current, spot, command.player)
+    before = _player_total(state.current, spot, command.player)
     if policy.minimum.scope == "box":
         before = state.current.totals.get(spot, 0)
     if before + command.amount < limits.minimum:
@@ -131,13 +133,13 @@ def _need_room(game: Game, state: TableState, spot: Spot, command: commands.Plac
         )
 
 
-def _total(current: Round, spot: Spot, player: str) -> int:
+def _player_total(current: Round, spot: Spot, player: str) -> int:
     bet = current.bets.get(spot, {}).get(player)
     return bet.total if bet else 0
 
 
-def _shooters_bet(game: Game, state: TableState, command: commands.PlaceBet) -> AnyEvent:
-    """Place the bet that only the shooter may hold, once, before his first throw."""
+def _place_shooter_bet(game: Game, state: TableState, command: commands.PlaceBet) -> AnyEvent:
+    """Place the bet that only the shooter may hold, before the first throw of the series."""
     rule, shooter = game.facts.shooter, state.shooter
     clause = rule.clause if rule else ()
     if shooter is None or shooter.player != command.player or command.by.id != command.player:
@@ -163,14 +165,14 @@ def _shooters_bet(game: Game, state: TableState, command: commands.PlaceBet) -> 
             total=total,
             minimum=limits.minimum,
         )
-    return _placed(state, command, command.box, "shooter")
+    return _bet_placed(state, command, command.box, "shooter")
 
 
 def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -> list[AnyEvent]:
-    """Give a player chips back from a box before the close."""
+    """Return a player's chips from a box before the close."""
     require_open_table(state)
     box = require_box(game, command.box)
-    _need_hands_on(game, state, box)
+    _require_handling_allowed(game, state, box)
     current = require_open_betting(game, state)
     shooter = game.facts.shooter
     if shooter and shooter.locked and box.id == shooter.box:
@@ -178,10 +180,10 @@ def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -
     if command.by.id != command.player:
         require_permission(game, command.by, "bet-on-behalf")
     spot = resolve_spot(game, command.box, command.area)
-    bet = _need_bet(game, current, spot, command.player, command.amount)
-    _need_at_end(game, bet, command)
+    bet = _require_bet(game, current, spot, command.player, command.amount)
+    _require_amount_in_area(game, bet, command)
     colour_value = state.seats[command.player].colour_value
-    _need_withdrawable(game, state, spot, bet, command.amount, colour_value)
+    _require_withdrawable(game, state, spot, bet, command.amount, colour_value)
     return [
         table_events.BetWithdrawn(
             player=command.player, spot=spot, amount=command.amount, area=command.area
@@ -189,8 +191,8 @@ def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -
     ]
 
 
-def _need_hands_on(game: Game, state: TableState, box: Box) -> None:
-    """Refuse hands on bets once there is a result: losing ones for good, others until paid."""
+def _require_handling_allowed(game: Game, state: TableState, box: Box) -> None:
+    """Refuse to let a player handle a bet once there is a result, where the rulebook forbids it."""
     hands_off, lost = game.facts.procedure.hands_off, None
     result = state.round.result or state.round.called if state.round else None
     if result and not contains(box.wins, result):
@@ -203,7 +205,7 @@ def _need_hands_on(game: Game, state: TableState, box: Box) -> None:
         raise refuse("betting/closed", tuple(dict.fromkeys(clauses)))
 
 
-def _need_bet(game: Game, current: Round, spot: Spot, player: str, amount: int) -> Bet:
+def _require_bet(game: Game, current: Round, spot: Spot, player: str, amount: int) -> Bet:
     bet = current.bets.get(spot, {}).get(player)
     if bet is None or not 0 < amount <= bet.total:
         staked = bet.total if bet else 0
@@ -211,34 +213,37 @@ def _need_bet(game: Game, current: Round, spot: Spot, player: str, amount: int) 
     return bet
 
 
-def _need_at_end(
+def _require_amount_in_area(
     game: Game,
     bet: Bet,
     command: commands.WithdrawBet | commands.MoveChips | commands.PutBack | commands.JudgeLine,
 ) -> None:
-    """Refuse more than lies at the end that is named."""
-    at_end = sum(each.amount for each in bet.placements if command.area in ("", each.area))
-    if command.amount > at_end:
-        raise refuse("bet/not-there", betting_clauses(game), amount=command.amount, staked=at_end)
+    """Refuse an amount larger than the bet's chips in the named area."""
+    staked = sum(each.amount for each in bet.placements if command.area in ("", each.area))
+    if command.amount > staked:
+        raise refuse("bet/not-there", betting_clauses(game), amount=command.amount, staked=staked)
 
 
-def _need_withdrawable(
+def _require_withdrawable(
     game: Game, state: TableState, spot: Spot, bet: Bet, amount: int, colour_value: int
 ) -> None:
-    """Refuse a rest that chips cannot make or that is too small for an electronic table."""
-    rest, chip = bet.total - amount, colour_value or state.chips[0]
+    """Refuse a withdrawal that leaves an unpayable bet or, on an electronic table, a too small one.
+
+    A withdrawn amount must also be a whole number of chips.
+    """
+    remaining, chip = bet.total - amount, colour_value or state.chips[0]
     if amount % chip:
         raise refuse("bet/amount", game.facts.chips.clause, amount=amount, chip=chip)
-    _need_payable(state, game.boxes[box_of(spot)], rest)
-    minimum = game.facts.limits.minimum
-    least = limits_in_force(state).for_box(box_of(spot)).minimum
-    left = rest if minimum.scope == "player" else state.current.totals[spot] - amount
-    if state.mode == "refuse" and 0 < left < least:
-        raise refuse("bet/under-minimum", minimum.clause, total=left, minimum=least)
+    _require_payable(state, game.boxes[box_of(spot)], remaining)
+    rule = game.facts.limits.minimum
+    minimum = limits_in_force(state).for_box(box_of(spot)).minimum
+    total = remaining if rule.scope == "player" else state.current.totals[spot] - amount
+    if state.mode == "refuse" and 0 < total < minimum:
+        raise refuse("bet/under-minimum", rule.clause, total=total, minimum=minimum)
 
 
 def reject_excess(game: Game, state: TableState, command: commands.RejectExcess) -> list[AnyEvent]:
-    """Reject what is over a limit in a box, the last placement first."""
+    """Reject the chips in a box that exceed a limit, the last placement first."""
     require_open_table(state)
     require_open_betting(game, state)
     require_role(command.by, STAFF)
@@ -251,7 +256,7 @@ def reject_excess(game: Game, state: TableState, command: commands.RejectExcess)
 
 
 def rejection_events(game: Game, state: TableState, spots: list[Spot]) -> list[AnyEvent]:
-    """Return the rejections that bring spots within their limits."""
+    """Return the events that reject what exceeds the limits on some spots."""
     return [
         table_events.BetRejected(
             player=each.player,
@@ -265,16 +270,16 @@ def rejection_events(game: Game, state: TableState, spots: list[Spot]) -> list[A
 
 
 def move_chips(game: Game, state: TableState, command: commands.MoveChips) -> list[AnyEvent]:
-    """Record that chips lie elsewhere than where they were put, while that can still matter."""
+    """Record that chips have moved to another box, until the rulebook fixes the positions."""
     require_open_table(state)
     positions, current = game.facts.procedure.positions, state.round
     if current is None or positions.fixed_at in current.done:
         raise refuse("bet/position-fixed", positions.clause)
-    spot, to_spot = _need_spots(game, command)
+    spot, to_spot = _require_spots(game, command)
     require_role(command.by, STAFF)
-    bet = _need_bet(game, current, spot, command.player, command.amount)
-    _need_at_end(game, bet, command)
-    _need_movable(game, state, command)
+    bet = _require_bet(game, current, spot, command.player, command.amount)
+    _require_amount_in_area(game, bet, command)
+    _require_movable(game, state, command)
     return [
         table_events.ChipsMoved(
             player=command.player,
@@ -289,7 +294,7 @@ def move_chips(game: Game, state: TableState, command: commands.MoveChips) -> li
 
 
 def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[AnyEvent]:
-    """Put chips back that were moved by accident; a misplaced call bet is not."""
+    """Put back chips that were moved by accident; a misplaced call bet stays."""
     require_open_table(state)
     rule = game.facts.irregularities.get("bet-moved")
     if rule is None:
@@ -298,16 +303,16 @@ def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[A
     current = state.round
     if current is None or "collect-losers" in current.done:
         raise refuse("bet/position-fixed", rule.clause)
-    spot, to_spot = _need_spots(game, command)
-    bet = _need_bet(game, current, spot, command.player, command.amount)
+    spot, to_spot = _require_spots(game, command)
+    bet = _require_bet(game, current, spot, command.player, command.amount)
     moved = current.moved.get((command.player, to_spot, spot), 0)
     if any(each.manner == "call" for each in bet.placements) and not moved:
         misplaced = game.facts.irregularities.get("call-bet-misplaced", rule)
         raise refuse("bet/call-bet", misplaced.clause)
     if command.amount > moved:
         raise refuse("bet/not-there", rule.clause, amount=command.amount, staked=moved)
-    _need_at_end(game, bet, command)
-    _need_movable(game, state, command)
+    _require_amount_in_area(game, bet, command)
+    _require_movable(game, state, command)
     return [
         table_events.ChipsPutBack(
             player=command.player,
@@ -322,7 +327,7 @@ def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[A
 
 
 def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> list[AnyEvent]:
-    """Decide whether chips that touch a line are a bet, until the round is settled."""
+    """Record whether chips that touch a line count as a bet, until settlement begins."""
     require_open_table(state)
     rule = game.facts.irregularities.get("bet-on-line")
     if rule is None:
@@ -333,14 +338,14 @@ def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> li
         raise refuse("bet/position-fixed", rule.clause)
     require_box(game, command.box)
     spot = resolve_spot(game, command.box, command.area)
-    bet = _need_bet(game, current, spot, command.player, command.amount)
-    _need_at_end(game, bet, command)
+    bet = _require_bet(game, current, spot, command.player, command.amount)
+    _require_amount_in_area(game, bet, command)
     if not command.accepted:
         colour_value = state.seats[command.player].colour_value or state.chips[0]
         if command.amount % colour_value:
             clause = game.facts.chips.clause
             raise refuse("bet/amount", clause, amount=command.amount, chip=colour_value)
-        _need_payable(state, game.boxes[command.box], bet.total - command.amount)
+        _require_payable(state, game.boxes[command.box], bet.total - command.amount)
     return [
         table_events.LineJudged(
             player=command.player,
@@ -353,19 +358,19 @@ def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> li
     ]
 
 
-def _need_movable(
+def _require_movable(
     game: Game, state: TableState, command: commands.MoveChips | commands.PutBack
 ) -> None:
-    """Refuse to move an amount that chips cannot make, or that either box could not pay."""
+    """Refuse to move an amount that chips cannot make up, or that either box cannot pay."""
     if command.amount % state.chips[0]:
         clause = game.facts.chips.clause
         raise refuse("bet/amount", clause, amount=command.amount, chip=state.chips[0])
     for box in (command.box, command.to_box):
-        _need_payable(state, game.boxes[box], command.amount)
+        _require_payable(state, game.boxes[box], command.amount)
 
 
-def _need_spots(game: Game, command: commands.MoveChips | commands.PutBack) -> tuple[Spot, Spot]:
-    """Return the two spots of a move; the shooter's box takes no part in one."""
+def _require_spots(game: Game, command: commands.MoveChips | commands.PutBack) -> tuple[Spot, Spot]:
+    """Return the two spots of a move, refusing the shooter's box."""
     rule = game.facts.shooter
     for box in (require_box(game, command.box), require_box(game, command.to_box)):
         if rule and box.id == rule.box:

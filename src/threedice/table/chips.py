@@ -1,7 +1,4 @@
-"""Handle chips: buy-in, cash-out, change, colours, debts, and fills and credits of the float.
-
-Chips: buying in, taking them away, and colours of a player's own.
-"""
+"""Handle chips: buy-in, cash-out, change, colours, debts, and fills and credits of the float."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEvent]:
-    """Give a player chips for cash or from his account."""
+    """Give a player chips for cash or for money from the player's account."""
     require_open_table(state)
-    _need_player_or_staff(command.by, command.player)
+    _require_player_or_staff(command.by, command.player)
     age = game.facts.people.minimum_age
     if age and "player" in age.applies_to and (command.age_years or 0) < age.years:
         raise refuse("player/age", age.clause, years=age.years)
     seat = state.seats.get(command.player)
-    _need_chips(game, state, command.amount, seat.colour_value if seat else 0)
+    _require_chips(game, state, command.amount, seat.colour_value if seat else 0)
     if command.amount > state.float_amount:
         raise refuse("float/short", short=command.amount - state.float_amount)
     return [
@@ -35,28 +32,28 @@ def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEv
 
 
 def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[AnyEvent]:
-    """Let a player take chips away."""
+    """Let a player take chips away, or pay their value into the player's account."""
     require_open_table(state)
-    _need_player_or_staff(command.by, command.player)
-    seat = _seated(game, state, command.player)
+    _require_player_or_staff(command.by, command.player)
+    seat = _require_seat(game, state, command.player)
     if command.amount > seat.stack:
         raise refuse(
             "chips/stack", game.facts.chips.clause, amount=command.amount, stack=seat.stack
         )
     leaving = command.amount == seat.stack and not seat.at_risk
-    _need_chips(game, state, command.amount, 0 if leaving else seat.colour_value)
+    _require_chips(game, state, command.amount, 0 if leaving else seat.colour_value)
     events: list[AnyEvent] = []
     if leaving and seat.colour:
         events.append(table_events.ColouredUp(player=command.player))
-    out = table_events.CashedOut(player=command.player, amount=command.amount, to=command.to)
-    return [*events, out]
+    cashed = table_events.CashedOut(player=command.player, amount=command.amount, to=command.to)
+    return [*events, cashed]
 
 
 def change_chips(game: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
-    """Change chips into one denomination over the change block; nobody is richer for it."""
+    """Change a player's chips into one denomination of the same value."""
     require_open_table(state)
     require_role(command.by, STAFF)
-    seat = _seated(game, state, command.player)
+    seat = _require_seat(game, state, command.player)
     if command.into not in state.chips:
         raise refuse(
             "chips/amount", game.facts.chips.clause, amount=command.into, chip=state.chips[0]
@@ -75,15 +72,15 @@ def change_chips(game: Game, state: TableState, command: commands.ChangeChips) -
 
 
 def repay_debt(game: Game, state: TableState, command: commands.RepayDebt) -> list[AnyEvent]:
-    """Let a player pay off what he owes the house."""
+    """Let a player repay a debt to the house."""
     require_open_table(state)
-    _need_player_or_staff(command.by, command.player)
+    _require_player_or_staff(command.by, command.player)
     owing = state.owing.get(command.player, 0)
     if not 0 < command.amount <= owing:
         raise refuse("debt/amount", player=command.player, owing=owing, amount=command.amount)
     if command.source == "stack":
-        seat = _seated(game, state, command.player)
-        _need_chips(game, state, command.amount, seat.colour_value)
+        seat = _require_seat(game, state, command.player)
+        _require_chips(game, state, command.amount, seat.colour_value)
         if command.amount > seat.stack:
             clause = game.facts.chips.clause
             raise refuse("chips/stack", clause, amount=command.amount, stack=seat.stack)
@@ -93,12 +90,12 @@ def repay_debt(game: Game, state: TableState, command: commands.RepayDebt) -> li
 
 
 def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> list[AnyEvent]:
-    """Give a player non-value chips of a colour at a declared value."""
+    """Give a player non-value chips in a colour at a declared value."""
     require_open_table(state)
     require_role(command.by, STAFF)
     if "non-value" not in game.facts.chips.kinds:
         raise refuse("chips/no-colours", game.facts.chips.clause)
-    seat = _seated(game, state, command.player)
+    seat = _require_seat(game, state, command.player)
     clause = game.facts.chips.clause
     if any(each.colour == command.colour for each in state.seats.values() if each is not seat):
         raise refuse("chips/colour-taken", clause, colour=command.colour)
@@ -120,7 +117,7 @@ def colour_up(game: Game, state: TableState, command: commands.ColourUp) -> list
     """Change a player's colour back into value chips."""
     require_open_table(state)
     require_role(command.by, STAFF)
-    seat = _seated(game, state, command.player)
+    seat = _require_seat(game, state, command.player)
     if not seat.colour:
         raise refuse("chips/no-colours", game.facts.chips.clause)
     if seat.at_risk:
@@ -128,25 +125,8 @@ def colour_up(game: Game, state: TableState, command: commands.ColourUp) -> list
     return [table_events.ColouredUp(player=command.player)]
 
 
-def _need_player_or_staff(actor: Actor, player: str) -> None:
-    if actor.role in ("player", "shooter") and actor.id != player:
-        raise refuse("role/not-allowed", role=actor.role, allowed=", ".join(STAFF))
-
-
-def _need_chips(game: Game, state: TableState, amount: int, colour_value: int = 0) -> None:
-    chip = colour_value or state.chips[0]
-    if amount < 1 or amount % chip:
-        raise refuse("chips/amount", game.facts.chips.clause, amount=amount, chip=chip)
-
-
-def _seated(game: Game, state: TableState, player: str) -> TableSeat:
-    if player not in state.seats:
-        raise refuse("player/unknown", game.facts.chips.clause, player=player)
-    return state.seats[player]
-
-
 def fill_float(_game: Game, state: TableState, command: commands.FillFloat) -> list[AnyEvent]:
-    """Bring chips from the vault."""
+    """Add chips from the vault to the float."""
     require_open_table(state)
     require_role(command.by, SUPERVISORS)
     require_chip_multiple(command.amount, state.chips[0])
@@ -154,7 +134,7 @@ def fill_float(_game: Game, state: TableState, command: commands.FillFloat) -> l
 
 
 def credit_float(_game: Game, state: TableState, command: commands.CreditFloat) -> list[AnyEvent]:
-    """Take chips to the vault."""
+    """Return chips from the float to the vault."""
     require_open_table(state)
     require_role(command.by, SUPERVISORS)
     require_chip_multiple(command.amount, state.chips[0])
@@ -163,6 +143,24 @@ def credit_float(_game: Game, state: TableState, command: commands.CreditFloat) 
     return [table_events.FloatCredited(amount=command.amount, by=command.by)]
 
 
-def require_chip_multiple(amount: int, chip: int, least: int = 1) -> None:
-    if amount < least or amount % chip:
+def require_chip_multiple(amount: int, chip: int, minimum: int = 1) -> None:
+    """Refuse an amount for the float that is too small or not a multiple of the smallest chip."""
+    if amount < minimum or amount % chip:
         raise refuse("chips/amount", amount=amount, chip=chip)
+
+
+def _require_player_or_staff(actor: Actor, player: str) -> None:
+    if actor.role in ("player", "shooter") and actor.id != player:
+        raise refuse("role/not-allowed", role=actor.role, allowed=", ".join(STAFF))
+
+
+def _require_chips(game: Game, state: TableState, amount: int, colour_value: int = 0) -> None:
+    chip = colour_value or state.chips[0]
+    if amount < 1 or amount % chip:
+        raise refuse("chips/amount", game.facts.chips.clause, amount=amount, chip=chip)
+
+
+def _require_seat(game: Game, state: TableState, player: str) -> TableSeat:
+    if player not in state.seats:
+        raise refuse("player/unknown", game.facts.chips.clause, player=player)
+    return state.seats[player]

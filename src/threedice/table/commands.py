@@ -1,6 +1,6 @@
-"""Commands: what people ask of a table. Each says who acts and in which role.
+"""Commands to a table; each names the person who acts and their role.
 
-Time, ids and rolls arrive here from outside; `decide` turns a command into events or refuses it.
+Ids and rolls come from outside in a command; `decide` turns it into events or refuses it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from threedice.table.limits import BoxId, LimitMode, PlayerId, TableLimits
 
 ShortText = Annotated[str, msgspec.Meta(max_length=100)]
 ValidPlayerId = Annotated[PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")]
+"""A player's id: opaque, without spaces, slashes or control characters."""
+
 OptionalPlayerId = Annotated[
     PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]*$")
 ]
-"""A player's id: opaque, in one word."""
+"""A player's id, or empty for none."""
 
 LongText = Annotated[str, msgspec.Meta(max_length=2000)]
 
@@ -31,7 +33,7 @@ class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
-    """Something asked of a table by somebody."""
+    """Base of all commands to a table."""
 
     by: Actor
 
@@ -51,36 +53,36 @@ class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
 
 
 class PassCheck(TableCommand, frozen=True, kw_only=True, tag="PassCheck"):
-    """State that something to be seen to before opening is in order."""
+    """Record that an opening check was made and passed."""
 
     check: ShortText
 
 
 class SetLimits(TableCommand, frozen=True, kw_only=True, tag="SetLimits"):
-    """Change the limits from the next opening of betting on; a second person agrees."""
+    """Change the limits from the next opening of betting; a second person must approve."""
 
     limits: TableLimits
     approved_by: Actor
 
 
 class FillFloat(TableCommand, frozen=True, kw_only=True, tag="FillFloat"):
-    """Bring chips from the vault."""
+    """Add chips from the vault to the float."""
 
     amount: RequestedAmount
 
 
 class CreditFloat(TableCommand, frozen=True, kw_only=True, tag="CreditFloat"):
-    """Take chips to the vault."""
+    """Return chips from the float to the vault."""
 
     amount: RequestedAmount
 
 
 class CloseTable(TableCommand, frozen=True, kw_only=True, tag="CloseTable"):
-    """Close the table; an unfinished round is void."""
+    """Close the table; an unfinished round is voided."""
 
 
 class ReleaseTable(TableCommand, frozen=True, kw_only=True, tag="ReleaseTable"):
-    """Let play go on after a malfunction has been seen to."""
+    """Unlock the table after a malfunction has been dealt with."""
 
     reason: LongText
 
@@ -89,7 +91,7 @@ class ReleaseTable(TableCommand, frozen=True, kw_only=True, tag="ReleaseTable"):
 
 
 class BuyIn(TableCommand, frozen=True, kw_only=True, tag="BuyIn"):
-    """Change cash, or money of the player's account, into chips."""
+    """Change cash, or money from the player's account, into chips."""
 
     player: ValidPlayerId
     amount: RequestedAmount
@@ -106,7 +108,7 @@ class CashOut(TableCommand, frozen=True, kw_only=True, tag="CashOut"):
 
 
 class ChangeChips(TableCommand, frozen=True, kw_only=True, tag="ChangeChips"):
-    """Change chips of a player over the change block into chips of one denomination."""
+    """Change a player's chips into chips of one denomination."""
 
     player: ValidPlayerId
     amount: RequestedAmount
@@ -114,7 +116,7 @@ class ChangeChips(TableCommand, frozen=True, kw_only=True, tag="ChangeChips"):
 
 
 class RepayDebt(TableCommand, frozen=True, kw_only=True, tag="RepayDebt"):
-    """Pay what a reversal or a correction left a player owing, in chips or in cash."""
+    """Repay, in chips or in cash, a debt left by a reversal or a correction."""
 
     player: ValidPlayerId
     amount: RequestedAmount
@@ -122,7 +124,7 @@ class RepayDebt(TableCommand, frozen=True, kw_only=True, tag="RepayDebt"):
 
 
 class TakeColour(TableCommand, frozen=True, kw_only=True, tag="TakeColour"):
-    """Give a player non-value chips of a colour of his own at a declared value."""
+    """Give a player non-value chips in a colour of their own at a declared value."""
 
     player: ValidPlayerId
     colour: ShortText
@@ -139,7 +141,7 @@ class ColourUp(TableCommand, frozen=True, kw_only=True, tag="ColourUp"):
 
 
 class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
-    """Put chips of a player on a box, oneself or by a pit employee, or as a call bet."""
+    """Put a player's chips on a box: by the player, by a pit employee, or as a call bet."""
 
     player: ValidPlayerId
     box: BoxId
@@ -149,7 +151,7 @@ class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
 
 
 class WithdrawBet(TableCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
-    """Take chips of a player back from a box."""
+    """Take a player's chips back from a box."""
 
     player: ValidPlayerId
     box: BoxId
@@ -158,14 +160,14 @@ class WithdrawBet(TableCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
 
 
 class RejectExcess(TableCommand, frozen=True, kw_only=True, tag="RejectExcess"):
-    """Reject what is over the maximum or the differential in a box."""
+    """Reject the chips in a box that exceed the maximum or the differential."""
 
     box: BoxId
     area: ShortText = ""
 
 
 class MoveChips(TableCommand, frozen=True, kw_only=True, tag="MoveChips"):
-    """Record that chips lie elsewhere now than where they were put."""
+    """Record that chips have moved to another box."""
 
     player: ValidPlayerId
     box: BoxId
@@ -176,7 +178,7 @@ class MoveChips(TableCommand, frozen=True, kw_only=True, tag="MoveChips"):
 
 
 class PutBack(TableCommand, frozen=True, kw_only=True, tag="PutBack"):
-    """Put chips back that were moved by accident."""
+    """Put back chips that were moved by accident."""
 
     player: ValidPlayerId
     box: BoxId
@@ -187,7 +189,7 @@ class PutBack(TableCommand, frozen=True, kw_only=True, tag="PutBack"):
 
 
 class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):
-    """Decide about chips that touch a line: they are in the box, or they are no bet."""
+    """Decide whether chips that touch a line count as a bet in the box."""
 
     player: ValidPlayerId
     box: BoxId
@@ -206,7 +208,7 @@ class OfferDice(TableCommand, frozen=True, kw_only=True, tag="OfferDice"):
 
 
 class ChooseDice(TableCommand, frozen=True, kw_only=True, tag="ChooseDice"):
-    """Choose dice, by number, from those offered."""
+    """Choose dice, by number, from the dice offered."""
 
     dice: list[int]
 
@@ -250,13 +252,13 @@ class PressEnter(TableCommand, frozen=True, kw_only=True, tag="PressEnter"):
 
 
 class Illuminate(TableCommand, frozen=True, kw_only=True, tag="Illuminate"):
-    """See the winning areas lit, or not, or wrongly."""
+    """Light the winning areas; `correct` says whether the lights showed them correctly."""
 
     correct: bool = True
 
 
 class CollectLosers(TableCommand, frozen=True, kw_only=True, tag="CollectLosers"):
-    """Take the losing bets."""
+    """Collect the losing bets."""
 
 
 class PayWinners(TableCommand, frozen=True, kw_only=True, tag="PayWinners"):
@@ -267,7 +269,7 @@ class PayWinners(TableCommand, frozen=True, kw_only=True, tag="PayWinners"):
 
 
 class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
-    """Report an irregularity, with what is known and a second person where one is needed."""
+    """Report an irregularity: known dice, affected rounds, a second person where required."""
 
     irregularity: IrregularityName
     player: OptionalPlayerId = ""
@@ -278,7 +280,7 @@ class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
 
 
 class AbandonRound(TableCommand, frozen=True, kw_only=True, tag="AbandonRound"):
-    """Give up a round whose outcome can no longer be established."""
+    """Void a round whose outcome can no longer be established."""
 
     reason: LongText
 
@@ -291,7 +293,7 @@ class AmendResult(TableCommand, frozen=True, kw_only=True, tag="AmendResult"):
 
 
 class CorrectBet(TableCommand, frozen=True, kw_only=True, tag="CorrectBet"):
-    """Pay or take what a settled bet should have been paid; below zero it is taken."""
+    """Correct the payment of a settled bet; a negative amount is taken from the player."""
 
     round: int
     player: ValidPlayerId
@@ -301,7 +303,7 @@ class CorrectBet(TableCommand, frozen=True, kw_only=True, tag="CorrectBet"):
 
 
 class MakeRuling(TableCommand, frozen=True, kw_only=True, tag="MakeRuling"):
-    """Decide what the rules do not provide for; below zero the amount is taken."""
+    """Rule on a case the rules do not provide for; a negative amount is taken from the player."""
 
     player: ValidPlayerId
     amount: RequestedAmount

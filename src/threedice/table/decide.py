@@ -1,6 +1,6 @@
-"""The decider: a command and the state of a table give events, or a refusal.
+"""Decide a command: the state of a table and a command give events, or a refusal.
 
-Nothing here touches a clock, a disk, a network or a random number.
+Pure: no clock, no I/O, no randomness.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ HANDLERS: Final[dict[type[commands.TableCommand], Handler]] = {
 
 
 def decide(game: Game, state: TableState, command: AnyCommand) -> tuple[AnyEvent, ...]:
-    """Return what a command makes happen, or raise its refusal; the state is only read."""
+    """Return the events that a command causes, or raise its refusal; the state is only read."""
     if state.open and game.hash != state.game_hash:
-        raise InvariantBroken(f"the table was opened on another game than {game.id} as it is now")
+        raise InvariantBroken(f"the table was opened on another game or version than {game.id}")
     return tuple(HANDLERS[type(command)](game, state, command))

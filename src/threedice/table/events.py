@@ -1,9 +1,7 @@
 """Events of a table: immutable records that are stored in the log.
 
-Events: what has happened at a table, never changed afterwards.
-
-`decide` makes them, `evolve` applies them, `ledger` turns them into postings. Lists of bets
-are plain tuples, because a settlement may hold a hundred thousand of them.
+`decide` creates them, `evolve` applies them, `ledger` turns them into postings. Bets in an event
+are plain tuples, because a settlement may list a hundred thousand of them.
 """
 
 from __future__ import annotations
@@ -19,21 +17,19 @@ from threedice.table.limits import BoxId, LimitMode, PlayerId, Spot, TableLimits
 Stake = tuple[Spot, PlayerId, int]
 """A player's chips on a spot."""
 
-
 Payout = tuple[Spot, PlayerId, int, int]
-"""A player's winning chips on a spot, and the winnings."""
-
+"""A player's winning stake on a spot, and the winnings."""
 
 Transfer = tuple[PlayerId, int]
-"""Money to a player, or from him where below zero."""
+"""Money to a player; negative if it is taken from the player."""
 
 
 class TableEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
-    """Something that has happened; it cannot hold itself, so no collector need look at it."""
+    """Base of all events of a table; they hold no cycles, so garbage collection skips them."""
 
 
 class TableOpened(TableEvent, frozen=True, kw_only=True, tag="TableOpened"):
-    """A table was opened on a game, which it pins by hash."""
+    """The table was opened on a game, pinned by hash."""
 
     table: str
     game: str
@@ -47,14 +43,14 @@ class TableOpened(TableEvent, frozen=True, kw_only=True, tag="TableOpened"):
 
 
 class CheckPassed(TableEvent, frozen=True, kw_only=True, tag="CheckPassed"):
-    """Something to be seen to before opening is in order."""
+    """An opening check was made and passed."""
 
     check: str
     by: Actor
 
 
 class LimitsSet(TableEvent, frozen=True, kw_only=True, tag="LimitsSet"):
-    """New limits wait for the next opening of betting."""
+    """New limits were set, to apply from the next opening of betting."""
 
     limits: TableLimits
     by: Actor
@@ -62,21 +58,21 @@ class LimitsSet(TableEvent, frozen=True, kw_only=True, tag="LimitsSet"):
 
 
 class FloatFilled(TableEvent, frozen=True, kw_only=True, tag="FloatFilled"):
-    """Chips came from the vault."""
+    """Chips came from the vault to the float."""
 
     amount: int
     by: Actor
 
 
 class FloatCredited(TableEvent, frozen=True, kw_only=True, tag="FloatCredited"):
-    """Chips went to the vault."""
+    """Chips went from the float to the vault."""
 
     amount: int
     by: Actor
 
 
 class TableClosed(TableEvent, frozen=True, kw_only=True, tag="TableClosed"):
-    """The table was closed; players carried their chips away, the house counted its own."""
+    """The table was closed: the chips players carried away, the float and drop counted."""
 
     carried_away: list[Transfer]
     float_amount: int
@@ -85,20 +81,20 @@ class TableClosed(TableEvent, frozen=True, kw_only=True, tag="TableClosed"):
 
 
 class TableLocked(TableEvent, frozen=True, kw_only=True, tag="TableLocked"):
-    """No further round starts until the table is released."""
+    """The table was locked: no round starts until it is released."""
 
     cause: IrregularityName
 
 
 class TableReleased(TableEvent, frozen=True, kw_only=True, tag="TableReleased"):
-    """Play may go on."""
+    """The table was unlocked; play may continue."""
 
     reason: str
     by: Actor
 
 
 class BoughtIn(TableEvent, frozen=True, kw_only=True, tag="BoughtIn"):
-    """A player got chips for cash or from his account."""
+    """A player received chips for cash or for money from their account."""
 
     player: PlayerId
     amount: int
@@ -106,7 +102,7 @@ class BoughtIn(TableEvent, frozen=True, kw_only=True, tag="BoughtIn"):
 
 
 class CashedOut(TableEvent, frozen=True, kw_only=True, tag="CashedOut"):
-    """A player took chips away or put them into his account."""
+    """A player took chips away, or their value went to the player's account."""
 
     player: PlayerId
     amount: int
@@ -114,7 +110,7 @@ class CashedOut(TableEvent, frozen=True, kw_only=True, tag="CashedOut"):
 
 
 class ChipsChanged(TableEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
-    """A player's chips were changed into others of the same worth."""
+    """A player's chips were changed into others of the same value."""
 
     player: PlayerId
     amount: int
@@ -122,7 +118,7 @@ class ChipsChanged(TableEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
 
 
 class DebtRepaid(TableEvent, frozen=True, kw_only=True, tag="DebtRepaid"):
-    """A player paid off some of what he owed."""
+    """A player repaid a debt, in whole or in part."""
 
     player: PlayerId
     amount: int
@@ -130,7 +126,7 @@ class DebtRepaid(TableEvent, frozen=True, kw_only=True, tag="DebtRepaid"):
 
 
 class ColourTaken(TableEvent, frozen=True, kw_only=True, tag="ColourTaken"):
-    """A player plays in a colour of his own at a declared value."""
+    """A player took non-value chips in a colour of their own at a declared value."""
 
     player: PlayerId
     colour: str
@@ -138,15 +134,15 @@ class ColourTaken(TableEvent, frozen=True, kw_only=True, tag="ColourTaken"):
 
 
 class ColouredUp(TableEvent, frozen=True, kw_only=True, tag="ColouredUp"):
-    """A player plays in value chips again."""
+    """A player's non-value chips were changed back into value chips."""
 
     player: PlayerId
 
 
 class RoundStarted(TableEvent, frozen=True, kw_only=True, tag="RoundStarted"):
-    """A round began, under the game that it pins by hash.
+    """A round started, on a game pinned by hash.
 
-    Steps that are done once for each shooter are not taken again while his series goes on.
+    `skipped` lists the steps done once per shooter that a continuing series does not repeat.
     """
 
     round: int
@@ -155,27 +151,27 @@ class RoundStarted(TableEvent, frozen=True, kw_only=True, tag="RoundStarted"):
 
 
 class BettingOpened(TableEvent, frozen=True, kw_only=True, tag="BettingOpened"):
-    """Bets may be placed, within these limits."""
+    """Betting was opened, within these limits."""
 
     limits: TableLimits
     by: Actor
 
 
 class BettingClosed(TableEvent, frozen=True, kw_only=True, tag="BettingClosed"):
-    """No more bets may be placed, increased or withdrawn."""
+    """Betting was closed: bets may no longer be placed, increased or withdrawn."""
 
     by: Actor
 
 
 class StepTaken(TableEvent, frozen=True, kw_only=True, tag="StepTaken"):
-    """A step of the procedure without consequences of its own was taken."""
+    """A step of the procedure that has no event of its own was taken."""
 
     step: StepName
     by: Actor
 
 
 class BetPlaced(TableEvent, frozen=True, kw_only=True, tag="BetPlaced"):
-    """Chips of a player went onto a box."""
+    """A player's chips were put on a box."""
 
     player: PlayerId
     spot: Spot
@@ -187,7 +183,7 @@ class BetPlaced(TableEvent, frozen=True, kw_only=True, tag="BetPlaced"):
 
 
 class BetWithdrawn(TableEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
-    """Chips of a player came back from a box before the close, from one end if it is named."""
+    """A player's chips were withdrawn from a box before the close, from one area if named."""
 
     player: PlayerId
     spot: Spot
@@ -196,7 +192,7 @@ class BetWithdrawn(TableEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
 
 
 class BetRejected(TableEvent, frozen=True, kw_only=True, tag="BetRejected"):
-    """Chips over a limit went back to a player."""
+    """Chips over a limit were returned to a player."""
 
     player: PlayerId
     spot: Spot
@@ -206,7 +202,7 @@ class BetRejected(TableEvent, frozen=True, kw_only=True, tag="BetRejected"):
 
 
 class ChipsMoved(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsMoved"):
-    """Chips lie elsewhere now than where they were put; at which ends, if named."""
+    """Chips were moved to another box; `area` and `to_area` name the areas, if known."""
 
     player: PlayerId
     spot: Spot
@@ -218,7 +214,7 @@ class ChipsMoved(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag=
 
 
 class ChipsPutBack(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsPutBack"):
-    """Chips moved by accident lie where they were put again; at which ends, if named."""
+    """Chips moved by accident were put back; `area` and `to_area` name the areas, if known."""
 
     player: PlayerId
     spot: Spot
@@ -230,7 +226,7 @@ class ChipsPutBack(TableEvent, frozen=True, kw_only=True, omit_defaults=True, ta
 
 
 class LineJudged(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
-    """It was decided whether chips on a line are a bet; if not, they went back."""
+    """Chips on a line were accepted as a bet, or returned to the player."""
 
     player: PlayerId
     spot: Spot
@@ -241,13 +237,13 @@ class LineJudged(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag=
 
 
 class DiceOffered(TableEvent, frozen=True, kw_only=True, tag="DiceOffered"):
-    """A player was offered the dice."""
+    """The dice were offered to a player."""
 
     player: PlayerId
 
 
 class DiceChosen(TableEvent, frozen=True, kw_only=True, tag="DiceChosen"):
-    """The shooter chose his dice."""
+    """The shooter chose the dice."""
 
     player: PlayerId
     dice: list[int]
@@ -275,14 +271,14 @@ class KeyPressed(TableEvent, frozen=True, kw_only=True, tag="KeyPressed"):
 
 
 class ResultEntered(TableEvent, frozen=True, kw_only=True, tag="ResultEntered"):
-    """Enter was pressed; these faces count until amended."""
+    """A result was entered; it counts unless it is amended."""
 
     dice: tuple[int, int, int]
     by: Actor
 
 
 class ResultAmended(TableEvent, frozen=True, kw_only=True, tag="ResultAmended"):
-    """A wrong entry was amended under supervision."""
+    """A wrongly entered result was amended under supervision."""
 
     dice: tuple[int, int, int]
     by: Actor
@@ -290,26 +286,26 @@ class ResultAmended(TableEvent, frozen=True, kw_only=True, tag="ResultAmended"):
 
 
 class AreasLit(TableEvent, frozen=True, kw_only=True, tag="AreasLit"):
-    """The winning boxes were lit, or should have been."""
+    """The winning boxes were lit; `correct` is false if the lights failed."""
 
     boxes: list[BoxId]
     correct: bool
 
 
 class BetsApportioned(TableEvent, frozen=True, kw_only=True, tag="BetsApportioned"):
-    """Bets over an unnoticed limit play in part: (spot, player, stake, plays)."""
+    """Bets over a limit that nobody noticed play in part: (spot, player, stake, amount played)."""
 
     bets: list[tuple[Spot, PlayerId, int, int]]
 
 
 class LosersCollected(TableEvent, frozen=True, kw_only=True, tag="LosersCollected"):
-    """Losing bets were taken."""
+    """The losing bets were collected."""
 
     bets: list[Stake]
 
 
 class WinnersPaid(TableEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
-    """Winning bets were paid and handed back; the round is settled."""
+    """The winning bets were paid and returned; the round is settled."""
 
     round: int
     dice: tuple[int, int, int]
@@ -317,7 +313,7 @@ class WinnersPaid(TableEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
 
 
 class ShooterAdvanced(TableEvent, frozen=True, kw_only=True, tag="ShooterAdvanced"):
-    """The shooter threw what he needed and throws again."""
+    """The shooter's bet survived a throw; the series continues."""
 
     player: PlayerId
     throws: int
@@ -332,16 +328,16 @@ class ShooterWon(TableEvent, frozen=True, kw_only=True, tag="ShooterWon"):
 
 
 class ShooterLost(TableEvent, frozen=True, kw_only=True, tag="ShooterLost"):
-    """The shooter's bet was lost, and his series ended."""
+    """The shooter's bet was lost, and the series ended."""
 
     player: PlayerId
     stake: int
 
 
 class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
-    """A round has no result; its bets are returned, or stay for the next.
+    """A round was voided; its bets are returned, or stand for the next round.
 
-    Once a result has been called, a second person has agreed.
+    `approved_by` is set if the result had been called, because a second person must then approve.
     """
 
     round: int
@@ -353,7 +349,7 @@ class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
 
 
 class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"):
-    """Settled rounds were voided; what they paid and took is undone, as far as stacks reach."""
+    """Settled rounds were voided and their payments undone; `owing` is what stacks lacked."""
 
     rounds: list[int]
     cause: str
@@ -364,13 +360,13 @@ class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"
 
 
 class ThrowRepeated(TableEvent, frozen=True, kw_only=True, tag="ThrowRepeated"):
-    """A throw did not count; the dice are thrown again and no bet may be altered."""
+    """A throw did not count; the dice are thrown again and the bets are locked."""
 
     cause: IrregularityName
 
 
 class RoundContinued(TableEvent, frozen=True, kw_only=True, tag="RoundContinued"):
-    """An interrupted round goes on, because these boxes are decided already."""
+    """An interrupted round continues; the known dice decide these boxes."""
 
     known: list[int]
     won: list[BoxId]
@@ -378,7 +374,7 @@ class RoundContinued(TableEvent, frozen=True, kw_only=True, tag="RoundContinued"
 
 
 class IrregularityNoted(TableEvent, frozen=True, kw_only=True, tag="IrregularityNoted"):
-    """An irregularity that changes nothing by itself was recorded."""
+    """An irregularity without an automatic consequence was recorded."""
 
     irregularity: IrregularityName
     note: str
@@ -387,7 +383,7 @@ class IrregularityNoted(TableEvent, frozen=True, kw_only=True, tag="Irregularity
 
 
 class BetCorrected(TableEvent, frozen=True, kw_only=True, tag="BetCorrected"):
-    """What a settled bet should have been paid was paid, or taken."""
+    """The payment of a settled bet was corrected; a negative amount was taken."""
 
     round: int
     player: PlayerId
@@ -399,7 +395,7 @@ class BetCorrected(TableEvent, frozen=True, kw_only=True, tag="BetCorrected"):
 
 
 class RulingMade(TableEvent, frozen=True, kw_only=True, tag="RulingMade"):
-    """The shift manager decided what the rules do not provide for."""
+    """The shift manager ruled on a case the rules do not provide for."""
 
     player: PlayerId
     amount: int

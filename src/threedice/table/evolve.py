@@ -1,7 +1,7 @@
-"""How events change the state of a table, in place.
+"""Apply events to the state of a table, in place.
 
-Nothing else changes a state, which is what keeps the cost of a bet flat as a table fills; replaying
-a table's events through here gives the same state again.
+Only this module changes a state. Changing it in place keeps the cost of a bet constant, however
+many bets the table holds. Replaying a table's events gives the same state.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def replay(events: Iterable[AnyEvent]) -> TableState:
 def evolve(state: TableState, event: AnyEvent) -> TableState:
     """Apply an event to the state, in place, and return it."""
     match event:
-        case table_events.BetPlaced():  # the commonest are looked for first
+        case table_events.BetPlaced():  # the most frequent events come first, for speed
             _place(state, event)
         case table_events.KeyPressed():
             state.current.keys = [*state.current.keys[-2:], event.key]
@@ -127,12 +127,12 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.seats[event.player].stack += event.stake + event.winnings
             state.seats[event.player].at_risk -= event.stake
             state.float_amount -= event.winnings
-            _net(state, event.player, event.winnings)
+            _add_net(state, event.player, event.winnings)
             state.shooter = None
         case table_events.ShooterLost():
             state.seats[event.player].at_risk -= event.stake
             state.float_amount += event.stake
-            _net(state, event.player, -event.stake)
+            _add_net(state, event.player, -event.stake)
             state.shooter = None
         case table_events.RoundVoided():
             _void(state, event)
@@ -218,7 +218,7 @@ def _repay(state: TableState, event: table_events.DebtRepaid) -> None:
 
 
 def _transfer(state: TableState, player: PlayerId, amount: int, owing: int) -> None:
-    """Move money between the float and a player; what his stack cannot give, he owes."""
+    """Move money between the float and a player; `owing` is the change of the player's debt."""
     _seat(state, player).stack += amount + owing
     state.float_amount -= amount + owing
     if owing:
@@ -239,12 +239,12 @@ def _place(state: TableState, event: table_events.BetPlaced) -> None:
     add_placement(state, event)
 
 
-def add_placement(state: TableState, placed: table_events.BetPlaced) -> None:
-    """Put chips that have left a stack where they were placed."""
-    current, spot, amount = state.current, placed.spot, placed.amount
-    bet = current.bets.setdefault(spot, {}).setdefault(placed.player, Bet())
+def add_placement(state: TableState, event: table_events.BetPlaced) -> None:
+    """Add chips that have left a stack to the bets of the round."""
+    current, spot, amount = state.current, event.spot, event.amount
+    bet = current.bets.setdefault(spot, {}).setdefault(event.player, Bet())
     bet.total += amount
-    bet.placements.append(Placement(placed.number, amount, placed.area, placed.manner))
+    bet.placements.append(Placement(event.number, amount, event.area, event.manner))
     current.totals[spot] = current.totals.get(spot, 0) + amount
 
 
@@ -252,34 +252,35 @@ def _take_back(
     state: TableState, spot: Spot, player: PlayerId, amount: int, area: str = ""
 ) -> None:
     """Return chips from a spot to a stack, the last placed first."""
-    _lift(state, spot, player, amount, area)
+    _remove_chips(state, spot, player, amount, area)
     seat = state.seats[player]
     seat.stack += amount
     seat.at_risk -= amount
 
 
 def _forget_moves(state: TableState, spot: Spot, player: PlayerId) -> None:
-    """Chips that have left a spot can no longer be put back from it."""
+    """Reduce the moves to a spot to its bet: chips that have left it cannot be put back from it."""
     current = state.current
     bet = current.bets.get(spot, {}).get(player)
-    left = bet.total if bet else 0
+    remaining = bet.total if bet else 0
     for key, amount in current.moved.items():
         if key[0] == player and key[2] == spot:
-            current.moved[key] = min(amount, left)
+            current.moved[key] = min(amount, remaining)
 
 
-def _lift(
+def _remove_chips(
     state: TableState, spot: Spot, player: PlayerId, amount: int, area: str = "", number: int = 0
 ) -> list[Placement]:
     """Take chips off a spot, the last placed first; return them as placements.
 
-    Where an end is named, off that alone; where a placement is, that which has been divided too.
+    `area` limits this to the chips in one area, `number` to one placement, which a move may have
+    split into several entries.
     """
     current = state.current
     bet = current.bets[spot][player]
     bet.total -= amount
     current.totals[spot] -= amount
-    lifted = []
+    removed = []
     while amount:
         last = next(
             each
@@ -287,33 +288,33 @@ def _lift(
             if area in ("", each.area) and number in (0, each.number)
         )
         taken = min(last.amount, amount)
-        lifted.append(Placement(last.number, taken, last.area, last.manner))
+        removed.append(Placement(last.number, taken, last.area, last.manner))
         last.amount -= taken
         amount -= taken
         if not last.amount:
             bet.placements.remove(last)
     if not bet.placements:
         del current.bets[spot][player]
-    return lifted
+    return removed
 
 
 def _reject(state: TableState, event: table_events.BetRejected) -> None:
-    _lift(state, event.spot, event.player, event.amount, number=event.number)
+    _remove_chips(state, event.spot, event.player, event.amount, number=event.number)
     seat = state.seats[event.player]
     seat.stack += event.amount
     seat.at_risk -= event.amount
 
 
 def _move(state: TableState, event: table_events.ChipsMoved | table_events.ChipsPutBack) -> None:
-    """Lay chips elsewhere; they stay at the end where they were, unless another is named."""
-    to_spot, end = event.to_spot, event.to_area or event.to_spot.partition("@")[2]
-    lifted = _lift(state, event.spot, event.player, event.amount, event.area)
+    """Move chips to another spot; they keep their area unless the event names another."""
+    to_spot, to_area = event.to_spot, event.to_area or event.to_spot.partition("@")[2]
+    removed = _remove_chips(state, event.spot, event.player, event.amount, event.area)
     current = state.current
     bet = current.bets.setdefault(to_spot, {}).setdefault(event.player, Bet())
     bet.total += event.amount
-    for placement in reversed(lifted):
-        placement.area = end or placement.area
-        same = next((each for each in bet.placements if _is_same(each, placement)), None)
+    for placement in reversed(removed):
+        placement.area = to_area or placement.area
+        same = next((each for each in bet.placements if _is_same_placement(each, placement)), None)
         if same:
             same.amount += placement.amount
         else:
@@ -321,7 +322,7 @@ def _move(state: TableState, event: table_events.ChipsMoved | table_events.Chips
     current.totals[to_spot] = current.totals.get(to_spot, 0) + event.amount
 
 
-def _is_same(one: Placement, other: Placement) -> bool:
+def _is_same_placement(one: Placement, other: Placement) -> bool:
     return (one.number, one.area) == (other.number, other.area)
 
 
@@ -360,23 +361,23 @@ def _pay(state: TableState, event: table_events.WinnersPaid) -> None:
     state.round = None
 
 
-def _net(state: TableState, player: PlayerId, amount: int) -> None:
-    """Note what a round brings a player, should it have to be undone."""
+def _add_net(state: TableState, player: PlayerId, amount: int) -> None:
+    """Add to a player's net result of the round, which a reversal of the round would undo."""
     nets = state.current.nets
     nets[player] = nets.get(player, 0) + amount
 
 
 def _void(state: TableState, event: table_events.RoundVoided) -> None:
-    state.rounds = event.round  # perhaps one to come, whose bets lay already
+    state.rounds = event.round  # may be the next round, voided while only standing bets are down
     if event.bets == "stand":
         state.standing = (state.current.bets, state.current.totals)
     else:
         state.standing = None
-        _return_all(state, event.returned)
+        _return_stakes(state, event.returned)
     state.round = None
 
 
-def _return_all(state: TableState, stakes: Iterable[Stake]) -> None:
+def _return_stakes(state: TableState, stakes: Iterable[Stake]) -> None:
     for _, player, amount in stakes:
         seat = state.seats[player]
         seat.stack += amount

@@ -1,4 +1,4 @@
-"""Irregularities: each is reported by name, and the rulebook says what follows."""
+"""Handle irregularities: reports with the rulebook's consequences, corrections and rulings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def report_irregularity(game: Game, state: TableState, command: commands.Report) -> list[AnyEvent]:
-    """Do what the rulebook says about an irregularity."""
+    """Apply the rulebook's consequence of an irregularity."""
     require_open_table(state)
     rule = game.facts.irregularities.get(command.irregularity)
     if rule is None:
@@ -49,7 +49,7 @@ def _consequence(
         case "throw-again":
             return _throw_again(state, command, rule)
         case "continue-if-conclusive":
-            return _interrupted(game, state, command, rule)
+            return _interrupt(game, state, command, rule)
         case _:
             return [
                 table_events.IrregularityNoted(
@@ -61,8 +61,8 @@ def _consequence(
             ]
 
 
-def _need_round(state: TableState, command: commands.Report, rule: Irregularity) -> None:
-    """Refuse a report about the round being played where there is none, or it is being settled."""
+def _require_round(state: TableState, command: commands.Report, rule: Irregularity) -> None:
+    """Refuse a report about the current round if there is none or it is being settled."""
     current = state.round
     if current is None or "collect-losers" in current.done:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
@@ -71,19 +71,19 @@ def _need_round(state: TableState, command: commands.Report, rule: Irregularity)
 def _void(
     game: Game, state: TableState, command: commands.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Void the round being played; once its dice stand, a second person has to agree."""
-    _need_round(state, command, rule)
+    """Void the current round; a second person must approve if its dice are established."""
+    _require_round(state, command, rule)
     second = None
     if state.current.is_established:
         second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule.clause)
-    fate = bets_after_void(game, rule)
-    return void_round(game, state, command.irregularity, fate, command.by, second)
+    bets = bets_after_void(game, rule)
+    return void_round(game, state, command.irregularity, bets, command.by, second)
 
 
 def _void_affected(
     game: Game, state: TableState, command: commands.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Void the rounds that are named, settled ones too; without names, the one being played."""
+    """Void the named rounds, reversing settled ones; without names, the current round."""
     second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule.clause)
     rounds = sorted(set(command.rounds))
     events: list[AnyEvent] = []
@@ -101,71 +101,79 @@ def _void_affected(
 
 
 def _throw_again(state: TableState, command: commands.Report, rule: Irregularity) -> list[AnyEvent]:
-    """Have the dice thrown again; bets are locked as they are."""
-    _need_round(state, command, rule)
+    """Repeat the throw; the bets are locked."""
+    _require_round(state, command, rule)
     current = state.current
     if "throw" not in current.done or current.result is not None or current.is_confirmed:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
     return [table_events.ThrowRepeated(cause=command.irregularity)]
 
 
-def _interrupted(
+def _interrupt(
     game: Game, state: TableState, command: commands.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Go on if any available bet has conclusively won or lost by what is known, else void.
+    """Continue the round if the known dice decide any available bet, else void it.
 
-    A result that was called is known whatever the report leaves out, and an outcome though nobody
-    has bet: software may not void dice that lie on the table.
+    A called or entered result always continues the round, whatever the report says and even
+    without bets: software must not void dice that lie on the table.
     """
     current = state.round
     if current is None:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    established = current.called or current.result  # what was entered may have to be amended
-    known = established or _known(state, command, rule)
+    established = current.called or current.result  # the call first: an entry may be wrong
+    known = established or _require_known_dice(state, command, rule)
     if known and "close-betting" not in current.done:
-        return _exposed(game, state, command, rule)
-    if not known and rule.covered_dice_stand and _under_cover(game, state):
+        return _void_exposed(game, state, command, rule)
+    if not known and rule.covered_dice_stand and _is_under_cover(game, state):
         return [table_events.RoundContinued(known=[], won=[], lost=[])]
-    found = game.conclusive(known)
-    decided = found.won | found.lost
+    conclusive = game.conclusive(known)
+    decided = conclusive.won | conclusive.lost
     if rule.available == "placed":
         decided &= {spot.partition("@")[0] for spot in state.current.bets}
     if not decided and not established:
-        fate = bets_after_void(game, rule)
-        return void_round(game, state, command.irregularity, fate, command.by)
-    order = [box for box in game.boxes if box in decided]
+        bets = bets_after_void(game, rule)
+        return void_round(game, state, command.irregularity, bets, command.by)
+    in_order = [box for box in game.boxes if box in decided]
     return [
         table_events.RoundContinued(
             known=list(known),
-            won=[box for box in order if box in found.won],
-            lost=[box for box in order if box in found.lost],
+            won=[box for box in in_order if box in conclusive.won],
+            lost=[box for box in in_order if box in conclusive.lost],
         )
     ]
 
 
-def _known(state: TableState, command: commands.Report, rule: Irregularity) -> tuple[int, ...]:
-    """Return what is known of dice that lie on the table; what was known before stays known."""
+def _require_known_dice(
+    state: TableState, command: commands.Report, rule: Irregularity
+) -> tuple[int, ...]:
+    """Return the known dice of the round, refusing an impossible report."""
     known = resolve_known_dice(state.current, command.known)
     if known is None:
         raise refuse("irregularity/dice", rule.clause, known=command.known)
     return tuple(known)
 
 
-def _exposed(
+def _void_exposed(
     game: Game, state: TableState, command: commands.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Dice that are known while bets may still be placed have been exposed: the round is void."""
+    """Void a round whose dice are known before betting is closed, so that they were exposed."""
     exposed = game.facts.irregularities.get("exposed-before-close")
     if exposed is None:
         raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    fate = bets_after_void(game, exposed)
-    return void_round(game, state, "exposed-before-close", fate, command.by)
+    bets = bets_after_void(game, exposed)
+    return void_round(game, state, "exposed-before-close", bets, command.by)
+
+
+def _is_under_cover(game: Game, state: TableState) -> bool:
+    """Return whether the dice have been tumbled and are still covered."""
+    done, steps = state.current.done, game.facts.procedure.steps
+    return "tumble" in done and steps["tumble"].covered and "uncover" not in done
 
 
 def abandon_round(game: Game, state: TableState, command: commands.AbandonRound) -> list[AnyEvent]:
-    """Void a round whose dice are lost before anybody called them, as an interruption does.
+    """Void a round whose dice were lost before they were called, as an interruption does.
 
-    Dice that are all known after an interruption are not lost: they are called.
+    A round with all dice confirmed after an interruption is refused: its result must be called.
     """
     require_open_table(state)
     rule = game.facts.irregularities.get("interruption")
@@ -181,14 +189,8 @@ def abandon_round(game: Game, state: TableState, command: commands.AbandonRound)
     return events
 
 
-def _under_cover(game: Game, state: TableState) -> bool:
-    """Tell whether tumbled dice lie under their cover still."""
-    done, steps = state.current.done, game.facts.procedure.steps
-    return "tumble" in done and steps["tumble"].covered and "uncover" not in done
-
-
 def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> list[AnyEvent]:
-    """Pay or take what a settled bet should have been paid, by compensation."""
+    """Correct the payment of a settled bet by a compensating transfer."""
     require_open_table(state)
     require_role(command.by, STAFF)
     second = require_second_person(command.by, command.approved_by, SUPERVISORS)
@@ -197,7 +199,7 @@ def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> 
         raise refuse("round/unknown", unit=unit, round=command.round)
     if command.player not in state.settled[command.round]:
         raise refuse("round/no-bet", player=command.player, unit=unit, round=command.round)
-    owing = _need_transfer(state, command.player, command.amount, command.reason)
+    owing = _require_transfer(state, command.player, command.amount, command.reason)
     return [
         table_events.BetCorrected(
             round=command.round,
@@ -212,14 +214,14 @@ def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> 
 
 
 def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> list[AnyEvent]:
-    """Decide what the rules do not provide for."""
+    """Record a ruling on a case the rules do not provide for."""
     require_open_table(state)
     rule = game.facts.irregularities.get("not-provided-for")
     by: list[TableRole] = rule.by if rule else ["shift-manager"]
     require_role(command.by, by, rule.clause if rule else ())
-    if not _known_player(state, command.player):
+    if not _is_known_player(state, command.player):
         raise refuse("player/unknown", player=command.player)
-    owing = _need_transfer(state, command.player, command.amount, command.reason)
+    owing = _require_transfer(state, command.player, command.amount, command.reason)
     return [
         table_events.RulingMade(
             player=command.player,
@@ -231,13 +233,13 @@ def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> 
     ]
 
 
-def _known_player(state: TableState, player: str) -> bool:
-    """Tell whether somebody sits at the table or has bet at it."""
+def _is_known_player(state: TableState, player: str) -> bool:
+    """Return whether a player has chips at the table or has bet in a settled round."""
     return player in state.seats or any(player in nets for nets in state.settled.values())
 
 
-def _need_transfer(state: TableState, player: str, amount: int, reason: str) -> int:
-    """Return what a transfer leaves the player owing, refusing one that cannot be made."""
+def _require_transfer(state: TableState, player: str, amount: int, reason: str) -> int:
+    """Return the change of the player's debt by a transfer, refusing an impossible transfer."""
     if not reason.strip():
         raise refuse("reason/missing")
     if not amount:

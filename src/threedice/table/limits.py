@@ -1,14 +1,8 @@
-"""Betting limits of a table: their definition and validation, the room left, breaches and rejections.
+"""Betting limits of a table: definition, validation, remaining room, breaches and rejections.
 
-The terms on which a table is run: mode, chips and limits, set by people, checked here.
-
-They arrive in commands and stay in events; `limits` and `betting` apply them.
-
-Limits at work: room left, what is over or under, whose excess goes, and pro rata.
-
-Pure arithmetic over the bets of a round; `betting` refuses and rejects with it, `settling`
-apportions with it. The maximum of a box may be shared by all players (sg-rws-tai-sai-v6 3.5), the
-differential bounds two opposite boxes (sg-rws-tai-sai-v6 1.3).
+`betting` refuses and rejects bets with these functions, `settlement` apportions with them. The
+maximum of a box may be shared by all players (sg-rws-tai-sai-v6 3.5); a differential bounds two
+opposite boxes (sg-rws-tai-sai-v6 1.3).
 """
 
 from __future__ import annotations
@@ -30,24 +24,24 @@ if TYPE_CHECKING:
 
 
 LimitMode = Literal["refuse", "record"]
-"""An electronic table refuses what breaks a limit; chips on felt are recorded as they lie."""
-
+"""An electronic table refuses bets that break a limit; chips on felt are recorded as they lie."""
 
 PlayerId = str
-
-
 BoxId = str
+
+Spot = str
+"""The place where a bet counts: a box, or `box@area` where each area has its own limits."""
 
 
 class StakeRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The least and the most that may be staked."""
+    """The smallest and the largest permitted stake."""
 
     minimum: RequestedAmount
     maximum: RequestedAmount
 
 
 class TableLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits by family, with exceptions by box; the differential by the first box of its pair."""
+    """Limits by family, with exceptions by box; differentials by the first box of the pair."""
 
     families: dict[str, StakeRange]
     boxes: dict[BoxId, StakeRange] = {}
@@ -60,16 +54,25 @@ class TableLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.families[box.partition(":")[0]]
 
 
-def stake_step(box: Box, chips: list[int]) -> int:
-    """Return the step in which a box can be staked so that every win is paid exactly in chips.
+def box_of(spot: Spot) -> str:
+    """Return the box of a spot.
 
-    The smallest chip, but where odds such as 19 to 20 ask for more.
+    >>> box_of("big@left"), box_of("total:9")
+    ('big', 'total:9')
+    """
+    return spot.partition("@")[0]
+
+
+def stake_step(box: Box, chips: list[int]) -> int:
+    """Return the amount of which stakes on a box must be multiples to be paid exactly in chips.
+
+    It is the smallest chip, or a multiple of it where odds such as 19 to 20 require that.
     """
     return chips[0] * box.unit
 
 
 def check_chips(chips: list[int]) -> None:
-    """Refuse denominations in which not every multiple of the smallest can be made."""
+    """Raise InvalidInput unless the denominations ascend and are multiples of the smallest."""
     if not chips or chips != sorted(set(chips)) or chips[0] < 1:
         raise InvalidInput("chips are denominations above zero in ascending order")
     for chip in chips[1:]:
@@ -78,7 +81,7 @@ def check_chips(chips: list[int]) -> None:
 
 
 def check_limits(limits: TableLimits, game: Game, chips: list[int]) -> None:
-    """Refuse limits that leave a box out, name an unknown one, or cannot be met in chips."""
+    """Raise an error if limits omit a box, name an unknown one, or cannot be met in chips."""
     families = {box.family for box in game.boxes.values()}
     for name in limits.families:
         if name not in families:
@@ -89,10 +92,12 @@ def check_limits(limits: TableLimits, game: Game, chips: list[int]) -> None:
         if name not in limits.boxes and name.partition(":")[0] not in limits.families:
             raise InvalidInput(f"no limits for {name}; give them by its family or for the box")
     for name, box in game.boxes.items():
-        each, step = limits.for_box(name), stake_step(box, chips)
-        if not 0 < each.minimum <= each.maximum:
-            raise InvalidInput(f"limits {each.minimum} to {each.maximum} on {name} leave no room")
-        if each.minimum % step or each.maximum % step:
+        stakes, step = limits.for_box(name), stake_step(box, chips)
+        if not 0 < stakes.minimum <= stakes.maximum:
+            raise InvalidInput(
+                f"limits {stakes.minimum} to {stakes.maximum} on {name} leave no room"
+            )
+        if stakes.minimum % step or stakes.maximum % step:
             raise InvalidInput(f"limits on {name} are no multiples of {step}, in which it is paid")
     _check_differential(limits, game, chips)
 
@@ -113,18 +118,18 @@ def _check_differential(limits: TableLimits, game: Game, chips: list[int]) -> No
 def uniform_limits(
     game: Game, minimum: int, maximum: int, differential: int | None = None
 ) -> TableLimits:
-    """Return the same limits for every box, and one differential for every pair."""
+    """Return the same limits for every box, and the same differential for every pair."""
     families = {box.family for box in game.boxes.values()}
     policy = game.facts.limits.differential
-    most = maximum if differential is None else differential
+    max_difference = maximum if differential is None else differential
     return TableLimits(
         families={family: StakeRange(minimum, maximum) for family in sorted(families)},
-        differential={pair[0]: most for pair in policy.pairs} if policy else {},
+        differential={pair[0]: max_difference for pair in policy.pairs} if policy else {},
     )
 
 
 def split_into_chips(amount: int, chips: list[int]) -> list[tuple[int, int]]:
-    """Return a stack as (denomination, count), the largest at the bottom, that is first.
+    """Return a stack as (denomination, count), the largest denomination first.
 
     >>> split_into_chips(385, [5, 25, 100])
     [(100, 3), (25, 3), (5, 2)]
@@ -139,7 +144,7 @@ def split_into_chips(amount: int, chips: list[int]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class LimitBreach:
-    """A limit that bets on the layout break, for the dealer to see before the close."""
+    """A limit that bets on the layout break, shown to the dealer before the close."""
 
     kind: Literal["maximum", "differential", "minimum"]
     spot: Spot
@@ -150,14 +155,14 @@ class LimitBreach:
 
 
 def limits_in_force(state: TableState) -> TableLimits:
-    """Return the limits in force."""
+    """Return the limits in force at an open table."""
     if state.limits is None:
         raise InvariantBroken("the table has no limits")
     return state.limits
 
 
 def opposite_spot(game: Game, spot: Spot) -> tuple[Spot, str] | None:
-    """Return the spot across the differential from this one, and the first box of their pair."""
+    """Return the other spot of this one's differential, and the first box of the pair."""
     policy = game.facts.limits.differential
     box, at, area = spot.partition("@")
     for pair in policy.pairs if policy else []:
@@ -168,31 +173,31 @@ def opposite_spot(game: Game, spot: Spot) -> tuple[Spot, str] | None:
 
 
 def permitted_total(game: Game, limits: TableLimits, totals: Mapping[Spot, int], spot: Spot) -> int:
-    """Return how much may play on a spot that all players share.
+    """Return the permitted total of a spot whose limits all players share.
 
-    The lesser of its maximum and what the other side, after its own maximum, leaves room for
-    (sg-rws-tai-sai-v6 5.1).
+    It is the smaller of the spot's maximum and the opposite spot's total, capped at that spot's
+    maximum, plus the differential (sg-rws-tai-sai-v6 5.1).
     """
-    most = limits.for_box(box_of(spot)).maximum
-    across = opposite_spot(game, spot)
-    if across is None:
-        return most
-    other, first = across
-    held = min(totals.get(other, 0), limits.for_box(box_of(other)).maximum)
-    return min(most, held + limits.differential[first])
+    maximum = limits.for_box(box_of(spot)).maximum
+    opposite = opposite_spot(game, spot)
+    if opposite is None:
+        return maximum
+    other, first = opposite
+    other_total = min(totals.get(other, 0), limits.for_box(box_of(other)).maximum)
+    return min(maximum, other_total + limits.differential[first])
 
 
 def remaining_room(game: Game, state: TableState, spot: Spot, player: PlayerId) -> int:
     """Return how much more a player may stake on a spot before its maximum is reached.
 
-    The differential is not part of it: it is trimmed at the close, when both sides are known.
+    The differential is not considered: it is applied at the close, when both sides are known.
     """
-    most = limits_in_force(state).for_box(box_of(spot)).maximum
+    maximum = limits_in_force(state).for_box(box_of(spot)).maximum
     current = state.current
     if game.facts.limits.maximum.scope == "box":
-        return max(most - current.totals.get(spot, 0), 0)
+        return max(maximum - current.totals.get(spot, 0), 0)
     bet = current.bets.get(spot, {}).get(player)
-    return max(most - (bet.total if bet else 0), 0)
+    return max(maximum - (bet.total if bet else 0), 0)
 
 
 def find_breaches(game: Game, state: TableState) -> Iterator[LimitBreach]:
@@ -230,20 +235,21 @@ def _shooter_breaches(game: Game, state: TableState, limits: TableLimits) -> Ite
 def _shared_breaches(
     game: Game, limits: TableLimits, current: Round, spot: Spot
 ) -> Iterator[LimitBreach]:
+    """Yield the limits that the total of a spot shared by all players breaks."""
     policy, total = game.facts.limits, current.totals[spot]
-    most = limits.for_box(box_of(spot)).maximum
-    if total > most:
-        yield LimitBreach("maximum", spot, "", total, most, clause_numbers(policy.maximum.clause))
+    maximum = limits.for_box(box_of(spot)).maximum
+    if total > maximum:
+        clauses = clause_numbers(policy.maximum.clause)
+        yield LimitBreach("maximum", spot, "", total, maximum, clauses)
     allowed = permitted_total(game, limits, current.totals, spot)
-    if policy.differential and allowed < most and total > allowed:
-        yield LimitBreach(
-            "differential", spot, "", total, allowed, clause_numbers(policy.differential.clause)
-        )
+    if policy.differential and allowed < maximum and total > allowed:
+        clauses = clause_numbers(policy.differential.clause)
+        yield LimitBreach("differential", spot, "", total, allowed, clauses)
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Chips of one placement that go back, and the limit they broke."""
+    """Chips of one placement to be returned, and the limit they broke."""
 
     spot: Spot
     player: PlayerId
@@ -253,22 +259,22 @@ class Rejection:
 
 
 def find_rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> list[Rejection]:
-    """Return whose excess on some spots goes back: the last placement first.
+    """Return what must be rejected to bring spots within their limits, the last placement first.
 
-    A placement trimmed below the minimum goes back whole, which may put the other side of a
-    differential over in its turn; so the spots are judged again until all of them fit.
+    A placement reduced below the minimum is rejected whole, which may put the opposite spot over
+    the differential. The spots are therefore checked repeatedly until all are within limits.
     """
     bets, totals = state.current.bets, dict(state.current.totals)
-    laid = {spot: _placements_in_order(bets[spot]) for spot in spots if spot in bets}
+    rows = {spot: _placements_in_order(bets[spot]) for spot in spots if spot in bets}
     if game.facts.limits.maximum.scope == "player":
-        return [each for spot in laid for each in _trim_each_player(game, state, spot, laid[spot])]
-    found: list[Rejection] = []
+        return [each for spot in rows for each in _trim_each_player(game, state, spot, rows[spot])]
+    rejections: list[Rejection] = []
     while True:
-        before = len(found)
-        for spot, placements in laid.items():
-            found += _trim_shared(game, state, spot, placements, totals)
-        if len(found) == before:
-            return found
+        before = len(rejections)
+        for spot, placements in rows.items():
+            rejections += _trim_shared(game, state, spot, placements, totals)
+        if len(rejections) == before:
+            return rejections
 
 
 PlacementRows = list[tuple[int, str, int]]
@@ -286,27 +292,27 @@ def _placements_in_order(bets: Mapping[PlayerId, Bet]) -> PlacementRows:
 def _trim_shared(
     game: Game, state: TableState, spot: Spot, placements: PlacementRows, totals: dict[Spot, int]
 ) -> list[Rejection]:
-    """Trim a spot whose limits all players share."""
+    """Return the rejections on a spot whose limits all players share; reduce its total."""
     limits = limits_in_force(state)
     allowed = permitted_total(game, limits, totals, spot)
-    most = limits.for_box(box_of(spot)).maximum
-    limit: Literal["maximum", "differential"] = "differential" if allowed < most else "maximum"
-    gone = _reject_last_first(game, state, spot, placements, totals[spot] - allowed, limit)
-    totals[spot] -= sum(each.amount for each in gone)
-    return gone
+    maximum = limits.for_box(box_of(spot)).maximum
+    limit: Literal["maximum", "differential"] = "differential" if allowed < maximum else "maximum"
+    rejections = _reject_last_first(game, state, spot, placements, totals[spot] - allowed, limit)
+    totals[spot] -= sum(each.amount for each in rejections)
+    return rejections
 
 
 def _trim_each_player(
     game: Game, state: TableState, spot: Spot, placements: PlacementRows
 ) -> Iterator[Rejection]:
-    """Yield what each player has on a spot over his own maximum."""
-    most = limits_in_force(state).for_box(box_of(spot)).maximum
-    own: dict[PlayerId, PlacementRows] = {}
+    """Yield the rejections on a spot where the maximum applies to each player."""
+    maximum = limits_in_force(state).for_box(box_of(spot)).maximum
+    by_player: dict[PlayerId, PlacementRows] = {}
     for number, player, amount in placements:
-        own.setdefault(player, []).append((number, player, amount))
-    for player, laid in own.items():
-        excess = state.current.bets[spot][player].total - most
-        yield from _reject_last_first(game, state, spot, laid, excess, "maximum")
+        by_player.setdefault(player, []).append((number, player, amount))
+    for player, rows in by_player.items():
+        excess = state.current.bets[spot][player].total - maximum
+        yield from _reject_last_first(game, state, spot, rows, excess, "maximum")
 
 
 def _reject_last_first(
@@ -317,30 +323,17 @@ def _reject_last_first(
     excess: int,
     limit: Literal["maximum", "differential"],
 ) -> list[Rejection]:
-    """Take an excess off placements, the last first, leaving amounts that can still be paid."""
+    """Take an excess off placements, the last first, leaving amounts that can be paid."""
     step = stake_step(game.boxes[box_of(spot)], state.chips)
     minimum = limits_in_force(state).for_box(box_of(spot)).minimum
-    found = []
+    rejections = []
     while excess > 0:
         number, player, amount = placements.pop()
-        goes = min(amount, -(-excess // step) * step)
-        if amount - goes < minimum:
-            goes = amount
+        rejected = min(amount, -(-excess // step) * step)
+        if amount - rejected < minimum:
+            rejected = amount
         else:
-            placements.append((number, player, amount - goes))
-        excess -= goes
-        found.append(Rejection(spot, player, number, goes, limit))
-    return found
-
-
-Spot = str
-"""Where a bet counts: a box, or `box@area` where each area has limits of its own."""
-
-
-def box_of(spot: Spot) -> str:
-    """Return the box of a spot.
-
-    >>> box_of("big@left"), box_of("total:9")
-    ('big', 'total:9')
-    """
-    return spot.partition("@")[0]
+            placements.append((number, player, amount - rejected))
+        excess -= rejected
+        rejections.append(Rejection(spot, player, number, rejected, limit))
+    return rejections

@@ -1,8 +1,6 @@
 """Handle the procedure of a table: opening, the steps of a round up to the result, and closing.
 
-Opening and closing a table, its float, its limits, and its release after a malfunction.
-
-The round as it is dealt: every step of the procedure up to the result.
+Also sets limits and releases a table after a malfunction.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
         check_limits(command.limits, game, command.chips)
     except (InvalidInput, UnknownName) as error:
         raise refuse("limits/wrong", game.facts.limits.clause, problem=str(error)) from None
-    require_chip_multiple(command.float_amount, command.chips[0], least=0)
+    require_chip_multiple(command.float_amount, command.chips[0], minimum=0)
     return [
         table_events.TableOpened(
             table=command.table,
@@ -68,7 +66,7 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
 
 
 def pass_check(game: Game, state: TableState, command: commands.PassCheck) -> list[AnyEvent]:
-    """Record an opening check, by whom the rulebook asks to make it."""
+    """Record an opening check, made by a role that the rulebook names."""
     require_open_table(state)
     checks = game.facts.opening
     if command.check not in checks:
@@ -79,17 +77,17 @@ def pass_check(game: Game, state: TableState, command: commands.PassCheck) -> li
 
 
 def set_limits(game: Game, state: TableState, command: commands.SetLimits) -> list[AnyEvent]:
-    """Let new limits wait for the next opening of betting."""
+    """Set new limits, to apply from the next opening of betting."""
     require_open_table(state)
     require_role(command.by, STAFF)
     second = require_second_person(
         command.by, command.approved_by, SUPERVISORS, game.facts.limits.clause
     )
-    _need_limits(game, state, command.limits)
+    _require_limits(game, state, command.limits)
     return [table_events.LimitsSet(limits=command.limits, by=command.by, approved_by=second)]
 
 
-def _need_limits(game: Game, state: TableState, limits: TableLimits) -> None:
+def _require_limits(game: Game, state: TableState, limits: TableLimits) -> None:
     try:
         check_limits(limits, game, state.chips)
     except (InvalidInput, UnknownName) as error:
@@ -97,7 +95,7 @@ def _need_limits(game: Game, state: TableState, limits: TableLimits) -> None:
 
 
 def close_table(game: Game, state: TableState, command: commands.CloseTable) -> list[AnyEvent]:
-    """Close the table: a round without an outcome is void, and everyone takes his chips."""
+    """Close the table: void a round without a result, and let all players take their chips."""
     require_open_table(state)
     require_role(command.by, SUPERVISORS)
     current = state.round
@@ -109,17 +107,20 @@ def close_table(game: Game, state: TableState, command: commands.CloseTable) -> 
         events += void_round(
             game, state, "the table closes", "returned", command.by, include_shooter_bet=True
         )
-    carried = [(player, seat.stack + seat.at_risk) for player, seat in state.seats.items()]
+    carried_away = [(player, seat.stack + seat.at_risk) for player, seat in state.seats.items()]
     return [
         *events,
         table_events.TableClosed(
-            carried_away=carried, float_amount=state.float_amount, drop=state.drop, by=command.by
+            carried_away=carried_away,
+            float_amount=state.float_amount,
+            drop=state.drop,
+            by=command.by,
         ),
     ]
 
 
 def release_table(game: Game, state: TableState, command: commands.ReleaseTable) -> list[AnyEvent]:
-    """Let play go on after a malfunction."""
+    """Unlock the table after a malfunction."""
     require_open_table(state)
     require_permission(game, command.by, "release-table", SUPERVISORS)
     if not state.locked:
@@ -129,19 +130,25 @@ def release_table(game: Game, state: TableState, command: commands.ReleaseTable)
     return [table_events.TableReleased(reason=command.reason, by=command.by)]
 
 
+# --- the round ----------------------------------------------------------------------------------
+
+
 def start_round(game: Game, state: TableState) -> list[AnyEvent]:
-    """Return the start of a round where none is being played, refusing it at a locked table."""
+    """Return the start of a round, or nothing if one is being played.
+
+    Refuse it at a locked table and while opening checks are missing.
+    """
     if state.round is not None:
         return []
     unit = game.facts.procedure.unit
     if state.locked:
-        clauses = [
+        citations = [
             clause_numbers(rule.clause)
             for name, rule in game.facts.irregularities.items()
             if name in ("equipment-malfunction", state.locked)
         ]
-        cites = tuple(dict.fromkeys(number for each in clauses for number in each))
-        raise refuse("table/locked", cites, unit=unit, cause=state.locked)
+        clauses = tuple(dict.fromkeys(number for each in citations for number in each))
+        raise refuse("table/locked", clauses, unit=unit, cause=state.locked)
     missing = [check for check in game.facts.opening if check not in state.checks]
     if missing:
         clause = game.facts.opening[missing[0]].clause
@@ -151,7 +158,7 @@ def start_round(game: Game, state: TableState) -> list[AnyEvent]:
 
 
 def open_betting(game: Game, state: TableState, command: commands.OpenBetting) -> list[AnyEvent]:
-    """Announce that bets may be placed; limits that waited take effect."""
+    """Announce that bets may be placed; limits set since the last round take effect."""
     require_open_table(state)
     require_step(game, state, "open-betting", command.by)
     limits = state.next_limits or limits_in_force(state)
@@ -159,25 +166,28 @@ def open_betting(game: Game, state: TableState, command: commands.OpenBetting) -
 
 
 def close_betting(game: Game, state: TableState, command: commands.CloseBetting) -> list[AnyEvent]:
-    """Announce that no more bets may be placed; an electronic table trims the differential."""
+    """Announce that no more bets may be placed.
+
+    An electronic table now rejects what exceeds a differential.
+    """
     require_open_table(state)
     require_step(game, state, "close-betting", command.by)
     rule, shooter = game.facts.shooter, state.shooter
     if rule and rule.must_bet and (shooter is None or not shooter.stake):
         raise refuse("shooter/must-bet", rule.clause)
-    trimmed = _differential_rejections(game, state) if state.mode == "refuse" else []
-    return [*trimmed, table_events.BettingClosed(by=command.by)]
+    rejections = _differential_rejections(game, state) if state.mode == "refuse" else []
+    return [*rejections, table_events.BettingClosed(by=command.by)]
 
 
 def _differential_rejections(game: Game, state: TableState) -> list[AnyEvent]:
-    """Return the rejections that bring both sides of every differential within it."""
+    """Return the rejections that bring every pair of boxes within its differential."""
     if game.facts.limits.differential is None:
         return []
     return rejection_events(game, state, list(state.current.bets))
 
 
 def tumble(game: Game, state: TableState, command: commands.Tumble) -> list[AnyEvent]:
-    """Tumble the dice; too few tumbles, or open dice before the close, void the round."""
+    """Tumble the dice; too few tumbles void the round, as may tumbling before the close."""
     require_open_table(state)
     if command.times < 1:
         steps = game.facts.procedure.steps
@@ -198,7 +208,7 @@ def tumble(game: Game, state: TableState, command: commands.Tumble) -> list[AnyE
 def _void_if_early(
     game: Game, state: TableState, irregularity: IrregularityName, by: Actor, step: StepName
 ) -> list[AnyEvent]:
-    """Return the voiding of a round by a step taken before betting is closed."""
+    """Return the voiding of a round by a step taken too early, where the rulebook has that rule."""
     rule = game.facts.irregularities.get(irregularity)
     current = state.round
     if rule is None or current is None or "close-betting" in current.done:
@@ -210,18 +220,18 @@ def _void_if_early(
 def _void(
     game: Game, state: TableState, irregularity: IrregularityName, by: Actor
 ) -> list[AnyEvent]:
-    """Return the voiding that the rulebook attaches to an irregularity."""
-    fate = bets_after_void(game, game.facts.irregularities.get(irregularity))
-    return void_round(game, state, irregularity, fate, by)
+    """Return the voiding of the round for an irregularity."""
+    bets = bets_after_void(game, game.facts.irregularities.get(irregularity))
+    return void_round(game, state, irregularity, bets, by)
 
 
 def throw(game: Game, state: TableState, command: commands.Throw) -> list[AnyEvent]:
-    """Throw the dice, by whoever the rulebook lets; the shooter throws for himself."""
+    """Throw the dice; others may throw for a shooter only if the shooter is absent."""
     require_open_table(state)
     require_step(game, state, "throw", command.by)
     shooter = state.shooter
     if command.by.role == "shooter":
-        _need_shooter(game, state, command.by)
+        _require_shooter(game, state, command.by)
     elif shooter and not shooter.absent:
         rule = game.facts.shooter
         raise refuse("shooter/only", rule.clause if rule else ())
@@ -229,12 +239,12 @@ def throw(game: Game, state: TableState, command: commands.Throw) -> list[AnyEve
 
 
 def uncover(game: Game, state: TableState, command: commands.Uncover) -> list[AnyEvent]:
-    """Lift the cover; while bets may still be placed, exposing the dice voids the round."""
+    """Lift the cover; exposing the dice before betting is closed may void the round."""
     require_open_table(state)
     if state.round and "tumble" in state.round.done:
-        exposed = _void_if_early(game, state, "exposed-before-close", command.by, "uncover")
-        if exposed:
-            return exposed
+        early = _void_if_early(game, state, "exposed-before-close", command.by, "uncover")
+        if early:
+            return early
     require_step(game, state, "uncover", command.by)
     return [table_events.StepTaken(step="uncover", by=command.by)]
 
@@ -243,33 +253,33 @@ def uncover(game: Game, state: TableState, command: commands.Uncover) -> list[An
 
 
 def offer_dice(game: Game, state: TableState, command: commands.OfferDice) -> list[AnyEvent]:
-    """Offer a player the dice; until a shooter has bet, they may be passed on."""
+    """Offer a player the dice; they may be offered to another until the shooter has bet."""
     require_open_table(state)
-    passing = state.round is not None and "close-betting" not in state.round.done
-    require_step(game, state, "offer-dice", command.by, may_repeat=passing)
+    may_repeat = state.round is not None and "close-betting" not in state.round.done
+    require_step(game, state, "offer-dice", command.by, may_repeat=may_repeat)
     if command.player not in state.seats:
         raise refuse("player/unknown", game.facts.chips.clause, player=command.player)
     return [*start_round(game, state), table_events.DiceOffered(player=command.player)]
 
 
 def choose_dice(game: Game, state: TableState, command: commands.ChooseDice) -> list[AnyEvent]:
-    """Choose the dice of a series from those offered."""
+    """Choose the dice of a series from the dice offered."""
     require_open_table(state)
     step = require_step(game, state, "choose-dice", command.by)
-    _need_shooter(game, state, command.by)
+    _require_shooter(game, state, command.by)
     rule = game.facts.shooter
     offered, chosen = (rule.dice_offered, rule.dice_chosen) if rule else (3, 3)
-    picked = set(command.dice)
+    different = set(command.dice)
     if (
         len(command.dice) != chosen
-        or len(picked) != chosen
-        or not picked <= set(range(1, offered + 1))
+        or len(different) != chosen
+        or not different <= set(range(1, offered + 1))
     ):
         raise refuse("shooter/choose", step.clause, chosen=chosen, offered=offered)
     return [table_events.DiceChosen(player=command.by.id, dice=command.dice)]
 
 
-def _need_shooter(game: Game, state: TableState, by: Actor) -> None:
+def _require_shooter(game: Game, state: TableState, by: Actor) -> None:
     rule = game.facts.shooter
     if state.shooter is None or state.shooter.player != by.id:
         raise refuse("shooter/not-offered", rule.clause if rule else (), player=by.id)
@@ -279,10 +289,10 @@ def _need_shooter(game: Game, state: TableState, by: Actor) -> None:
 
 
 def call_result(game: Game, state: TableState, command: commands.CallResult) -> list[AnyEvent]:
-    """Call what the dice show; where nothing is entered, the call is the result."""
+    """Call what the dice show; the call is the result if the procedure enters none."""
     require_open_table(state)
     require_step(game, state, "call-result", command.by)
-    _need_faces(command.dice)
+    _require_faces(command.dice)
     if Counter(state.current.known) - Counter(command.dice):
         known = ", ".join(game.faces.name(face) for face in state.current.known)
         raise refuse("dice/known", known=known)
@@ -295,7 +305,7 @@ def call_result(game: Game, state: TableState, command: commands.CallResult) -> 
 
 
 def press_key(game: Game, state: TableState, command: commands.PressKey) -> list[AnyEvent]:
-    """Press a key of the terminal; it echoes the last three."""
+    """Press a key of the terminal, which remembers the last three."""
     require_open_table(state)
     step = require_step(game, state, "enter-result", command.by)
     if command.key not in range(1, 7):
@@ -314,7 +324,7 @@ def press_enter(game: Game, state: TableState, command: commands.PressEnter) -> 
 
 
 def amend_result(game: Game, state: TableState, command: commands.AmendResult) -> list[AnyEvent]:
-    """Amend a wrong entry under supervision, until settlement begins."""
+    """Amend a wrongly entered result under supervision, until settlement begins."""
     require_open_table(state)
     rule = game.facts.irregularities.get("wrong-entry")
     if rule is None:
@@ -326,7 +336,7 @@ def amend_result(game: Game, state: TableState, command: commands.AmendResult) -
         raise refuse("dice/not-called", rule.clause)
     if "collect-losers" in current.done:
         raise refuse("dice/settled", rule.clause)
-    _need_faces(command.dice)
+    _require_faces(command.dice)
     if Counter(current.known) - Counter(command.dice):
         known = ", ".join(game.faces.name(face) for face in current.known)
         raise refuse("dice/known", rule.clause, known=known)
@@ -336,7 +346,7 @@ def amend_result(game: Game, state: TableState, command: commands.AmendResult) -
 
 
 def illuminate(game: Game, state: TableState, command: commands.Illuminate) -> list[AnyEvent]:
-    """See the winning areas lit; lights that fail change no payment, but may lock the table."""
+    """Light the winning areas; a failure changes no payment, but may lock the table."""
     require_open_table(state)
     require_step(game, state, "illuminate", command.by)
     current = state.current
@@ -354,7 +364,7 @@ def illuminate(game: Game, state: TableState, command: commands.Illuminate) -> l
     return events
 
 
-def _need_faces(dice: tuple[int, int, int]) -> None:
+def _require_faces(dice: tuple[int, int, int]) -> None:
     for face in dice:
         if face not in range(1, 7):
             raise refuse("dice/face", key=face)

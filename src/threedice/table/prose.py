@@ -1,4 +1,4 @@
-"""A table's events as prose, for playthroughs that people read."""
+"""Describe a table's events in prose, for playthroughs and histories that people read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def describe_events(
     game: Game, events: Iterable[AnyEvent], fmt: AmountFormatter = str
 ) -> list[str]:
-    """Return one line for each event, in the trade's words."""
+    """Return one line of text for each event, in the terms of the trade."""
     return [_describe_event(game, event, fmt) for event in events]
 
 
@@ -60,9 +60,9 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case table_events.RoundStarted():
             return f"{unit.capitalize()} {event.round}."
         case table_events.BettingOpened():
-            return f"  {_announced(game, 'open-betting', 'Betting is open')}"
+            return f"  {_announcement(game, 'open-betting', 'Betting is open')}"
         case table_events.BettingClosed():
-            return f"  {_announced(game, 'close-betting', 'Betting is closed')}"
+            return f"  {_announcement(game, 'close-betting', 'Betting is closed')}"
         case table_events.StepTaken():
             return f"  The {event.by.role} takes the step: {event.step}."
         case table_events.BetPlaced():
@@ -79,8 +79,9 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case table_events.ChipsPutBack():
             return f"  {fmt(event.amount)} of {event.player}'s is put back on {event.to_spot}."
         case table_events.LineJudged():
-            word = "counts" if event.accepted else "is no bet and goes back"
-            return f"  {fmt(event.amount)} of {event.player}'s on the line of {event.spot} {word}."
+            amount, spot = fmt(event.amount), event.spot
+            decision = "counts" if event.accepted else "is no bet and goes back"
+            return f"  {amount} of {event.player}'s on the line of {spot} {decision}."
         case table_events.DiceOffered():
             return f"  The dice are offered to {event.player}."
         case table_events.DiceChosen():
@@ -96,8 +97,8 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case table_events.ResultAmended():
             return f"  Amended to {_faces(game, event.dice)}, under the {event.approved_by.role}."
         case table_events.AreasLit():
-            lit = "Lit" if event.correct else "The lights fail; they should show"
-            return f"  {lit}: {', '.join(event.boxes)}."
+            lights = "Lit" if event.correct else "The lights fail; they should show"
+            return f"  {lights}: {', '.join(event.boxes)}."
         case table_events.BetsApportioned():
             shares = "; ".join(
                 f"{player}'s {fmt(stake)} on {spot} plays {fmt(plays)}"
@@ -120,12 +121,12 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case table_events.ShooterLost():
             return f"  {event.player} loses the shooter's bet of {fmt(event.stake)}."
         case table_events.RoundVoided():
-            back = (
+            bets = (
                 "bets stand"
                 if event.bets == "stand"
                 else f"returned: {_stakes(event.returned, fmt)}"
             )
-            return f"  {unit.capitalize()} {event.round} is void ({event.cause}); {back}."
+            return f"  {unit.capitalize()} {event.round} is void ({event.cause}); {bets}."
         case table_events.RoundsReversed():
             moved = "; ".join(
                 f"{player} {_signed_amount(amount, fmt)}" for player, amount in event.transfers
@@ -143,9 +144,11 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case table_events.IrregularityNoted():
             return f"  Noted: {event.irregularity}{': ' + event.note if event.note else ''}."
         case table_events.BetCorrected():
-            return f"  Correction for {event.player}: {_signed_amount(event.amount, fmt)} ({event.reason})."
+            amount = _signed_amount(event.amount, fmt)
+            return f"  Correction for {event.player}: {amount} ({event.reason})."
         case table_events.RulingMade():
-            return f"  Ruling for {event.player}: {_signed_amount(event.amount, fmt)} ({event.reason})."
+            amount = _signed_amount(event.amount, fmt)
+            return f"  Ruling for {event.player}: {amount} ({event.reason})."
         case _:
             assert_never(event)
 
@@ -159,10 +162,10 @@ _MANNERS = {
 }
 
 
-def _announced(game: Game, step: StepName, otherwise: str) -> str:
+def _announcement(game: Game, step: StepName, default: str) -> str:
     rule = game.facts.procedure.steps[step]
     bell = " The bell rings." if rule.bell else ""
-    return f'"{rule.announces}".{bell}' if rule.announces else f"{otherwise}.{bell}"
+    return f'"{rule.announces}".{bell}' if rule.announces else f"{default}.{bell}"
 
 
 def _faces(game: Game, dice: tuple[int, int, int]) -> str:
@@ -170,8 +173,8 @@ def _faces(game: Game, dice: tuple[int, int, int]) -> str:
 
 
 def _stakes(stakes: Iterable[Stake], fmt: AmountFormatter) -> str:
-    each = (f"{player}'s {fmt(amount)} on {spot}" for spot, player, amount in stakes)
-    return "; ".join(each) or "none"
+    texts = (f"{player}'s {fmt(amount)} on {spot}" for spot, player, amount in stakes)
+    return "; ".join(texts) or "none"
 
 
 def _signed_amount(amount: int, fmt: AmountFormatter) -> str:

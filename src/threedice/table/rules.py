@@ -1,8 +1,6 @@
-"""Checks that the command handlers share (role, step, box, second person), and the texts of all refusals.
+"""Checks that command handlers share, and the texts of all refusals at a table.
 
-Questions every handler asks: may this person, at this step, now?
-
-Refusals at a table: what a person may not do now, with the clause that says so and the facts.
+A check raises a `Refusal` with the clause that forbids the command and the facts.
 """
 
 from __future__ import annotations
@@ -24,15 +22,13 @@ if TYPE_CHECKING:
 
 
 STAFF: tuple[TableRole, ...] = ("dealer", "supervisor", "pit-manager", "shift-manager")
-
-
 SUPERVISORS: tuple[TableRole, ...] = ("supervisor", "pit-manager", "shift-manager")
 
 
 def require_role(
     actor: Actor, allowed: Collection[TableRole], clause: Citation | tuple[str, ...] = ()
 ) -> None:
-    """Refuse an actor in a role that may not do this."""
+    """Refuse an actor whose role is not among the allowed ones."""
     if actor.role not in allowed:
         raise refuse("role/not-allowed", clause, role=actor.role, allowed=", ".join(allowed))
 
@@ -40,7 +36,10 @@ def require_role(
 def require_permission(
     game: Game, actor: Actor, act: ActName, default_roles: Collection[TableRole] = ()
 ) -> None:
-    """Refuse an actor whom the rulebook does not let do this; `others` may where it is silent."""
+    """Refuse an actor without permission for an act.
+
+    `default_roles` may do it where the rulebook does not mention the act.
+    """
     rule, bet = game.facts.people.acts.get(act), game.facts.people.acts.get("bet")
     if rule:
         require_role(actor, rule.by, rule.clause)
@@ -54,7 +53,7 @@ def require_second_person(
     allowed: Iterable[TableRole],
     clause: Citation | tuple[str, ...] = (),
 ) -> Actor:
-    """Return the second person, refusing none, one of the wrong role, or the same one again."""
+    """Return the second person, who must be present, in an allowed role and not the actor."""
     roles = list(allowed)
     if second is None or second.role not in roles:
         raise refuse("role/second-person", clause, allowed=", ".join(roles))
@@ -63,21 +62,21 @@ def require_second_person(
     return second
 
 
-def resolve_known_dice(current: Round, stated: Sequence[int]) -> Sequence[int] | None:
-    """Return what is known of the dice of a round by what is stated, or nothing if it cannot be.
+def resolve_known_dice(current: Round, reported: Sequence[int]) -> Sequence[int] | None:
+    """Return the known dice of a round given a report, or None if the report is impossible.
 
-    Dice are known only once they lie, and what was known before stays known.
+    Dice can be known only after they were tumbled or thrown, and known dice stay known.
     """
-    known = stated or current.known
-    lie = {"tumble", "throw"} & current.done
+    known = reported or current.known
+    are_thrown = {"tumble", "throw"} & current.done
     impossible = len(known) > 3 or any(face not in range(1, 7) for face in known)
-    if impossible or Counter(current.known) - Counter(known) or (known and not lie):
+    if impossible or Counter(current.known) - Counter(known) or (known and not are_thrown):
         return None
     return known
 
 
 def require_open_table(state: TableState) -> None:
-    """Refuse anything at a table that is not open."""
+    """Refuse a command at a table that is not open."""
     if not state.open:
         raise refuse("table/not-open")
 
@@ -85,7 +84,10 @@ def require_open_table(state: TableState) -> None:
 def require_step(
     game: Game, state: TableState, step: StepName, actor: Actor, *, may_repeat: bool = False
 ) -> Step:
-    """Return a step of the procedure that may be taken now by this actor, or taken again."""
+    """Return the rule of a step, refusing the step if this actor may not take it now.
+
+    `may_repeat` accepts a step that has been taken already.
+    """
     rule = game.facts.procedure.steps.get(step)
     if rule is None:
         raise refuse("step/not-in-rulebook", game.facts.procedure.clause, step=step)
@@ -105,17 +107,20 @@ _EQUIPMENT_STEPS: tuple[StepName, ...] = ("tumble", "uncover", "enter-result")
 
 
 def require_step_role(game: Game, step: StepName, actor: Actor) -> None:
-    """Refuse whoever may not take a step, or lay hands on the equipment that it needs."""
+    """Refuse an actor who may not take a step.
+
+    The refusal also cites the clause on interference if the step uses equipment.
+    """
     rule = game.facts.procedure.steps[step]
-    others = game.facts.irregularities.get("interference")
+    interference = game.facts.irregularities.get("interference")
     clauses = clause_numbers(rule.clause)
-    if others and step in _EQUIPMENT_STEPS:
-        clauses = (*clauses, *clause_numbers(others.clause))
+    if interference and step in _EQUIPMENT_STEPS:
+        clauses = (*clauses, *clause_numbers(interference.clause))
     require_role(actor, roles_with_stand_ins(game, rule.by), clauses)
 
 
 def roles_with_stand_ins(game: Game, roles: Iterable[TableRole]) -> list[TableRole]:
-    """Return who may do what these roles do: seniors too, where the rulebook lets them stand in."""
+    """Return the roles, and those senior to them where the rulebook lets seniors stand in."""
     allowed, rule = list(roles), game.facts.people.stand_in
     if rule is None:
         return allowed
@@ -127,7 +132,7 @@ def roles_with_stand_ins(game: Game, roles: Iterable[TableRole]) -> list[TableRo
 def steps_before(game: Game, step: StepName) -> list[StepName]:
     """Return the steps that must have been taken before this one.
 
-    A step that may come early needs only those up to the one it may follow.
+    A step with `as_early_as` requires only the steps up to that one.
     """
     procedure = game.facts.procedure
     order, early = procedure.order, procedure.steps[step].as_early_as
@@ -135,49 +140,49 @@ def steps_before(game: Game, step: StepName) -> list[StepName]:
 
 
 def skipped_steps(game: Game, state: TableState) -> list[StepName]:
-    """Return the steps that a round beginning now does without: the dice are with their shooter."""
+    """Return the steps that a round starting now skips: in a series, those done per shooter."""
     steps = game.facts.procedure.steps
     return [step for step in steps if steps[step].per == "shooter"] if is_in_series(state) else []
 
 
 def is_in_series(state: TableState) -> bool:
-    """Tell whether a shooter's bet is down, so that the dice are his until it is decided."""
+    """Return whether a shooter's bet is down, so that the shooter keeps the dice."""
     return state.shooter is not None and state.shooter.stake > 0
 
 
 def require_open_betting(game: Game, state: TableState) -> Round:
-    """Return the round whose betting is open."""
+    """Return the current round, refusing the command if its betting is not open."""
     current, steps = state.round, game.facts.procedure.steps
     opens = steps["open-betting"].clause
     if current is None or "open-betting" not in current.done:
         raise refuse("betting/not-open", opens)
     if "close-betting" in current.done:
-        late = game.facts.irregularities.get("bet-after-close")
-        clauses = clause_numbers(late.clause if late else steps["close-betting"].clause)
-        being_settled = "collect-losers" in current.done
+        late_bet = game.facts.irregularities.get("bet-after-close")
+        clauses = clause_numbers(late_bet.clause if late_bet else steps["close-betting"].clause)
+        in_settlement = "collect-losers" in current.done
         raise refuse(
-            "betting/closed", (*clauses, *(clause_numbers(opens) if being_settled else ()))
+            "betting/closed", (*clauses, *(clause_numbers(opens) if in_settlement else ()))
         )
     return current
 
 
 def betting_clauses(game: Game) -> tuple[str, ...]:
-    """Return the clauses on how bets are placed, where there are any."""
+    """Return the clauses on placing bets, if the rulebook has any."""
     rule = game.facts.people.acts.get("bet")
     return clause_numbers(rule.clause) if rule else ()
 
 
 def require_box(game: Game, box_id: str) -> Box:
-    """Return a box of the layout."""
+    """Return a box of the layout, refusing an unknown one."""
     box = game.boxes.get(box_id)
     if box is None:
-        known = ", ".join(nearest_names(box_id, game.boxes))
-        raise refuse("bet/unknown-box", betting_clauses(game), box=box_id, nearest=known)
+        nearest = ", ".join(nearest_names(box_id, game.boxes))
+        raise refuse("bet/unknown-box", betting_clauses(game), box=box_id, nearest=nearest)
     return box
 
 
 def resolve_spot(game: Game, box: str, area: str) -> Spot:
-    """Return where chips on a box count, checking the area they lie in."""
+    """Return the spot of chips on a box, refusing an area that the box does not have."""
     per_area = game.facts.limits.areas == "per-area"
     ends = game.ends[box]
     if area not in ends and (area or per_area):
@@ -191,14 +196,14 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "table/not-open": "the table is not open",
     "table/already-open": "the table is open already",
     "table/currency": "this table has debts and rounds in {currency}; it cannot open in another",
-    "table/checks-missing": "these checks are still to be made: {checks}",
+    "table/checks-missing": "these opening checks are missing: {checks}",
     "table/unknown-check": "there is no check {check}; there are {checks}",
     "table/locked": "no further {unit} starts until the table is released: {cause}",
     "table/not-locked": "the table is not locked",
     "table/round-open": "a {unit} is being played; finish it first",
     "role/not-allowed": "{role} may not do this; {allowed} may",
-    "role/second-person": "this takes a second person: {allowed}, and not the one who asks",
-    "role/same-person": "nobody approves what they ask for themselves",
+    "role/second-person": "a second person must approve this: {allowed}, other than the requester",
+    "role/same-person": "nobody may approve their own request",
     "step/not-now": "{step} comes after {after}",
     "step/already-done": "{step} has been done",
     "step/not-in-rulebook": "this game has no step {step}",
@@ -214,48 +219,48 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "bet/locked": "the bet is locked and may not be removed",
     "bet/not-there": "there is no bet of {amount} there, only {staked}",
     "bet/nothing-over": "nothing in {box} is over a limit",
-    "bet/position-fixed": "where the chips lay has been settled; moving them changes nothing",
+    "bet/position-fixed": "the positions of the chips are fixed; moving them changes nothing",
     "bet/call-bet": "a misplaced call bet stays where it was put",
     "chips/amount": "{amount} cannot be made in chips of {chip}",
     "chips/stack": "{amount} is more than the {stack} in the stack",
     "chips/colour-taken": "{colour} is another player's colour",
     "chips/no-colours": "non-value chips are not used in this game",
-    "chips/colour-value": "a colour is worth a multiple of {chip}, the smallest chip, in which the "
-    "stack can be made",
-    "chips/bets-down": "there are bets of this player on the layout",
+    "chips/colour-value": "give a colour, and a value that is a multiple of {chip}, the smallest "
+    "chip, and divides the stack",
+    "chips/bets-down": "the player has bets on the layout; settle them first",
     "player/unknown": "player {player} has no chips at this table",
-    "player/age": "nobody under {years} takes part",
+    "player/age": "players must be at least {years} years old",
     "debt/amount": "{player} owes {owing}; {amount} cannot be repaid",
     "float/short": "the float is {short} short; ask for a fill",
     "float/amount": "the float is {float}; {amount} cannot be taken from it",
     "dice/count": "the tumbler has to be activated",
-    "dice/face": "{key} is no key of the terminal",
+    "dice/face": "the terminal has no key {key}; press 1 to 6",
     "dice/too-few": "three keys have to be pressed before Enter",
     "dice/known": "the dice are known to show {known}",
     "dice/not-called": "the result has not been called",
     "dice/unequal": "{entered} was entered, {called} was called; have it amended",
     "dice/settled": "settlement has begun; the result cannot be amended",
     "dice/same": "the result is {dice} already",
-    "irregularity/unknown": "the rulebook knows no {irregularity}",
+    "irregularity/unknown": "the rulebook does not provide for {irregularity}",
     "irregularity/not-now": "{irregularity} cannot be reported now",
-    "irregularity/dice": "{known} is not what up to three dice can show",
-    "round/unknown": "there is no settled {unit} {round} to go back to",
+    "irregularity/dice": "{known} cannot be the known dice of this round",
+    "round/unknown": "there is no settled {unit} {round}",
     "round/no-bet": "{player} had no bet in {unit} {round}",
     "round/reversed": "{unit} {round} has been reversed already",
-    "amount/zero": "an amount of nothing changes nothing",
+    "amount/zero": "the amount must not be zero",
     "reason/missing": "give the reason",
     "shooter/not-offered": "the dice have not been offered to {player}",
     "shooter/only": "only the shooter holds this bet",
     "shooter/must-bet": "the shooter must bet before the dice are thrown",
-    "shooter/no-dice": "the dice have to be chosen first",
+    "shooter/no-dice": "the shooter must choose the dice first",
     "shooter/choose": "choose {chosen} different dice of the {offered} offered",
-    "shooter/series": "the shooter's series goes on",
+    "shooter/series": "the shooter's series is not over",
     "limits/wrong": "{problem}",
 }
-"""Every code with the words for it; the facts of a refusal fill them."""
+"""The text of every refusal code; the facts of a refusal fill the placeholders."""
 
 
 def refuse(code: str, clause: Citation | tuple[str, ...] = (), /, **facts: Any) -> Refusal:
-    """Return the refusal of a command, to be raised."""
+    """Return a refusal for the caller to raise."""
     numbers = clause if isinstance(clause, tuple) else clause_numbers(clause)
     return Refusal(code, TABLE_REFUSAL_TEXTS[code], numbers, facts)

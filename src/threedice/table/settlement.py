@@ -1,11 +1,7 @@
-"""Settle a round: collect losers, apportion pro rata, pay winners; void a round or reverse settled ones.
+"""Settle rounds: collect losers and pay winners; void a round, or reverse settled ones.
 
-Settlement: losers are collected, then winners are paid, to the cent.
-
-Bets over a limit that nobody noticed are apportioned first, where the rulebook says so
-(sg-rws-tai-sai-v6 5.1.1). Everything is listed in the order a dealer works the layout.
-
-Voiding: a round without a result, and settled rounds that are undone.
+Where the rulebook says so (sg-rws-tai-sai-v6 5.1.1), bets over a limit that nobody noticed are
+first apportioned pro rata. Bets are listed in the order in which a dealer works the layout.
 """
 
 from __future__ import annotations
@@ -35,7 +31,7 @@ if TYPE_CHECKING:
 def collect_losers(
     game: Game, state: TableState, command: commands.CollectLosers
 ) -> list[AnyEvent]:
-    """Apportion what is over a limit, and take the losing bets."""
+    """Apportion bets over a limit, and collect the losing bets."""
     require_open_table(state)
     require_step(game, state, "collect-losers", command.by)
     roll = state.current.final_result
@@ -63,16 +59,16 @@ def pay_winners(game: Game, state: TableState, command: commands.PayWinners) -> 
         for player, bet in bets.items()
     ]
     shooter = _shooter_wins(game, state)
-    owed: int = sum(winnings for *_, winnings in paid)
-    owed += sum(each.winnings for each in shooter if isinstance(each, table_events.ShooterWon))
-    if owed > state.float_amount:
-        raise refuse("float/short", short=owed - state.float_amount)
+    total: int = sum(winnings for *_, winnings in paid)
+    total += sum(each.winnings for each in shooter if isinstance(each, table_events.ShooterWon))
+    if total > state.float_amount:
+        raise refuse("float/short", short=total - state.float_amount)
     number = state.current.number
     return [*shooter, table_events.WinnersPaid(round=number, dice=roll, bets=paid)]
 
 
 def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[str, Bet]]]:
-    """Yield the spots with bets as a dealer works the layout."""
+    """Yield the spots with bets in the order in which a dealer works the layout."""
     bets = state.current.bets
     for box in game.working_order:
         if box in bets:
@@ -83,13 +79,13 @@ def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[st
 
 
 def winning_odds(game: Game, spot: Spot, roll: Roll) -> Odds | None:
-    """Return the odds at which a spot wins on a roll, or nothing."""
+    """Return the odds at which a spot wins on a roll, or None if it loses."""
     lines = game.boxes[box_of(spot)].lines
     return next((line.odds for line in lines if contains(line.rolls, roll)), None)
 
 
 def _pro_rata_shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int]]:
-    """Yield the bets that play in part: (spot, player, stake, plays)."""
+    """Yield the bets that play in part: (spot, player, stake, amount played)."""
     policy, limits, current = game.facts.limits, limits_in_force(state), state.current
     shared = policy.maximum.scope == "box" and policy.maximum.unnoticed == "pro-rata"
     rule = policy.pro_rata if shared else None
@@ -112,27 +108,31 @@ def _pro_rata_shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str,
 
 
 def find_shooter_bet(game: Game, state: TableState) -> tuple[Shooter, Box] | None:
-    """Return who has the dice, and the box of the bet that only he may hold."""
+    """Return the shooter and the box of the shooter's bet, if the table has a shooter."""
     rule, shooter = game.facts.shooter, state.shooter
     return (shooter, game.boxes[rule.box]) if rule and shooter else None
 
 
 def _shooter_lost(game: Game, state: TableState, roll: Roll) -> list[AnyEvent]:
-    """Take the shooter's bet at the first throw without what he needs."""
-    held = find_shooter_bet(game, state)
-    if held is None or contains(held[1].wins, roll):
+    """Return the loss of the shooter's bet if the throw does not win."""
+    shooter_bet = find_shooter_bet(game, state)
+    if shooter_bet is None or contains(shooter_bet[1].wins, roll):
         return []
-    return [table_events.ShooterLost(player=held[0].player, stake=held[0].stake)]
+    shooter = shooter_bet[0]
+    return [table_events.ShooterLost(player=shooter.player, stake=shooter.stake)]
 
 
 def _shooter_wins(
     game: Game, state: TableState
 ) -> list[table_events.ShooterAdvanced | table_events.ShooterWon]:
-    """Count the throw of a shooter who has not lost by it, and pay him on the last."""
-    held = find_shooter_bet(game, state)
-    if held is None:
+    """Return the progress of a shooter whose throw won: another throw, or the payout on the last.
+
+    A shooter whose throw lost has left the state when losers were collected.
+    """
+    shooter_bet = find_shooter_bet(game, state)
+    if shooter_bet is None:
         return []
-    shooter, box = held
+    shooter, box = shooter_bet
     throws = shooter.throws + 1
     if throws < box.throws:
         return [table_events.ShooterAdvanced(player=shooter.player, throws=throws)]
@@ -141,10 +141,13 @@ def _shooter_wins(
     return [table_events.ShooterWon(player=shooter.player, stake=shooter.stake, winnings=winnings)]
 
 
-def bets_after_void(game: Game, rule: Irregularity | None) -> Literal["returned", "stand"]:
-    """Return what becomes of bets when an irregularity voids a round; as ever, where it is silent.
+# --- void and reversed rounds -------------------------------------------------------------------
 
-    A bet that is locked for a throw to come stands too, should the round be void after all.
+
+def bets_after_void(game: Game, rule: Irregularity | None) -> Literal["returned", "stand"]:
+    """Return whether bets are returned or stand when an irregularity voids a round.
+
+    Without a rule of the irregularity's own, the procedure's rule applies. Locked bets stand.
     """
     if rule is None or rule.bets is None:
         return game.facts.procedure.void.bets
@@ -161,15 +164,15 @@ def void_round(
     *,
     include_shooter_bet: bool = False,
 ) -> list[AnyEvent]:
-    """Return the voiding of the round being played, with what goes back to whom.
+    """Return the voiding of the round being played, with the stakes to be returned.
 
-    The shooter's bet spans several throws and stays, unless everything goes back.
+    The shooter's bet spans several throws and stays, unless `include_shooter_bet`.
     """
     number = state.round.number if state.round else state.rounds + 1
     returned = stakes_on_layout(game, state) if bets == "returned" else []
-    held = find_shooter_bet(game, state)
-    if include_shooter_bet and held and held[0].stake:
-        shooter, box = held
+    shooter_bet = find_shooter_bet(game, state)
+    if include_shooter_bet and shooter_bet and shooter_bet[0].stake:
+        shooter, box = shooter_bet
         returned.append((box.id, shooter.player, shooter.stake))
     return [
         table_events.RoundVoided(
@@ -184,9 +187,9 @@ def void_round(
 
 
 def stakes_on_layout(game: Game, state: TableState) -> list[Stake]:
-    """Return every bet on the layout, those left standing by a void round included.
+    """Return every bet on the layout, including those left standing by a void round.
 
-    Once the losers have been collected, only the winners lie there still.
+    After the losers have been collected, only the winning bets are left.
     """
     current = state.round
     layout = current.bets if current else state.standing[0] if state.standing else {}
@@ -208,10 +211,11 @@ def reverse_rounds(
     approved_by: Actor,
     returned: bool,
 ) -> list[AnyEvent]:
-    """Return the reversal of settled rounds, all reckoned together: each player's net is undone.
+    """Return the reversal of settled rounds: one transfer per player undoes the sum of their nets.
 
-    Where the round being played is void too, what it returned counts for what can be paid back,
-    and losers who have been collected already get their stakes again.
+    `returned` says that the current round's bets are being returned as well, so that players can
+    pay from them. If its losers have been collected, its number is among `rounds`, and their
+    stakes are paid back too.
     """
     if not rounds:
         return []
@@ -220,10 +224,10 @@ def reverse_rounds(
     for number in rounds:
         if number in state.reversed:
             raise refuse("round/reversed", unit=unit, round=number)
-        for player, net in _nets_of(game, state, number).items():
+        for player, net in _round_nets(game, state, number).items():
             nets[player] = nets.get(player, 0) + net
-    transfers, owing = reverse_nets(nets, _stacks(game, state, returned), state.owing)
-    paid = sum(amount for _, amount in transfers) + sum(owed for _, owed in owing)
+    transfers, owing = reverse_nets(nets, _player_stacks(game, state, returned), state.owing)
+    paid = sum(amount for _, amount in transfers) + sum(debt for _, debt in owing)
     if paid > state.float_amount:
         raise refuse("float/short", short=paid - state.float_amount)
     return [
@@ -238,8 +242,8 @@ def reverse_rounds(
     ]
 
 
-def _nets_of(game: Game, state: TableState, number: int) -> Mapping[str, int]:
-    """Return what a round has brought each player: one settled, or one being settled."""
+def _round_nets(game: Game, state: TableState, number: int) -> Mapping[str, int]:
+    """Return each player's net result of a round that is settled or being settled."""
     if state.round and state.round.number == number:
         return state.round.nets
     if number not in state.settled:
@@ -247,8 +251,8 @@ def _nets_of(game: Game, state: TableState, number: int) -> Mapping[str, int]:
     return state.settled[number]
 
 
-def _stacks(game: Game, state: TableState, returned: bool) -> dict[str, int]:
-    """Return what players have, or will have once the bets on the layout are back."""
+def _player_stacks(game: Game, state: TableState, returned: bool) -> dict[str, int]:
+    """Return the players' stacks, with the bets on the layout added if they are returned."""
     stacks = {player: seat.stack for player, seat in state.seats.items()}
     for _, player, amount in stakes_on_layout(game, state) if returned else []:
         stacks[player] += amount
@@ -258,20 +262,20 @@ def _stacks(game: Game, state: TableState, returned: bool) -> dict[str, int]:
 def reverse_nets(
     nets: Mapping[str, int], stacks: Mapping[str, int], owed: Mapping[str, int]
 ) -> tuple[list[Transfer], list[Transfer]]:
-    """Return what undoing players' nets moves, and how it changes what they owe.
+    """Return the transfers that undo players' nets, and the changes of their debts.
 
-    What a stack cannot give is owed; what comes to a player pays off his debt first. Money is
-    collected before any is paid, so that the float is never short for a moment.
+    Amounts that a stack cannot pay become debt; money paid to a player first reduces their debt.
+    Money is collected before any is paid, so that the float is never short in between.
     """
     transfers = sorted(
         ((player, -net) for player, net in nets.items() if net), key=_transfer_amount
     )
     owing = []
     for player, amount in transfers:
-        short = max(-amount - stacks.get(player, 0), 0)
-        paid_off = min(owed.get(player, 0), max(amount, 0))
-        if short != paid_off:
-            owing.append((player, short - paid_off))
+        shortfall = max(-amount - stacks.get(player, 0), 0)
+        repaid = min(owed.get(player, 0), max(amount, 0))
+        if shortfall != repaid:
+            owing.append((player, shortfall - repaid))
     return transfers, owing
 
 
@@ -285,10 +289,10 @@ def _transfer_amount(transfer: Transfer) -> int:
 def apportion_by_rule(
     rule: ProRataRule, stakes: Mapping[PlayerId, int], allowed: int, minimum: int, step: int
 ) -> dict[PlayerId, int]:
-    """Return what each stake plays by a rulebook's rule of apportionment."""
-    least = minimum if rule.never_below_minimum else 0
-    exempt = minimum if rule.exempt_below_minimum else 0
-    return apportion(rule.method, stakes, allowed, least, step, exempt)
+    """Return the amount that each stake plays under a rulebook's pro rata rule."""
+    floor = minimum if rule.never_below_minimum else 0
+    exempt_below = minimum if rule.exempt_below_minimum else 0
+    return apportion(rule.method, stakes, allowed, floor, step, exempt_below)
 
 
 def apportion(
@@ -299,15 +303,15 @@ def apportion(
     chip: int,
     exempt_below: int | None = None,
 ) -> dict[PlayerId, int]:
-    """Return what each stake in a box over its limit plays.
+    """Return the amount that each stake plays in a box over its limit.
 
     `floor`: stake x allowed / total, rounded down to the smallest chip but not below the minimum;
-    a stake below the minimum plays whole (sg-rws-tai-sai-v6 5.1.1, sg-rws-tai-sai-v6 5.1.2).
+    a stake below the minimum plays in full (sg-rws-tai-sai-v6 5.1.1, sg-rws-tai-sai-v6 5.1.2).
 
     >>> apportion("floor", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
     {'a': 725, 'b': 240, 'c': 40}
 
-    `absorb`: the others give up what floors and exemptions add.
+    `absorb`: the other stakes are reduced by what floors and exemptions add.
 
     >>> apportion("absorb", {"a": 900, "b": 300, "c": 40}, 1000, 50, 5)
     {'a': 720, 'b': 240, 'c': 40}
@@ -329,10 +333,10 @@ def apportion(
 def _apportion_absorbing(
     stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
 ) -> dict[PlayerId, int]:
-    """Return what stakes play when the others give up what floors and exemptions add."""
-    fixed, rest, total = split_fixed_stakes(stakes, allowed, minimum, chip, below)
+    """Return the amounts played if the other stakes absorb what floors and exemptions add."""
+    fixed, remaining, total = split_fixed_stakes(stakes, allowed, minimum, chip, below)
     return {
-        player: fixed[player] if player in fixed else stake * rest // total // chip * chip
+        player: fixed[player] if player in fixed else stake * remaining // total // chip * chip
         for player, stake in stakes.items()
     }
 
@@ -340,20 +344,20 @@ def _apportion_absorbing(
 def split_fixed_stakes(
     stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
 ) -> tuple[dict[PlayerId, int], int, int]:
-    """Return who plays a fixed amount, what that leaves, and the stakes that share it.
+    """Return the fixed amounts by player, the amount they leave, and the total stakes sharing it.
 
-    Exempt stakes play whole; whoever would fall below the minimum by his share plays it instead.
+    Stakes below `below` play in full; a stake whose share is under the minimum plays the minimum.
     """
     fixed = {player: stake for player, stake in stakes.items() if stake < below}
     while True:
-        rest = max(allowed - sum(fixed.values()), 0)
+        remaining = max(allowed - sum(fixed.values()), 0)
         sharing = {player: stake for player, stake in stakes.items() if player not in fixed}
         total = sum(sharing.values())
-        low = [
-            each
-            for each, stake in sharing.items()
-            if stake * rest // total // chip * chip < minimum
+        below_minimum = [
+            player
+            for player, stake in sharing.items()
+            if stake * remaining // total // chip * chip < minimum
         ]
-        if not low:
-            return fixed, rest, total
-        fixed.update((player, min(minimum, stakes[player])) for player in low)
+        if not below_minimum:
+            return fixed, remaining, total
+        fixed.update((player, min(minimum, stakes[player])) for player in below_minimum)

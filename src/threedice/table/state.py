@@ -1,9 +1,7 @@
 """The state of one table: players' chips, limits in force and the current round.
 
-The state of one table: its terms, its players' chips, the round being played.
-
-A table holds its players' chips, so that a bet never needs anything outside it. Only `evolve`
-changes a state. Snapshots of it are kept as bytes, so its types are known while it runs.
+A table holds its players' chips, so that a bet needs no data outside the table. Only `evolve`
+changes a state. Snapshots encode it by its annotations, so its types are imported at run time.
 """
 
 from __future__ import annotations
@@ -28,9 +26,9 @@ class TableSeat:
 
 
 class Placement(msgspec.Struct, gc=False):
-    """Chips put on a spot at one time; later ones have higher numbers.
+    """Chips put on a spot at one time; later placements have higher numbers.
 
-    There may be hundreds of thousands, which the garbage collector need not look at.
+    A table may hold hundreds of thousands, so the garbage collector does not track them.
     """
 
     number: int
@@ -69,12 +67,12 @@ class Round:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether all its dice were confirmed after an interruption."""
+        """Whether all three dice were confirmed after an interruption."""
         return len(self.known) == 3
 
     @property
     def is_established(self) -> bool:
-        """Whether its dice stand: called, or confirmed."""
+        """Whether the dice are established: called or confirmed."""
         return self.called is not None or self.is_confirmed
 
     @property
@@ -87,7 +85,7 @@ class Round:
 
 @dataclass(slots=True)
 class Shooter:
-    """The player with the dice, his locked bet and how far he has come."""
+    """The player with the dice, their locked bet and the number of throws won."""
 
     player: PlayerId
     dice: list[int] = field(default_factory=list)
@@ -98,11 +96,11 @@ class Shooter:
 
 @dataclass(slots=True)
 class TableState:
-    """Everything a table needs to know to decide the next command.
+    """All that a table needs to decide the next command.
 
-    `drop` is the cash in the drop box since the table was opened, from buy-ins and debts repaid,
-    because that is what the house counts at the close. Money from accounts never lies in it; the
-    drop of a shift, which is all that was changed into chips, counts that too.
+    `drop` is the cash put into the drop box since the table was opened, by buy-ins and repaid
+    debts: the house counts it at the close. Money from accounts is not part of it, although the
+    drop in the figures of a shift, all money changed into chips, includes it.
     """
 
     open: bool = False
