@@ -286,7 +286,7 @@ def test_removing_without_extending_is_refused(tmp_path: Path) -> None:
         ("wagers.double", "pay_tables.main.rows.double", "no wager 'double'"),
         ("pay_tables.main.rows.double", "layouts.main.blocks.doubles-left.boxes", "'double:6'"),
         ("call.clause", "call", "'clause' is missing"),
-        ('clauses.\\"4.1\\"', "wagers.small", "'4.1', which is no clause"),
+        ('clauses.\\"4.1\\"', "wagers.small", "'4.1', which does not exist"),
         ("procedure.steps.uncover", "procedure.order", "uncover"),
     ],
 )

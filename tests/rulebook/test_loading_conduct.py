@@ -263,4 +263,4 @@ def test_two_readings_that_set_one_key_are_refused(tmp_path: Path) -> None:
 def test_a_reading_may_not_set_who_a_book_is(tmp_path: Path) -> None:
     error = refused(tmp_path, changed((SET, 'set.title = "Other"')))
 
-    assert "title is not for a reading to set" in error.problem
+    assert "a reading cannot set title" in error.problem

@@ -42,7 +42,7 @@ def test_box_without_a_place_is_refused(tmp_path: Path) -> None:
     error = refused(tmp_path, changed(('boxes = ["small", "big"]', 'boxes = ["small"]')))
 
     assert (error.key, error.clause) == ("layouts.main.blocks", "1.1")
-    assert error.problem == "box 'big' has no place"
+    assert error.problem == "box 'big' has no area"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_same_box_twice_in_a_row_is_refused(tmp_path: Path) -> None:
     error = refused(tmp_path, changed(('"1-2", "5-6"]', '"1-2", "5-6", "1-2"]')))
 
     assert (error.key, error.clause) == ("pay_tables.full.rows.domino", "3")
-    assert "'1-2' stands twice" in error.problem
+    assert "'1-2' is listed twice" in error.problem
     assert "one id" in error.remedy
 
 
@@ -220,7 +220,7 @@ def test_unknown_clause_is_refused_with_nearest_clause(tmp_path: Path) -> None:
     error = refused(tmp_path, changed((WAGER_CLAUSE, 'wins = "count"\nclause = "2.9"')))
 
     assert error.clause == "2.9"
-    assert "'2.9', which is no clause" in error.problem
+    assert "'2.9', which does not exist" in error.problem
     assert error.remedy.startswith("did you mean 2.")
 
 

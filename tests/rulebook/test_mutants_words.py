@@ -28,7 +28,7 @@ def test_a_word_that_speaks_of_nothing_refuses_to_speak_of_something(
 ) -> None:
     error = refused(tmp_path, changed((SMALL, f'wins = {{ when = "{when}", of = {of} }}')))
 
-    assert error.problem == f"{when!r} speaks of nothing in particular"
+    assert error.problem == f"{when!r} takes no faces or totals"
     assert error.remedy == "leave of out"
 
 

@@ -1,7 +1,8 @@
-"""Rulebooks: a regulator's document as a TOML file in, a compiled `Game` out.
+"""Compile a regulator's rules, written as a TOML file, to a `Game`.
 
-TOML -> `source` (extends, readings) -> `validation` into `schema` -> `compile` (vocabulary in
-`conditions`, boxes in `boxes`, places in `felt`) -> `game`. `library` finds and loads.
+TOML -> `source` (merge what it extends) -> `validation` into `schema` and `conduct` ->
+`consistency` and `readings` -> `compiler` (boxes in `boxes`, vocabulary in `conditions`, geometry
+in `felt`) -> `game`. `library` finds and loads games by name.
 """
 
 from threedice.rulebook.game import Box, Cell, ConclusiveBoxes, Game, OddsLine, from_canonical

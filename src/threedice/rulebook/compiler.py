@@ -1,6 +1,6 @@
-"""From a rulebook to a Game: one layout, its pay table's boxes, and how the game is run.
+"""Compile one layout of a rulebook to a Game.
 
-Second stage of the flow; the readings have been applied to the rulebook already.
+The readings have already been applied to the rulebook.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from threedice.dice import FaceNames
 from threedice.errors import did_you_mean, nearest_names
-from threedice.rulebook import felt
 from threedice.rulebook.boxes import compile_boxes
 from threedice.rulebook.conduct import Conduct, clause_numbers
+from threedice.rulebook.felt import build_felt
 from threedice.rulebook.game import BoxFacts, Game, GameFacts, build_boxes
 from threedice.rulebook.validation import SourceLocation
 
@@ -22,50 +22,51 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from threedice.rulebook.conduct import LimitPolicy
+    from threedice.rulebook.felt import Felt
     from threedice.rulebook.schema import Rulebook
 
-_WORD = re.compile(r"[a-z][a-z0-9]*")
+_SYMBOL_NAME = re.compile(r"[a-z][a-z0-9]*")
 
 
 def compile_game(book: Rulebook, layout_name: str, readings: Mapping[str, str], file: str) -> Game:
-    """Return the Game of one layout of a rulebook, the readings being applied already."""
+    """Compile one layout of a rulebook to which `readings` have been applied."""
     layout = book.layouts[layout_name]
-    place = SourceLocation(file, ("layouts", layout_name), clause_numbers(layout.clause))
+    location = SourceLocation(file, ("layouts", layout_name), clause_numbers(layout.clause))
     if layout.pay_table not in book.pay_tables:
-        raise place.child("pay_table").error(
+        raise location.child("pay_table").error(
             f"no pay table {layout.pay_table!r}",
             did_you_mean(nearest_names(layout.pay_table, book.pay_tables)),
         )
     faces = parse_face_names(book, file)
     boxes = compile_boxes(book, layout.pay_table, faces, file)
     facts = _facts(book, layout_name, readings, faces, boxes)
-    named = build_boxes(facts, {family: wager.name for family, wager in book.wagers.items()})
-    drawn = felt.build_felt(layout, named, faces, place)
-    if drawn:
-        facts = replace(facts, areas=_ends(drawn))
+    built = build_boxes(facts, {family: wager.name for family, wager in book.wagers.items()})
+    felt = build_felt(layout, built, faces, location)
+    if felt:
+        facts = replace(facts, areas=_ends(felt))
     return Game(
         facts,
-        named,
-        drawn,
+        built,
+        felt,
         f"{book.title}, {layout.title}",
         {number: clause.summary for number, clause in book.clauses.items()},
     )
 
 
 def parse_face_names(book: Rulebook, file: str) -> FaceNames:
-    """Return the names of a rulebook's faces, refusing names that could not be told apart."""
+    """Return the names of a rulebook's faces, refusing invalid or duplicate names."""
     names = tuple(str(face) for face in book.dice.faces)
-    place = SourceLocation(file, ("dice", "faces"), clause_numbers(book.dice.clause))
+    location = SourceLocation(file, ("dice", "faces"), clause_numbers(book.dice.clause))
     if len(set(names)) != 6:
-        raise place.error("two faces have one name", "name six different faces")
-    if names != tuple("123456") and not all(_WORD.fullmatch(name) for name in names):
-        raise place.error(
+        raise location.error("two faces have one name", "name six different faces")
+    if names != tuple("123456") and not all(_SYMBOL_NAME.fullmatch(name) for name in names):
+        raise location.error(
             f"{', '.join(map(repr, names))}: not names for faces",
             "use the numbers 1 to 6 in order, or six lower-case words",
         )
     if book.dice.words and len(book.dice.words) != 6:
-        raise SourceLocation(file, ("dice", "words"), place.clauses).error(
-            "words are not six", "give one word for each face, or none"
+        raise SourceLocation(file, ("dice", "words"), location.clauses).error(
+            "there are not six words", "give one word for each face, or none"
         )
     return FaceNames(names, tuple(book.dice.words))
 
@@ -91,16 +92,16 @@ def _facts(
 
 
 def _limits_on(limits: LimitPolicy, boxes: Mapping[str, BoxFacts]) -> LimitPolicy:
-    """Return the limit policy with those pairs of the differential that a layout offers."""
+    """Return the limit policy without differential pairs whose boxes the layout lacks."""
     if limits.differential is None:
         return limits
     pairs = [pair for pair in limits.differential.pairs if boxes.keys() >= set(pair)]
     return replace(limits, differential=replace(limits.differential, pairs=pairs))
 
 
-def _ends(drawn: felt.Felt) -> dict[str, list[str]]:
-    """Return the ends of the table at which boxes lie that have more than one area."""
+def _ends(felt: Felt) -> dict[str, list[str]]:
+    """Return the ends of the table by box, for boxes that have an area at a named end."""
     ends: dict[str, list[str]] = {}
-    for area in drawn.areas:
+    for area in felt.areas:
         ends.setdefault(area.box, []).append(area.id.partition("@")[2])
     return {box: each for box, each in ends.items() if each != [""]}

@@ -1,7 +1,7 @@
-"""The closed vocabulary of winning: every word evaluates to sets of rolls, once, at compile time.
+"""The closed vocabulary of winning conditions, each evaluated to sets of rolls at compile time.
 
-A word yields one set of rolls, or (`count`) one for each number of dice, so that each can have
-odds of its own. `compile` overlays the sets; two that share a roll are an error in the rulebook.
+A condition gives one set of rolls; `count` gives one for each number of dice, so that each can
+have its own odds. `boxes` refuses a box with two sets that share a roll.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from threedice.rulebook.schema import ConditionName
 
 Operands = tuple[int, ...]
-"""What a word speaks of, ascending: face numbers 1 to 6, or totals 3 to 18."""
+"""The operands of a condition, ascending: face numbers 1 to 6, or totals 3 to 18."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionDefinition:
-    """A winning condition: what it speaks of, and the rolls it wins on."""
+    """A winning condition: its text, the operands it takes, and the rolls it wins on."""
 
     template: str
     operand_kind: Literal["nothing", "faces", "totals"]
@@ -40,22 +40,22 @@ def _dice_showing(face: int) -> tuple[RollSet, RollSet, RollSet]:
     )
 
 
-def _in_some_order(shown: tuple[int, ...]) -> RollSet:
-    return RollSet(sum({1 << index((a, b, c)) for a, b, c in permutations(shown)}))
+def _in_any_order(faces: tuple[int, ...]) -> RollSet:
+    return RollSet(sum({1 << index((a, b, c)) for a, b, c in permutations(faces)}))
 
 
 _SHOWING: Final = {face: _dice_showing(face) for face in FACES}
 _PERMUTATIONS: Final[dict[Operands, RollSet]] = {
-    shown: _in_some_order(shown) for shown in combinations_with_replacement(FACES, 3)
+    faces: _in_any_order(faces) for faces in combinations_with_replacement(FACES, 3)
 }
 ANY_TRIPLE: Final = rolls_where(lambda roll: len(set(roll)) == 1)
 
 
 def _union(sets: Iterable[RollSet]) -> RollSet:
-    together = NO_ROLL
+    union = NO_ROLL
     for rolls in sets:
-        together = RollSet(together | rolls)
-    return together
+        union = RollSet(union | rolls)
+    return union
 
 
 def _total_is(totals: Operands) -> tuple[RollSet, ...]:
@@ -135,16 +135,16 @@ VOCABULARY: Final[dict[ConditionName, ConditionDefinition]] = {
 
 
 def describe_condition(when: ConditionName, of: list[str]) -> str:
-    """Put a winning condition into words.
+    """Describe a winning condition in words.
 
-    >>> describe_condition("shows-both", ["1", "4"]), describe_condition("total-is", ["4", "5", "6"])
-    ('1 and 4 both appear', 'the dice total 4, 5 or 6')
+    >>> describe_condition("shows-both", ["1", "4"])
+    '1 and 4 both appear'
+    >>> describe_condition("total-is", ["4", "5", "6"])
+    'the dice total 4, 5 or 6'
     """
-    return VOCABULARY[when].template.format_map(
-        {"or": _listed(of, "or"), "and": _listed(of, "and")}
-    )
+    return VOCABULARY[when].template.format_map({"or": _join(of, "or"), "and": _join(of, "and")})
 
 
-def _listed(names: list[str], last: str) -> str:
-    *most, final = names or [""]
-    return f"{', '.join(most)} {last} {final}" if most else final
+def _join(names: list[str], conjunction: str) -> str:
+    *others, last = names or [""]
+    return f"{', '.join(others)} {conjunction} {last}" if others else last

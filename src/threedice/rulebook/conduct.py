@@ -1,8 +1,8 @@
-"""How a game is run, as a rulebook's file says it: limits, procedure, irregularities, people.
+"""The conduct of a game as stated in a rulebook's file: limits, procedure, irregularities, people.
 
-These structs are read from TOML as they stand and go into a Game's facts as they stand; `table`
-acts on them, the screens prompt them. Fields named in a struct's `LABELS` are words for people:
-they do not enter a Game's hash.
+These structs are both the format of the TOML file and part of a Game's facts; `table` acts on them
+and the screens show them. Fields listed in a struct's `LABELS` are texts for people and are not
+part of a Game's hash.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 Citation = (
     Annotated[str, msgspec.Meta(min_length=1)] | Annotated[list[str], msgspec.Meta(min_length=1)]
 )
-"""One clause number, or several, of the rulebook itself; of another book as 'book clause'."""
+"""One clause number or several; a clause of another rulebook is written 'book clause'."""
 
 TableRole = Literal["player", "shooter", "dealer", "supervisor", "pit-manager", "shift-manager"]
 
@@ -22,7 +22,7 @@ TableRole = Literal["player", "shooter", "dealer", "supervisor", "pit-manager", 
 class RulebookStruct(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A table of a rulebook: unknown keys are refused."""
+    """Base of all tables of a rulebook; unknown keys are refused."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset()
 
@@ -31,7 +31,7 @@ class RulebookStruct(
 
 
 class MinimumRule(RulebookStruct, frozen=True, kw_only=True):
-    """Whose chips the minimum counts; a bet below it is increased, withdrawn or stands."""
+    """The scope of the minimum, and the treatment of a bet below it."""
 
     scope: Literal["player", "box"]
     noticed: Literal["increase-or-withdraw"]
@@ -40,7 +40,7 @@ class MinimumRule(RulebookStruct, frozen=True, kw_only=True):
 
 
 class MaximumRule(RulebookStruct, frozen=True, kw_only=True):
-    """Whose chips the maximum counts, and what becomes of an excess that nobody noticed."""
+    """The scope of the maximum, and the treatment of an excess, noticed or not."""
 
     scope: Literal["player", "box"]
     noticed: Literal["reject-excess"]
@@ -49,7 +49,7 @@ class MaximumRule(RulebookStruct, frozen=True, kw_only=True):
 
 
 class DifferentialRule(RulebookStruct, frozen=True, kw_only=True):
-    """Pairs of boxes whose totals may differ by no more than a stated amount."""
+    """Pairs of boxes whose totals may differ by at most a stated amount."""
 
     pairs: list[tuple[str, str]]
     noticed: Literal["reject-excess"]
@@ -58,7 +58,7 @@ class DifferentialRule(RulebookStruct, frozen=True, kw_only=True):
 
 
 class ProRataRule(RulebookStruct, frozen=True, kw_only=True):
-    """How a box over its limit is apportioned among the players in it."""
+    """How the players in a box over its limit share the permitted total."""
 
     method: Literal["floor", "absorb"]
     round_to: Literal["smallest-chip"]
@@ -68,7 +68,7 @@ class ProRataRule(RulebookStruct, frozen=True, kw_only=True):
 
 
 class LimitPolicy(RulebookStruct, frozen=True, kw_only=True):
-    """The limit policy; the amounts themselves belong to a table, not to a rulebook."""
+    """The policy on limits; the amounts belong to a table, not to a rulebook."""
 
     displayed: list[Literal["minimum", "maximum", "differential"]]
     minimum: MinimumRule
@@ -99,7 +99,7 @@ StepName = Literal[
 
 
 class Step(RulebookStruct, frozen=True, kw_only=True):
-    """One act of a round: who does it, what is said word for word, what makes it valid."""
+    """A step of a round: who takes it, the announcement word for word, what makes it valid."""
 
     by: list[TableRole]
     clause: Citation
@@ -112,14 +112,14 @@ class Step(RulebookStruct, frozen=True, kw_only=True):
 
 
 class Positions(RulebookStruct, frozen=True, kw_only=True):
-    """The step at which the place of the chips on the layout decides how they are settled."""
+    """The step at which the positions of the chips become final for settlement."""
 
     fixed_at: StepName
     clause: Citation
 
 
 class HandsOff(RulebookStruct, frozen=True, kw_only=True):
-    """When a player may handle his own chips again once betting is closed."""
+    """When players may handle their chips again once betting is closed."""
 
     winning: Literal["until-area-paid"]
     losing: Literal["for-good"]
@@ -127,14 +127,14 @@ class HandsOff(RulebookStruct, frozen=True, kw_only=True):
 
 
 class VoidRule(RulebookStruct, frozen=True, kw_only=True):
-    """What becomes of the bets of a round without a result."""
+    """Whether the bets of a void round are returned or stand."""
 
     bets: Literal["returned", "stand"]
     clause: Citation
 
 
 class Procedure(RulebookStruct, frozen=True, kw_only=True):
-    """A round from its first act to its last."""
+    """The steps of a round, in order."""
 
     unit: Literal["round", "spin", "throw"]
     order: list[StepName]
@@ -146,7 +146,7 @@ class Procedure(RulebookStruct, frozen=True, kw_only=True):
 
 
 class CallFormat(RulebookStruct, frozen=True, kw_only=True):
-    """How a result is called: faces in order, doubles and triples as one, then the total."""
+    """How a result is called: faces ascending, doubles and triples as one, then the total."""
 
     clause: Citation
     double: str = "double {face}"
@@ -182,7 +182,7 @@ IrregularityName = Literal[
 
 
 class Irregularity(RulebookStruct, frozen=True, kw_only=True):
-    """Something that goes wrong at a table, and what the rules make of it."""
+    """Something that can go wrong at a table, and its consequence."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"what"})
 
@@ -225,21 +225,21 @@ ActName = Literal[
 
 
 class ActRule(RulebookStruct, frozen=True, kw_only=True):
-    """Who may do something that is not a step of the round."""
+    """Who may do an act that is not a step of the round."""
 
     by: list[TableRole]
     clause: Citation
 
 
 class StandIn(RulebookStruct, frozen=True, kw_only=True):
-    """Roles whose duties anyone assigned to the position may carry out."""
+    """Roles in ascending rank; a senior may carry out the duties of a junior."""
 
     roles: list[TableRole]
     clause: Citation
 
 
 class MinimumAge(RulebookStruct, frozen=True, kw_only=True):
-    """Who has to be how old."""
+    """The minimum age, and the roles to which it applies."""
 
     years: int
     applies_to: list[TableRole]
@@ -247,7 +247,7 @@ class MinimumAge(RulebookStruct, frozen=True, kw_only=True):
 
 
 class PeopleRules(RulebookStruct, frozen=True, kw_only=True):
-    """The document's titles for our roles, and who may do what."""
+    """The document's titles for the roles, and the permissions of each role."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"titles"})
 
@@ -258,7 +258,7 @@ class PeopleRules(RulebookStruct, frozen=True, kw_only=True):
 
 
 class ChipRules(RulebookStruct, frozen=True, kw_only=True):
-    """Which chips are played and how they are stacked in a bet."""
+    """The kinds of chips in play, and how a bet is stacked."""
 
     kinds: list[Literal["value", "non-value"]]
     clause: Citation
@@ -266,7 +266,7 @@ class ChipRules(RulebookStruct, frozen=True, kw_only=True):
 
 
 class EquipmentDetail(RulebookStruct, frozen=True, kw_only=True):
-    """What the software has to know of a thing."""
+    """Details of equipment that the software needs."""
 
     count: int | None = None
     offered: int | None = None
@@ -280,7 +280,7 @@ class EquipmentDetail(RulebookStruct, frozen=True, kw_only=True):
 
 
 class Equipment(RulebookStruct, frozen=True, kw_only=True):
-    """A thing the game needs: when it is needed, and the details that matter to the software."""
+    """A piece of equipment: when it is needed, and the details that the software needs."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"what"})
 
@@ -291,7 +291,7 @@ class Equipment(RulebookStruct, frozen=True, kw_only=True):
 
 
 class OpeningCheck(RulebookStruct, frozen=True, kw_only=True):
-    """Something to be seen to before a table opens."""
+    """A check that must be made before the first round."""
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"what"})
 
@@ -301,7 +301,7 @@ class OpeningCheck(RulebookStruct, frozen=True, kw_only=True):
 
 
 class ShooterRule(RulebookStruct, frozen=True, kw_only=True):
-    """The player who throws the dice, and the bet only he may hold."""
+    """The rules for the player who throws the dice, and for the bet only that player may hold."""
 
     box: str
     dice_offered: int
@@ -313,7 +313,7 @@ class ShooterRule(RulebookStruct, frozen=True, kw_only=True):
 
 
 class Conduct(RulebookStruct, frozen=True, kw_only=True):
-    """Everything about running a game that can change a payment or a permitted act."""
+    """All rules on running a game that can change a payment or a permitted act."""
 
     limits: LimitPolicy
     procedure: Procedure

@@ -1,11 +1,7 @@
 """Check that the parts of a rulebook agree: ids, procedure, limits, people, citations.
 
-What must agree within a rulebook beyond the shape of its file.
-
-Types are `validation`'s, payments are `boxes`'; here identity, procedure, limits, people and the
-shooter are checked against one another when a book is loaded.
-
-Which clauses a rulebook's data cites, and whether they exist.
+`validation` checks types and `boxes` checks payments; the checks here compare parts of a rulebook
+with each other when it is loaded.
 """
 
 from __future__ import annotations
@@ -25,17 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from threedice.rulebook.schema import Rulebook
+    from threedice.rulebook.validation import KeyPath
 
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def check_wagers(book: Rulebook, file: str) -> None:
-    """Refuse wagers and pay tables that cannot be, those that no layout uses included."""
+    """Refuse invalid wagers and pay tables, including those that no layout uses."""
     faces = parse_face_names(book, file)
     for name, wager in book.wagers.items():
-        place = SourceLocation(file, ("wagers", name), clause_numbers(wager.clause))
-        resolve_conditions(wager, wager_selections(wager, faces, place)[0], faces, place)
+        location = SourceLocation(file, ("wagers", name), clause_numbers(wager.clause))
+        resolve_conditions(wager, wager_selections(wager, faces, location)[0], faces, location)
     used = {layout.pay_table for layout in book.layouts.values()}
     for table in book.pay_tables:
         if table not in used:
@@ -43,7 +40,7 @@ def check_wagers(book: Rulebook, file: str) -> None:
 
 
 def check_conduct(book: Rulebook, boxes: set[str], file: str) -> None:
-    """Refuse a rulebook whose parts contradict one another."""
+    """Refuse a rulebook whose parts contradict each other."""
     _check_identity(book, file)
     _check_procedure(book, file)
     _check_limits(book, boxes, file)
@@ -76,36 +73,39 @@ def _check_identity(book: Rulebook, file: str) -> None:
 
 def _check_procedure(book: Rulebook, file: str) -> None:
     procedure = book.procedure
-    place = SourceLocation(file, ("procedure",), clause_numbers(procedure.clause))
+    location = SourceLocation(file, ("procedure",), clause_numbers(procedure.clause))
     order = list(procedure.order)
     if len(set(order)) != len(order) or set(order) != set(procedure.steps):
-        odd = sorted(set(order) ^ set(procedure.steps)) or order
-        raise place.child("order").error(
-            f"order and steps disagree about {', '.join(odd)}",
+        different = sorted(set(order) ^ set(procedure.steps)) or order
+        raise location.child("order").error(
+            f"order and steps disagree about {', '.join(different)}",
             "name every step once in order, and describe each under steps",
         )
     for name, step in procedure.steps.items():
-        of_step = SourceLocation(file, ("procedure", "steps", name), clause_numbers(step.clause))
+        step_location = SourceLocation(
+            file, ("procedure", "steps", name), clause_numbers(step.clause)
+        )
         if step.at_least < 1:
-            raise of_step.child("at_least").error("is less than once", "give a number above zero")
+            raise step_location.child("at_least").error(
+                "is less than once", "give a number above zero"
+            )
         early = step.as_early_as
         if early and (early not in order or order.index(early) >= order.index(name)):
-            raise of_step.child("as_early_as").error(
+            raise step_location.child("as_early_as").error(
                 f"{early!r} does not come before {name!r}", "name an earlier step of the order"
             )
     fixed_at = procedure.positions.fixed_at
     if fixed_at not in order:
-        at = SourceLocation(
-            file, ("procedure", "positions", "fixed_at"), clause_numbers(procedure.positions.clause)
-        )
-        raise at.error(
-            f"{fixed_at!r} is no step of the order", did_you_mean(nearest_names(fixed_at, order))
+        path, clauses = ("procedure", "positions", "fixed_at"), procedure.positions.clause
+        raise SourceLocation(file, path, clause_numbers(clauses)).error(
+            f"{fixed_at!r} is not a step of the order",
+            did_you_mean(nearest_names(fixed_at, order)),
         )
 
 
 def _check_limits(book: Rulebook, boxes: set[str], file: str) -> None:
     limits = book.limits
-    place = SourceLocation(file, ("limits",), clause_numbers(limits.clause))
+    location = SourceLocation(file, ("limits",), clause_numbers(limits.clause))
     treatments = {limits.minimum.unnoticed, limits.maximum.unnoticed}
     if limits.differential:
         treatments.add(limits.differential.unnoticed)
@@ -113,25 +113,25 @@ def _check_limits(book: Rulebook, boxes: set[str], file: str) -> None:
             limits.differential.pairs, boxes, file, clause_numbers(limits.differential.clause)
         )
     elif "differential" in limits.displayed:
-        raise place.child("displayed").error(
-            "shows a differential that there is none of", "describe limits.differential"
+        raise location.child("displayed").error(
+            "displays a differential, but none is described", "describe limits.differential"
         )
     if "pro-rata" in treatments and limits.pro_rata is None:
-        raise place.child("pro_rata").error(
-            "bets are apportioned, but not how", "describe pro_rata"
+        raise location.child("pro_rata").error(
+            "bets are apportioned, but the rule is missing", "describe pro_rata"
         )
 
 
 def _check_pairs(
     pairs: list[tuple[str, str]], boxes: set[str], file: str, clauses: tuple[str, ...]
 ) -> None:
-    place = SourceLocation(file, ("limits", "differential", "pairs"), clauses)
+    location = SourceLocation(file, ("limits", "differential", "pairs"), clauses)
     for pair in pairs:
         if pair[0] == pair[1]:
-            raise place.error(f"{pair[0]!r} is paired with itself", "name two boxes")
+            raise location.error(f"{pair[0]!r} is paired with itself", "name two boxes")
         for box_id in pair:
             if box_id not in boxes:
-                raise place.error(
+                raise location.error(
                     f"no layout has the box {box_id!r}",
                     did_you_mean(nearest_names(box_id, sorted(boxes))),
                 )
@@ -140,19 +140,21 @@ def _check_pairs(
 def _check_people(book: Rulebook, boxes: set[str], file: str) -> None:
     age, shooter = book.people.minimum_age, book.shooter
     if age and not 0 < age.years < 100:
-        at = SourceLocation(file, ("people", "minimum_age", "years"), clause_numbers(age.clause))
-        raise at.error(f"{age.years} is no age to ask for", "give years from 1 to 99")
+        path = ("people", "minimum_age", "years")
+        raise SourceLocation(file, path, clause_numbers(age.clause)).error(
+            f"{age.years} is not a possible age", "give years from 1 to 99"
+        )
     if shooter is None:
         return
-    place = SourceLocation(file, ("shooter",), clause_numbers(shooter.clause))
+    location = SourceLocation(file, ("shooter",), clause_numbers(shooter.clause))
     if shooter.box not in boxes:
-        raise place.child("box").error(
+        raise location.child("box").error(
             f"no box {shooter.box!r}", did_you_mean(nearest_names(shooter.box, sorted(boxes)))
         )
     if shooter.dice_chosen != 3:
-        raise place.child("dice_chosen").error("the game is played with three dice", "make it 3")
+        raise location.child("dice_chosen").error("the game is played with three dice", "make it 3")
     if shooter.dice_offered < shooter.dice_chosen:
-        raise place.child("dice_offered").error("fewer than are chosen", "offer three at least")
+        raise location.child("dice_offered").error("fewer than are chosen", "offer three at least")
 
 
 def _check_call(book: Rulebook, file: str) -> None:
@@ -160,23 +162,23 @@ def _check_call(book: Rulebook, file: str) -> None:
         raise SourceLocation(file, ("call", "total"), clause_numbers(book.call.clause)).error(
             "adds up faces that are not numbers", "leave it out"
         )
-    wanted = {"double": "{face}", "triple": "{face}", "total": "{total}"}
-    for key, hole in wanted.items():
+    placeholders = {"double": "{face}", "triple": "{face}", "total": "{total}"}
+    for key, placeholder in placeholders.items():
         text = getattr(book.call, key)
-        rest = text.replace(hole, "", 1)
+        rest = text.replace(placeholder, "", 1)
         if (text or key != "total") and (rest == text or set(rest) & set("{}")):
             raise SourceLocation(file, ("call", key), clause_numbers(book.call.clause)).error(
-                f"{text!r} has no single place for {hole}", f"write {hole} once in it"
+                f"{text!r} does not contain {placeholder} once", f"write {placeholder} once in it"
             )
 
 
-KeyPath = tuple[str, ...]
+# --- citations ----------------------------------------------------------------------------------
 
 
 def iter_citations(value: Any, path: KeyPath = ()) -> Iterator[tuple[str, KeyPath]]:
     """Yield every (clause, key) by which a rulebook cites a clause.
 
-    What an option of a reading would set is not cited until it is set.
+    Citations in the options of a reading are left out, as long as the option is not applied.
     """
     if isinstance(value, ReadingOption):
         return
@@ -198,12 +200,12 @@ def iter_citations(value: Any, path: KeyPath = ()) -> Iterator[tuple[str, KeyPat
 def check_citations(
     book: Rulebook, numbers_of: Callable[[str], Collection[str] | None], file: str
 ) -> None:
-    """Refuse a citation of a clause that is not there, in this book or in another.
+    """Refuse a citation of a clause that does not exist, in this book or in another.
 
-    `clauses_of` returns the clause numbers of another book, or nothing where there is no such.
+    `numbers_of` returns the clause numbers of another book, or None if there is no such book.
     """
     for citation, path in iter_citations(book):
-        place = SourceLocation(file, path, (citation,))
+        location = SourceLocation(file, path, (citation,))
         other, space, number = citation.partition(" ")
         if not space:
             clauses: Collection[str] | None = book.clauses
@@ -211,13 +213,13 @@ def check_citations(
         else:
             clauses = numbers_of(other)
         if clauses is None:
-            raise place.error(
-                f"it cites {citation!r}, which is no clause", f"there is no rulebook {other!r}"
+            raise location.error(
+                f"cites {citation!r}, which does not exist", f"there is no rulebook {other!r}"
             )
         if number not in clauses:
             known = did_you_mean(nearest_names(number, clauses))
-            raise place.error(f"it cites {citation!r}, which is no clause", known)
+            raise location.error(f"cites {citation!r}, which does not exist", known)
     for number, clause in book.clauses.items():
         if clause.status == "out of scope" and not clause.reason.strip():
-            place = SourceLocation(file, ("clauses", number), (number,))
-            raise place.error("is out of scope without a reason", "add reason")
+            location = SourceLocation(file, ("clauses", number), (number,))
+            raise location.error("is out of scope without a reason", "add reason")

@@ -1,7 +1,7 @@
-"""The felt of a layout: from blocks of boxes to areas with place, size and words.
+"""The felt of a layout: turn blocks of boxes into areas with position, size and text.
 
-A box is what can be bet on; an area is where its chips lie, and a box may have several (both ends
-of a long table). Screens and printed sheets draw from here; no payment depends on it.
+A box is something to bet on; an area is where its chips lie. A box may have several areas, such as
+one at each end of a long table. Screens and printed sheets draw the felt; payments do not use it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIGITS = "〇一二三四五六七八九"
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A place on the felt for the chips of one box; `dice` asks for its faces to be drawn."""
+    """A place on the felt for the chips of one box; `dice` are the faces to draw in it."""
 
     id: str
     box: str
@@ -42,7 +42,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Inscription:
-    """Words on the felt between the areas."""
+    """Text on the felt outside the areas."""
 
     x: int
     y: int
@@ -54,7 +54,7 @@ class Inscription:
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """Everything drawn on one layout, in units of its own size."""
+    """Everything drawn on one layout; coordinates are in units of the layout's size."""
 
     width: int
     height: int
@@ -63,33 +63,35 @@ class Felt:
 
 
 def build_felt(
-    layout: Layout, boxes: Mapping[str, Box], faces: FaceNames, place: SourceLocation
+    layout: Layout, boxes: Mapping[str, Box], faces: FaceNames, location: SourceLocation
 ) -> Felt | None:
-    """Return the felt of a layout, refusing one that misplaces, forgets or invents a box."""
-    for path, box_id in _named(layout):
+    """Return the felt of a layout, or None if it has no size; refuse missing or misplaced boxes."""
+    for path, box_id in _named_boxes(layout):
         if box_id not in boxes:
             known = did_you_mean(nearest_names(box_id, boxes))
-            raise place.child(*path).error(f"no box {box_id!r} in its pay table", known)
+            raise location.child(*path).error(f"no box {box_id!r} in its pay table", known)
     for name, block in layout.blocks.items():
         if min(block.cell) < 1 or (block.columns is not None and block.columns < 1):
-            raise place.child("blocks", name).error("has no room for its boxes", "make it larger")
+            raise location.child("blocks", name).error(
+                "has no room for its boxes", "make it larger"
+            )
     if layout.size is None:
         return None
     width, height = layout.size
     areas = tuple(area for block in layout.blocks.values() for area in _areas(block, boxes, faces))
     legends = tuple(_inscription(each, boxes, faces) for each in layout.legends.values())
-    for problem, remedy in _faults(areas, width, height, boxes):
-        raise place.child("blocks").error(problem, remedy)
+    for problem, remedy in _area_errors(areas, width, height, boxes):
+        raise location.child("blocks").error(problem, remedy)
     for name, each in zip(layout.legends, legends, strict=True):
         if min(each.width, each.height) < 1 or not _inside(each, width, height):
-            raise place.child("legends", name).error(
+            raise location.child("legends", name).error(
                 "does not fit on the felt", "move it inside the layout's size"
             )
     return Felt(width, height, areas, legends)
 
 
-def _named(layout: Layout) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield every box that a layout names, and by which key."""
+def _named_boxes(layout: Layout) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield every box id that a layout names, with its key."""
     for name, block in layout.blocks.items():
         yield from ((("blocks", name, "boxes"), box_id) for box_id in block.boxes if box_id)
     for name, legend in layout.legends.items():
@@ -129,62 +131,62 @@ def _inscription(legend: Legend, boxes: Mapping[str, Box], faces: FaceNames) -> 
 
 
 def _fill_text(text: str, box: Box, faces: FaceNames) -> str:
-    """Fill {1}, {1:word}, {a} and {b2} in a text of the felt; a hole with nothing for it stays."""
+    """Fill {1}, {1:word}, {a} and {b2} in a text; leave a placeholder without a value as it is."""
 
-    def fill(hole: re.Match[str]) -> str:
-        part, word, side, line, chinese = hole.groups()
+    def fill(placeholder: re.Match[str]) -> str:
+        part, word, side, line, chinese = placeholder.groups()
         try:
             if side:
                 number = int(getattr(box.lines[int(line or 1) - 1].odds, side))
                 return chinese_numeral(number) if chinese else str(number)
-            at = int(part) - 1
-            return faces.word(box.parts[at]) if word else box.selection[at]
+            i = int(part) - 1
+            return faces.word(box.parts[i]) if word else box.selection[i]
         except IndexError:
-            return hole[0]
+            return placeholder[0]
 
     return _PLACEHOLDER.sub(fill, text)
 
 
 def chinese_numeral(number: int) -> str:
-    """Write a number below a thousand as a felt does in Chinese.
+    """Write a number below a thousand as a Chinese numeral, a larger one in digits.
 
-    >>> chinese_numeral(1), chinese_numeral(12), chinese_numeral(31), chinese_numeral(180), chinese_numeral(105)
-    ('一', '十二', '三十一', '一百八十', '一百〇五')
+    >>> [chinese_numeral(number) for number in (1, 12, 31, 180, 105)]
+    ['一', '十二', '三十一', '一百八十', '一百〇五']
     """
     hundreds, rest = divmod(number, 100)
     tens, ones = divmod(rest, 10)
     if hundreds > 9:
         return str(number)
     if hundreds:
-        linked = _DIGITS[0] if rest and not tens else ""
-        few = chinese_numeral(rest) if tens != 1 else f"一{chinese_numeral(rest)}"
-        return f"{_DIGITS[hundreds]}百{linked}{few if rest else ''}"
+        zero = _DIGITS[0] if rest and not tens else ""
+        below_hundred = chinese_numeral(rest) if tens != 1 else f"一{chinese_numeral(rest)}"
+        return f"{_DIGITS[hundreds]}百{zero}{below_hundred if rest else ''}"
     if tens:
         return f"{'' if tens == 1 else _DIGITS[tens]}十{_DIGITS[ones] if ones else ''}"
     return _DIGITS[ones]
 
 
 def _pictured_faces(box: Box) -> tuple[int, ...]:
-    """Return the faces a box's picture shows: a double two of its face, a triple three."""
+    """Return the faces to draw for a box: two of its face for a double, three for a triple."""
     if box.ways[0].when == "total-is":
         return ()
-    shown = {"shows-pair": 2, "triple": 3}.get(box.ways[0].when, 1)
-    return box.parts * shown
+    times = {"shows-pair": 2, "triple": 3}.get(box.ways[0].when, 1)
+    return box.parts * times
 
 
-def _faults(
+def _area_errors(
     areas: tuple[Area, ...], width: int, height: int, boxes: Mapping[str, Box]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the places of the areas, and what to do."""
+    """Yield the problems with the positions of the areas, each with a remedy."""
     placed = {area.box for area in areas}
     for missing in (box_id for box_id in boxes if box_id not in placed):
-        yield f"box {missing!r} has no place", "add it to a block"
+        yield f"box {missing!r} has no area", "add it to a block"
     for i, area in enumerate(areas):
         if not _inside(area, width, height):
             yield f"area {area.id!r} leaves the felt", "move it inside the layout's size"
         for other in areas[:i]:
             if area.id == other.id:
-                yield f"two areas are {area.id!r}", "tell their blocks apart by end"
+                yield f"two areas are {area.id!r}", "give their blocks different ends"
             if _overlap(area, other):
                 yield f"areas {other.id!r} and {area.id!r} overlap", "move one of them"
 

@@ -1,8 +1,8 @@
-"""A Game: one layout of a rulebook under chosen readings, compiled to what each roll pays.
+"""A Game: one layout of a rulebook under chosen readings, compiled to a payoff for each roll.
 
-The middle of the flow: `compile` makes it, and `maths`, `table`, `sim` and the screens read it.
-Its facts, everything that can change a payment or a permitted act, have canonical bytes and a
-hash; a Game can be rebuilt from those bytes alone.
+`compiler` creates it; `odds`, `table`, `sim` and the screens read it. Its facts, everything that
+can change a payment or a permitted act, have canonical bytes and a hash, and a Game can be rebuilt
+from those bytes alone.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OddsLineFacts(RulebookStruct, frozen=True, kw_only=True):
 
 
 class ResolvedCondition(RulebookStruct, frozen=True, kw_only=True):
-    """A condition under which a box wins, with what it speaks of spelt out."""
+    """A condition under which a box wins, with its operands."""
 
     when: ConditionName
     of: list[int] = []
@@ -55,7 +55,7 @@ class ResolvedCondition(RulebookStruct, frozen=True, kw_only=True):
 
 
 class BoxFacts(RulebookStruct, frozen=True, kw_only=True):
-    """A box as it is settled: its lines, and the clauses that say so."""
+    """The facts by which a box is settled: its odds lines and their clauses."""
 
     family: str
     ways: list[ResolvedCondition]
@@ -69,7 +69,7 @@ class BoxFacts(RulebookStruct, frozen=True, kw_only=True):
 
 
 class GameFacts(Conduct, frozen=True, kw_only=True):
-    """What a Game's hash is taken over."""
+    """The facts that a Game's hash covers."""
 
     id: str
     version: str
@@ -82,7 +82,7 @@ class GameFacts(Conduct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class OddsLine:
-    """One way for a box to win: the odds, and on which rolls."""
+    """One way for a box to win: the odds, and the rolls that pay them."""
 
     odds: Odds
     rolls: RollSet
@@ -90,7 +90,7 @@ class OddsLine:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A place on the layout: what it is a bet on, and what it pays."""
+    """A place on the layout: its winning condition and its odds."""
 
     id: str
     family: str
@@ -106,23 +106,23 @@ class Box:
     wins: RollSet = NO_ROLL
     """The rolls on which the box wins (or, over several throws, stays alive)."""
     unit: int = 1
-    """Into how many parts a stake must divide so that every win is a whole number of them."""
+    """The number of equal parts of a stake in which every win is a whole number."""
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Clauses closer than `rule` on "win", "lose", "triple_win" and "triple_lose"."""
+    """Clauses more specific than `rule`, for "win", "lose", "triple_win" and "triple_lose"."""
 
     def clauses_on(self, roll: Roll) -> tuple[str, ...]:
         """Return the clauses that decide the box on a roll, those on its odds last."""
         wins = contains(self.wins, roll)
         outcome = "win" if wins else "lose"
-        decides = self.under.get(outcome, self.rule)
+        clauses = self.under.get(outcome, self.rule)
         if len(set(roll)) == 1:
-            decides = self.under.get(f"triple_{outcome}", decides)
-        return tuple(dict.fromkeys(decides + (self.pays if wins else ())))
+            clauses = self.under.get(f"triple_{outcome}", clauses)
+        return tuple(dict.fromkeys(clauses + (self.pays if wins else ())))
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of the payoff matrix: a box on a roll, and the clauses it rests on."""
+    """One cell of the payoff matrix: the result of a box on a roll, and its clauses."""
 
     box: str
     net: int
@@ -132,7 +132,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ConclusiveBoxes:
-    """The boxes decided already by what is known of the dice."""
+    """The boxes that the known dice decide."""
 
     won: frozenset[str]
     lost: frozenset[str]
@@ -140,7 +140,7 @@ class ConclusiveBoxes:
 
 @dataclass(frozen=True)
 class Game:
-    """A compiled game; ask it what a roll pays, wins and is called."""
+    """A compiled game: payoffs, winning boxes and calls for every roll."""
 
     facts: GameFacts
     boxes: Mapping[str, Box]
@@ -155,12 +155,12 @@ class Game:
 
     @property
     def book_id(self) -> str:
-        """The rulebook's id, as citations begin."""
+        """The rulebook's id, with which citations begin."""
         return self.id.rpartition("/")[0]
 
     @property
     def readings(self) -> dict[str, str]:
-        """The reading in force for each question the document leaves open."""
+        """The option in force for each reading."""
         return self.facts.readings
 
     @cached_property
@@ -177,17 +177,17 @@ class Game:
 
     @cached_property
     def hash(self) -> str:
-        """The SHA-256 of the canonical bytes; every round pins it."""
+        """The SHA-256 of the canonical bytes, pinned by every round."""
         return sha256(self.canonical).hexdigest()
 
     @cached_property
     def unit(self) -> int:
-        """How many parts a stake is counted in, so that every payoff is a whole number."""
+        """The number of parts in which a stake is counted, so that every payoff is an integer."""
         return lcm(*(box.unit for box in self.boxes.values()))
 
     @cached_property
     def payoffs(self) -> dict[str, tuple[int, ...]]:
-        """The matrix: for each box decided by one roll, its net result on each of the 216."""
+        """The payoff matrix: the net result on each of the 216 rolls, for boxes of one throw."""
         return {box.id: self._row(box) for box in self.boxes.values() if box.throws == 1}
 
     def _row(self, box: Box) -> tuple[int, ...]:
@@ -202,35 +202,36 @@ class Game:
 
     @cached_property
     def ends(self) -> dict[str, tuple[str, ...]]:
-        """The ends of the table at which each box has an area; one without a name for most."""
+        """The ends of the table at which each box has an area; a single area has no name."""
         areas = self.facts.areas
         return {box: tuple(areas.get(box, ("",))) for box in self.boxes}
 
     @cached_property
     def working_order(self) -> tuple[str, ...]:
-        """The boxes as a dealer works the layout: row by row from the left, or as listed."""
+        """The boxes in the order a dealer works the layout: by row, from the left; or as listed."""
         areas = sorted(self.felt.areas, key=lambda area: (area.y, area.x)) if self.felt else ()
         return tuple(dict.fromkeys([*(area.box for area in areas), *self.boxes]))
 
     def box(self, box_id: str) -> Box:
         """Return a box by its id."""
         if box_id not in self.boxes:
-            raise UnknownName(f"box on {self.id}", box_id, self.boxes, _alike(box_id, self.boxes))
+            reordered = _same_selection(box_id, self.boxes)
+            raise UnknownName(f"box on {self.id}", box_id, self.boxes, reordered)
         return self.boxes[box_id]
 
     def roll(self, names: Iterable[str]) -> Roll:
-        """Return the roll that three faces, given by name, show."""
+        """Return the roll that shows three faces given by name."""
         return self.faces.roll(names)
 
     def winning(self, roll: Roll) -> tuple[str, ...]:
-        """Return the boxes that a roll wins, in the order of `boxes`."""
+        """Return the boxes that win on a roll, in the order of `boxes`."""
         roll = as_roll(roll)
         return tuple(
             box.id for box in self.boxes.values() if box.throws == 1 and contains(box.wins, roll)
         )
 
     def cell(self, box_id: str, roll: Roll) -> Cell:
-        """Return what a box does on a roll, and under which clauses."""
+        """Return the result of a box on a roll, with its clauses."""
         box, roll = self.box(box_id), as_roll(roll)
         if box.throws > 1:
             raise InvalidInput(f"{box_id} is settled over {box.throws} throws, not by one roll")
@@ -239,50 +240,51 @@ class Game:
         return Cell(box_id, net, odds, box.clauses_on(roll))
 
     def verdict(self, box_id: str, roll: Roll) -> str:
-        """Return in words how a box fared on a roll, and why."""
+        """Describe in words whether a box won on a roll, and why."""
         box, odds = self.box(box_id), self.cell(box_id, roll).odds
         outcome = f"won, paid {odds}" if odds else "lost"
         return f"{box.name} wins when {box.meaning}; on {self.call(roll)} it {outcome}"
 
     def conclusive(self, known: Sequence[int]) -> ConclusiveBoxes:
-        """Return the boxes that have won or lost in every roll still possible.
+        """Return the boxes that win, or lose, on every roll that is still possible.
 
-        A bet over several throws is lost by this one at the earliest, and won by none before its
-        last, which only the table knows.
+        A bet over several throws can be lost by this throw, but is never listed as won: only the
+        table knows whether this is its last throw.
         """
         possible = rolls_beginning_with(as_known_faces(known))
         certain = {box.id: possible & ~box.wins == 0 for box in self.boxes.values()}
-        hopeless = (box.id for box in self.boxes.values() if possible & box.wins == 0)
+        lost = (box.id for box in self.boxes.values() if possible & box.wins == 0)
         won = (box.id for box in self.boxes.values() if certain[box.id] and box.throws == 1)
-        return ConclusiveBoxes(frozenset(won), frozenset(hopeless))
+        return ConclusiveBoxes(frozenset(won), frozenset(lost))
 
     def call(self, roll: Roll) -> str:
-        """Return the dealer's call of a result, faces in order and then the total."""
-        manner, roll = self.facts.call, as_roll(roll)
-        how = {1: "{face}", 2: manner.double, 3: manner.triple}
+        """Return the dealer's call of a result: faces ascending, then the total."""
+        call_format, roll = self.facts.call, as_roll(roll)
+        templates = {1: "{face}", 2: call_format.double, 3: call_format.triple}
         parts = [
-            how[roll.count(face)].format(face=self.faces.name(face)) for face in sorted(set(roll))
+            templates[roll.count(face)].format(face=self.faces.name(face))
+            for face in sorted(set(roll))
         ]
-        if manner.total:
-            parts.append(manner.total.format(total=sum(roll)))
+        if call_format.total:
+            parts.append(call_format.total.format(total=sum(roll)))
         return ", ".join(parts)
 
 
-def _alike(box_id: str, boxes: Iterable[str]) -> list[str]:
-    """Return the boxes with the same selection in another order or in other letters."""
-    asked = sorted(re.split("[:-]", box_id.lower()))
-    return [box for box in boxes if sorted(re.split("[:-]", box)) == asked]
+def _same_selection(box_id: str, boxes: Iterable[str]) -> list[str]:
+    """Return the boxes with the same parts in another order or letter case."""
+    parts = sorted(re.split("[:-]", box_id.lower()))
+    return [box for box in boxes if sorted(re.split("[:-]", box)) == parts]
 
 
 _UNORDERED = {"activated", "applies_to", "by", "clause", "displayed", "kinds", "pays", "roles",
               "rule", "supervised_by"}  # fmt: skip
-"""Fields whose lists say the same in any order."""
+"""Fields whose lists mean the same in any order."""
 
 
 def to_plain_data(value: Any, *, include_defaults: bool = True) -> Any:
-    """Return facts as plain data without labels, with or without what is left at its default.
+    """Return facts as plain data without labels, with or without default values.
 
-    The hash leaves defaults out, so that it stays when a later version adds an optional key.
+    The hash omits defaults, so that it does not change when a later version adds an optional key.
     """
     if isinstance(value, RulebookStruct):
         return {
@@ -314,7 +316,7 @@ def _sorted(name: str, value: Any) -> Any:
 
 @cache
 def _defaults(kind: type[RulebookStruct]) -> dict[str, Any]:
-    """Return the fields of a struct that may be left out, with what they then are."""
+    """Return the default values of a struct's optional fields."""
     fields = (field for field in msgspec.structs.fields(kind) if not field.required)
     return {
         field.name: field.default
@@ -325,7 +327,7 @@ def _defaults(kind: type[RulebookStruct]) -> dict[str, Any]:
 
 
 def from_canonical(canonical: bytes) -> Game:
-    """Rebuild a Game from stored canonical bytes; labels and the felt are not among them."""
+    """Rebuild a Game from stored canonical bytes, which contain neither labels nor the felt."""
     try:
         facts = msgspec.json.decode(canonical, type=GameFacts)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -334,7 +336,7 @@ def from_canonical(canonical: bytes) -> Game:
 
 
 def build_boxes(facts: GameFacts, names: Mapping[str, str]) -> dict[str, Box]:
-    """Return the boxes that a Game's facts describe, with the names of their families."""
+    """Build the boxes of a Game from its facts; `names` are the display names of the families."""
     faces = FaceNames(tuple(facts.faces))
     return {box_id: _box(box_id, each, faces, names) for box_id, each in facts.boxes.items()}
 
@@ -362,13 +364,13 @@ def _box(box_id: str, facts: BoxFacts, faces: FaceNames, names: Mapping[str, str
 
 
 def _describe_conditions(facts: BoxFacts, faces: FaceNames) -> str:
-    """Say in words when a box wins."""
+    """Describe in words when a box wins."""
     ways = []
     for way in facts.ways:
         totals = VOCABULARY[way.when].operand_kind == "totals"
-        named = [str(each) if totals else faces.name(each) for each in way.of]
+        names = [str(each) if totals else faces.name(each) for each in way.of]
         ways.append(
-            describe_condition(way.when, named) + (", but not on a triple" if way.unless else "")
+            describe_condition(way.when, names) + (", but not on a triple" if way.unless else "")
         )
     throws = f", in each of {facts.throws} throws" if facts.throws > 1 else ""
     return "; or ".join(ways) + throws

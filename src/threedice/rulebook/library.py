@@ -1,6 +1,6 @@
-"""The library of games: find a game by name, ours or the user's, and load it.
+"""Find games by name, shipped or in a user's file, and load them.
 
-`load` is the way in for everything above: `load("sg-rws-tai-sai-v6/a")`.
+`load` is the entry point for all other packages: `load("sg-rws-tai-sai-v6/a")`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from threedice.rulebook.schema import ReadingOption, Rulebook
 
 COMPILED_TABLES = {"dice", "wagers", "pay_tables", "layouts"}
-"""The tables of a rulebook on which its boxes and felts depend."""
+"""The tables of a rulebook that its boxes and felts are compiled from."""
 
 
 def load(name: str, readings: Mapping[str, str] | None = None) -> Game:
-    """Return a game by "rulebook/layout" or "path/to/file.toml/layout".
+    """Load a game by "rulebook/layout" or "path/to/file.toml/layout".
 
-    The layout may be left out where there is only one.
+    The layout may be omitted if the rulebook has only one.
 
     >>> load("triple-dice").call((1, 6, 4))
     'crown, heart, club'
@@ -41,21 +41,23 @@ def load(name: str, readings: Mapping[str, str] | None = None) -> Game:
     book_name, layout = split_game_name(name)
     if not book_name.endswith(".toml") and book_name not in shipped_ids():
         raise UnknownName("game", name, shipped_games())
-    opened = _load(book_name)
-    if layout is None and len(opened.games) == 1:
-        layout = next(iter(opened.games))
-    if layout is None or layout not in opened.games:
-        raise UnknownName("game", name, [f"{book_name}/{each}" for each in opened.games])
+    loaded = _load(book_name)
+    if layout is None and len(loaded.games) == 1:
+        layout = next(iter(loaded.games))
+    if layout is None or layout not in loaded.games:
+        raise UnknownName("game", name, [f"{book_name}/{each}" for each in loaded.games])
     if not readings:
-        return opened.games[layout]
-    return compile_layout(opened.source, layout, readings)
+        return loaded.games[layout]
+    return compile_layout(loaded.source, layout, readings)
 
 
 def split_game_name(name: str) -> tuple[str, str | None]:
-    """Return the rulebook's id or file, and the layout, of a game's name.
+    """Split a game's name into the rulebook's id or file, and the layout if given.
 
-    >>> split_game_name("nz-tai-sai-2008/1"), split_game_name("./my.toml/main"), split_game_name("triple-dice")
-    (('nz-tai-sai-2008', '1'), ('./my.toml', 'main'), ('triple-dice', None))
+    >>> split_game_name("nz-tai-sai-2008/1"), split_game_name("./my.toml/main")
+    (('nz-tai-sai-2008', '1'), ('./my.toml', 'main'))
+    >>> split_game_name("triple-dice")
+    ('triple-dice', None)
     """
     file, toml, layout = name.rpartition(".toml/")
     if toml:
@@ -67,7 +69,7 @@ def split_game_name(name: str) -> tuple[str, str | None]:
 
 
 def load_rulebook(name: str) -> RulebookSource:
-    """Return a rulebook by id or file, every layout of which compiles and fits together."""
+    """Load a rulebook by id or file; all its layouts compile and pass every check."""
     return _load(name).source
 
 
@@ -105,19 +107,19 @@ def _open(name: str) -> _LoadedRulebook:
 
 @cache
 def _open_shipped(name: str) -> _LoadedRulebook:
-    """Open a book that comes with the package, which does not change while it runs."""
+    """Load a shipped book once: it does not change while the program runs."""
     return _open(name)
 
 
 def compile_layout(source: RulebookSource, layout: str, readings: Mapping[str, str]) -> Game:
-    """Return the game of one layout under the given readings, the others by default."""
+    """Compile one layout under the given readings, with defaults for the others."""
     chosen = resolve_readings(source, layout, readings)
     return compile_game(apply_readings(source, chosen), layout, chosen, source.file)
 
 
 @cache
 def shipped_games() -> tuple[str, ...]:
-    """Return the names of all games that come with the package."""
+    """Return the names of all games shipped with the package."""
     return tuple(
         f"{book_id}/{name}"
         for book_id in shipped_ids()

@@ -1,4 +1,4 @@
-"""Readings: which option is in force for each, and what the options set."""
+"""Readings of a rulebook: resolve the options in force, apply and check what they set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from threedice.rulebook.schema import Reading, ReadingOption
-
+    from threedice.rulebook.validation import KeyPath
 
 _SETTABLE = {*Conduct.__struct_fields__, "dice", "wagers", "pay_tables", "layouts"}
 
@@ -30,7 +30,7 @@ _SETTABLE = {*Conduct.__struct_fields__, "dice", "wagers", "pay_tables", "layout
 def resolve_readings(
     source: RulebookSource, layout: str, choices: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the option in force for every reading of a layout, by default or by choice."""
+    """Return the option in force for every reading of a layout: the choice, or the default."""
     readings = {
         name: reading
         for name, reading in source.book.readings.items()
@@ -45,7 +45,7 @@ def resolve_readings(
 
 
 def apply_readings(source: RulebookSource, chosen: Mapping[str, str]) -> Rulebook:
-    """Return the rulebook with what the chosen readings set."""
+    """Return the rulebook with the keys that the chosen options set."""
     changes = [source.book.readings[name].options[choice].set for name, choice in chosen.items()]
     if not any(changes):
         return source.book
@@ -56,43 +56,43 @@ def apply_readings(source: RulebookSource, chosen: Mapping[str, str]) -> Ruleboo
 
 
 def check_defaults(source: RulebookSource) -> None:
-    """Refuse readings without a default that sets nothing, or of layouts that are not there."""
+    """Refuse a reading whose default is missing or sets keys, or that names an unknown layout."""
     for name, reading in source.book.readings.items():
-        place = SourceLocation(source.file, ("readings", name), clause_numbers(reading.clause))
+        location = SourceLocation(source.file, ("readings", name), clause_numbers(reading.clause))
         if reading.default not in reading.options:
             known = did_you_mean(nearest_names(reading.default, reading.options))
-            raise place.child("default").error(f"no option {reading.default!r}", known)
+            raise location.child("default").error(f"no option {reading.default!r}", known)
         if reading.options[reading.default].set:
-            raise place.child("options", reading.default, "set").error(
-                "the default sets something", "write what it sets into the book itself"
+            raise location.child("options", reading.default, "set").error(
+                "the default sets keys", "write what it sets into the book itself"
             )
         for layout in reading.layouts or []:
             if layout not in source.book.layouts:
                 known = did_you_mean(nearest_names(layout, source.book.layouts))
-                raise place.child("layouts").error(f"no layout {layout!r}", known)
+                raise location.child("layouts").error(f"no layout {layout!r}", known)
 
 
 def check_options(source: RulebookSource, check: Callable[[Rulebook, ReadingOption], None]) -> None:
-    """Refuse options under which the book would be refused.
+    """Refuse an option that makes the book invalid.
 
-    `check` is what a book has to pass; it runs on the book under each option by itself.
+    `check` raises an error for an invalid book; it runs once for each option alone.
     """
     for name, reading in source.book.readings.items():
-        place = SourceLocation(source.file, ("readings", name), clause_numbers(reading.clause))
-        _check_options(source, reading, place, check)
+        location = SourceLocation(source.file, ("readings", name), clause_numbers(reading.clause))
+        _check_options(source, reading, location, check)
     _check_disjoint(source)
 
 
 def _check_disjoint(source: RulebookSource) -> None:
-    """Refuse two readings that set one key: the order in which they stand would matter."""
-    setting: dict[tuple[str, ...], str] = {}
+    """Refuse two readings that set the same key: their order would matter."""
+    setters: dict[KeyPath, str] = {}
     for name, reading in source.book.readings.items():
         for choice, option in reading.options.items():
             for path, _ in iter_leaves(option.set):
-                if setting.setdefault(path, name) != name:
-                    here = SourceLocation(source.file, ("readings", name, "options", choice, "set"))
-                    raise here.error(
-                        f"the reading {setting[path]!r} sets {format_key(path)} too",
+                if setters.setdefault(path, name) != name:
+                    set_path = ("readings", name, "options", choice, "set")
+                    raise SourceLocation(source.file, set_path).error(
+                        f"the reading {setters[path]!r} sets {format_key(path)} too",
                         "let one reading decide it",
                     )
 
@@ -100,35 +100,36 @@ def _check_disjoint(source: RulebookSource) -> None:
 def _check_options(
     source: RulebookSource,
     reading: Reading,
-    place: SourceLocation,
+    location: SourceLocation,
     check: Callable[[Rulebook, ReadingOption], None],
 ) -> None:
     for choice, option in reading.options.items():
         if not option.set:
             continue
-        here = place.child("options", choice, "set")
+        set_location = location.child("options", choice, "set")
         try:
-            _check_option(source, option, here, check)
+            _check_option(source, option, set_location, check)
         except RecursionError:
-            raise here.error("is nested too deep", "name a key of this file") from None
+            raise set_location.error("is nested too deep", "name a key of this file") from None
         except RulebookError as error:
-            if error.key == format_key(here.path):
+            if error.key == format_key(set_location.path):
                 raise
-            raise here.error(f"under it {error.key}: {error.problem}", error.remedy) from None
+            problem = f"under it {error.key}: {error.problem}"
+            raise set_location.error(problem, error.remedy) from None
 
 
 def _check_option(
     source: RulebookSource,
     option: ReadingOption,
-    here: SourceLocation,
+    location: SourceLocation,
     check: Callable[[Rulebook, ReadingOption], None],
 ) -> None:
     for key in option.set:
         if key not in _SETTABLE:
-            raise here.error(f"{key} is not for a reading to set", "set how the game is played")
+            raise location.error(f"a reading cannot set {key}", "set how the game is played")
     for path, _ in iter_leaves(option.set):
         if value_at(source.data, path) is ABSENT:
-            raise here.error(
+            raise location.error(
                 f"there is no key {format_key(path)} to set", "name a key of this file"
             )
     book = convert(merge_tables(source.data, option.set), Rulebook, source.file)

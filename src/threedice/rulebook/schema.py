@@ -1,6 +1,6 @@
-"""The shape of a rulebook's TOML file: identity, dice, wagers, pay tables, layouts, clauses.
+"""The schema of a rulebook's TOML file: identity, dice, wagers, pay tables, layouts, clauses.
 
-`source` reads a file into these structs; `compile` turns one layout of them into a `Game`.
+`source` converts a file to these structs; `compiler` compiles one layout to a `Game`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from threedice.rulebook.conduct import Citation, Conduct, RulebookStruct
 
 
 class Dice(RulebookStruct, frozen=True, kw_only=True):
-    """The six faces in order, from which everything else takes its names."""
+    """The names of the six faces in order; wagers and layouts use them."""
 
     faces: tuple[int | str, int | str, int | str, int | str, int | str, int | str]
     clause: Citation
@@ -43,7 +43,7 @@ SelectionPart = int | str
 
 
 class Condition(RulebookStruct, frozen=True, kw_only=True):
-    """A word of the closed vocabulary of winning; `of` is the box's selection unless given."""
+    """A winning condition of the closed vocabulary; `of` defaults to the box's selection."""
 
     when: ConditionName
     of: list[SelectionPart] | None = None
@@ -56,7 +56,7 @@ SelectionKind = Literal[
 
 
 class OutcomeClauses(RulebookStruct, frozen=True, kw_only=True):
-    """Clauses on winning and losing, on triples too, that are closer than a wager's own."""
+    """Clauses on winning and losing, also on triples, that are more specific than the wager's."""
 
     win: Citation | None = None
     lose: Citation | None = None
@@ -65,7 +65,7 @@ class OutcomeClauses(RulebookStruct, frozen=True, kw_only=True):
 
 
 class Wager(RulebookStruct, frozen=True, kw_only=True):
-    """A family of boxes that win in the same manner."""
+    """A family of boxes with the same winning condition."""
 
     name: str
     clause: Citation
@@ -76,9 +76,9 @@ class Wager(RulebookStruct, frozen=True, kw_only=True):
 
 
 class PayTableRow(RulebookStruct, frozen=True, kw_only=True):
-    """A row of a pay table: which boxes of a wager are offered, at which odds.
+    """A row of a pay table: the boxes of a wager that are offered, and their odds.
 
-    Without `boxes` the whole family is offered; several odds go by the number of dice that count.
+    Without `boxes` the whole family is offered; a list of odds has one entry for each way to win.
     """
 
     odds: str | list[str]
@@ -88,7 +88,7 @@ class PayTableRow(RulebookStruct, frozen=True, kw_only=True):
 
 
 class PayTable(RulebookStruct, frozen=True, kw_only=True):
-    """A printed table of odds, with the rows of another where it includes one."""
+    """A table of odds, optionally including the rows of another."""
 
     clause: Citation
     rows: dict[str, PayTableRow]
@@ -99,10 +99,10 @@ class PayTable(RulebookStruct, frozen=True, kw_only=True):
 
 
 class Block(RulebookStruct, frozen=True, kw_only=True):
-    """Boxes side by side on the felt, filling rows of `columns` cells from the left and the top.
+    """A grid of boxes on the felt, filled in rows of `columns` cells from the top left.
 
     An empty name leaves a cell free. In `en`, `zh` and `odds`, {1} to {4} are the parts of a box's
-    selection, {1:word} a face spelt out, {a} and {b} its odds ({a2} those for two dice).
+    selection, {1:word} a face spelt out, {a} and {b} its odds ({a2} of the second way to win).
     """
 
     boxes: list[str]
@@ -117,7 +117,7 @@ class Block(RulebookStruct, frozen=True, kw_only=True):
 
 
 class Legend(RulebookStruct, frozen=True, kw_only=True):
-    """Words on the felt that are not a place for chips; their odds are those of one box."""
+    """Text on the felt outside the areas; it may quote the odds of one box."""
 
     at: tuple[int, int]
     size: tuple[int, int]
@@ -127,9 +127,9 @@ class Legend(RulebookStruct, frozen=True, kw_only=True):
 
 
 class Layout(RulebookStruct, frozen=True, kw_only=True):
-    """One felt: its pay table, and where everything stands on it.
+    """One felt: its pay table and its geometry.
 
-    `like` takes the geometry of another game, of which only the differences are then given.
+    `like` takes the geometry of another game, so that only differences have to be given.
     """
 
     title: str
@@ -145,14 +145,14 @@ class Layout(RulebookStruct, frozen=True, kw_only=True):
 
 
 class ReadingOption(RulebookStruct, frozen=True, kw_only=True):
-    """One way to read a clause: in words, and the keys of the file that it sets."""
+    """One way to read a clause: its text, and the keys of the file that it sets."""
 
     says: str
     set: dict[str, Any] = {}
 
 
 class Reading(RulebookStruct, frozen=True, kw_only=True):
-    """A question the document leaves open, and the answers to choose from."""
+    """A question that the document leaves open, and the possible answers."""
 
     question: str
     clause: Citation
@@ -165,7 +165,7 @@ ClauseStatus = Literal["modelled", "definition", "procedural", "out of scope"]
 
 
 class Clause(RulebookStruct, frozen=True, kw_only=True):
-    """A clause of the document in our own words, and what the system makes of it."""
+    """A clause of the document, summarised, and how the software treats it."""
 
     status: ClauseStatus
     summary: str
@@ -176,7 +176,7 @@ class Clause(RulebookStruct, frozen=True, kw_only=True):
 
 
 class Rulebook(Conduct, frozen=True, kw_only=True):
-    """A whole rulebook: a game's document as data."""
+    """A complete rulebook: a game's document as data."""
 
     id: str
     title: str

@@ -1,7 +1,7 @@
-"""From every clause to where it is data and to the tests that cite it.
+"""Trace every clause to the keys that cite it and to the tests that cite it.
 
-Which test cites what is collected from the tests' `clause` markers into `citations.json`, which
-ships with the package, so that an installed copy can show it too.
+`make citations` collects the `clause` markers of the tests into `citations.json`, which is shipped
+with the package, so that an installed copy can show the trace.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClauseTrace:
-    """A clause, the book whose file states it, the keys that hold it and the tests that show it."""
+    """A clause, the book whose file states it, and the keys and tests that cite it."""
 
     number: str
     clause: Clause
@@ -36,7 +36,7 @@ class ClauseTrace:
 def trace_clauses(source: RulebookSource) -> list[ClauseTrace]:
     """Return the trace of every clause of a rulebook, in the order of the document.
 
-    A clause inherited unchanged counts for both books: a test that cites either shows it.
+    An inherited clause belongs to both books: tests that cite it in either are listed.
     """
     data: dict[str, list[str]] = {}
     for number, path in iter_citations(source.book):
@@ -54,7 +54,7 @@ def trace_clauses(source: RulebookSource) -> list[ClauseTrace]:
 
 
 def _tests(number: str, source: RulebookSource) -> tuple[str, ...]:
-    """Return the tests that show a clause of a shipped book; nobody has tested a user's."""
+    """Return the tests that cite a clause of a shipped book; a user's book has none."""
     if not source.shipped:
         return ()
     books = (source.book.id, source.origin[number])
@@ -66,6 +66,6 @@ def _tests(number: str, source: RulebookSource) -> tuple[str, ...]:
 
 @cache
 def citing_tests() -> dict[str, list[str]]:
-    """Return, for each citation 'rulebook clause', the tests that make it."""
+    """Return, for each citation 'rulebook clause', the tests that contain it."""
     text = files(RULEBOOKS_PACKAGE).joinpath("citations.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, list[str]])

@@ -1,11 +1,7 @@
 """Convert plain data to structs strictly; errors name the file, the key and the clause.
 
-Strict reading of plain data into the schema, with errors that name the key and the clause.
-
-msgspec says quickly whether a file fits; where it does not, `find_misfit` walks the data beside the
-types to find the one key that is wrong, so that the message can name it.
-
-A key of a rulebook's file, for errors to name.
+msgspec checks the data fast, but its message does not name the key of a mapping. If the check
+fails, `find_misfit` walks the data together with the types to find the key that is wrong.
 """
 
 from __future__ import annotations
@@ -20,14 +16,42 @@ import msgspec
 
 from threedice.errors import RulebookError, did_you_mean, nearest_names
 
-T = TypeVar("T", bound=msgspec.Struct)
-
+StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 KeyPath = tuple[str, ...]
 
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
-def convert(data: dict[str, Any], into: type[T], file: str) -> T:
-    """Return the data as a struct, or refuse it naming file, key, clause and what to do."""
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A key of a rulebook's file, and the clauses that apply to it, for error messages."""
+
+    file: str
+    path: KeyPath
+    clauses: tuple[str, ...] = ()
+
+    def child(self, *keys: str) -> SourceLocation:
+        """Return the location of a key below this one."""
+        return SourceLocation(self.file, (*self.path, *keys), self.clauses)
+
+    def error(self, problem: str, remedy: str) -> RulebookError:
+        """Return an error at this location, for the caller to raise."""
+        key = format_key(self.path) or "the file"
+        return RulebookError(self.file, key, problem, remedy, ", ".join(self.clauses))
+
+
+def format_key(path: KeyPath) -> str:
+    """Format a key as in TOML, quoting the parts that contain dots.
+
+    >>> format_key(("clauses", "5.1", "status"))
+    'clauses."5.1".status'
+    """
+    return ".".join(part if _BARE_KEY.fullmatch(part) else json.dumps(part) for part in path)
+
+
+def convert(data: dict[str, Any], into: type[StructT], file: str) -> StructT:
+    """Convert data to a struct, or raise an error with file, key, clause and what to do."""
     try:
         return msgspec.convert(data, into)
     except msgspec.ValidationError as error:
@@ -37,7 +61,7 @@ def convert(data: dict[str, Any], into: type[T], file: str) -> T:
 def locate_error(
     data: dict[str, Any], into: type[msgspec.Struct], file: str, message: str
 ) -> RulebookError:
-    """Return the error for the first key that does not fit."""
+    """Return the error for the first key that does not fit its type."""
     path, problem, remedy = find_misfit(data, into, ()) or (
         (),
         message,
@@ -48,19 +72,19 @@ def locate_error(
 
 
 def clause_at(data: Any, path: KeyPath) -> str:
-    """Return the clause cited nearest above a key, for an error to quote."""
-    found = path[1] if len(path) > 1 and path[0] == "clauses" else ""
+    """Return the clause cited by the nearest table that contains a key, for an error message."""
+    nearest = path[1] if len(path) > 1 and path[0] == "clauses" else ""
     for part in path:
-        cited = data.get("clause") if isinstance(data, dict) else None
-        found = _joined(cited) or found
+        citation = data.get("clause") if isinstance(data, dict) else None
+        nearest = _join_citation(citation) or nearest
         data = _child(data, part)
-    return _joined(data.get("clause")) or found if isinstance(data, dict) else found
+    return _join_citation(data.get("clause")) or nearest if isinstance(data, dict) else nearest
 
 
-def _joined(cited: object) -> str:
-    if isinstance(cited, list):
-        return ", ".join(str(each) for each in cited)
-    return cited if isinstance(cited, str) else ""
+def _join_citation(citation: object) -> str:
+    if isinstance(citation, list):
+        return ", ".join(str(each) for each in citation)
+    return citation if isinstance(citation, str) else ""
 
 
 def _child(data: Any, part: str) -> Any:
@@ -70,10 +94,11 @@ def _child(data: Any, part: str) -> Any:
 
 
 Misfit = tuple[KeyPath, str, str] | None
+"""The key of a value that does not fit its type, the problem and the remedy."""
 
 
 def find_misfit(value: Any, into: Any, path: KeyPath) -> Misfit:
-    """Return the path of the first value that does not fit its type, what is wrong, what to do."""
+    """Return the first value that does not fit its type, or None."""
     if isinstance(into, type) and issubclass(into, msgspec.Struct):
         return _find_in_struct(value, into, path)
     if get_origin(into) in (Union, UnionType):
@@ -81,48 +106,48 @@ def find_misfit(value: Any, into: Any, path: KeyPath) -> Misfit:
     if get_origin(into) is dict and isinstance(value, dict):
         return _find_in_dict(value, into, path)
     if get_origin(into) is list and isinstance(value, list):
-        found = (
+        misfits = (
             find_misfit(each, get_args(into)[0], (*path, str(i))) for i, each in enumerate(value)
         )
-        return next((each for each in found if each), None)
+        return next((misfit for misfit in misfits if misfit), None)
     return _find_in_leaf(value, into, path)
 
 
 def _find_in_struct(value: Any, into: type[msgspec.Struct], path: KeyPath) -> Misfit:
     if not isinstance(value, dict):
-        return path, f"{value!r} is not a table", f"give the keys {', '.join(_keys(into))}"
+        return path, f"{value!r} is not a table", f"give the keys {', '.join(_required(into))}"
     fields = {field.encode_name: field for field in msgspec.structs.fields(into)}
     for key in value:
         if key not in fields:
             known = did_you_mean(nearest_names(key, fields))
             return (*path, key), "unknown key", f"{known} (unknown keys are refused)"
     for key, field in fields.items():
-        if key in value and (found := find_misfit(value[key], field.type, (*path, key))):
-            return found
+        if key in value and (misfit := find_misfit(value[key], field.type, (*path, key))):
+            return misfit
     for key, field in fields.items():
         if key not in value and field.required:
             return path, f"the key {key!r} is missing", f"add {key} to this table"
     return None
 
 
-def _keys(into: type[msgspec.Struct]) -> list[str]:
+def _required(into: type[msgspec.Struct]) -> list[str]:
     return [field.encode_name for field in msgspec.structs.fields(into) if field.required]
 
 
 def _find_in_union(value: Any, into: Any, path: KeyPath) -> Misfit:
-    """Complain in terms of the alternative of the value's own shape, where there is one."""
+    """Return the misfit for the alternative that has the value's shape, if there is one."""
     choices = [choice for choice in get_args(into) if choice is not NoneType]
-    findings = [find_misfit(value, choice, path) for choice in choices]
-    if not all(findings):
+    misfits = [find_misfit(value, choice, path) for choice in choices]
+    if not all(misfits):
         return None
-    deeper = [each for each in findings if each and len(each[0]) > len(path)]
+    deeper = [misfit for misfit in misfits if misfit and len(misfit[0]) > len(path)]
     if deeper:
         return deeper[0]
     structs = [
         each for each in choices if isinstance(each, type) and issubclass(each, msgspec.Struct)
     ]
     return (
-        find_misfit(value, structs[0], path) if structs and isinstance(value, dict) else findings[0]
+        find_misfit(value, structs[0], path) if structs and isinstance(value, dict) else misfits[0]
     )
 
 
@@ -131,8 +156,8 @@ def _find_in_dict(value: dict[str, Any], into: Any, path: KeyPath) -> Misfit:
     for key, each in value.items():
         if get_origin(keys) is Literal and key not in get_args(keys):
             return (*path, key), "unknown key", did_you_mean(nearest_names(key, get_args(keys)))
-        if found := find_misfit(each, values, (*path, key)):
-            return found
+        if misfit := find_misfit(each, values, (*path, key)):
+            return misfit
     return None
 
 
@@ -144,38 +169,8 @@ def _find_in_leaf(value: Any, into: Any, path: KeyPath) -> Misfit:
             choices = [str(each) for each in get_args(into)]
             return (
                 path,
-                f"{value!r} is not one of the words known here",
+                f"{value!r} is not a permitted value",
                 did_you_mean(nearest_names(str(value), choices)),
             )
         return path, str(error).split(" - at")[0], "give a value of that kind"
     return None
-
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLocation:
-    """Where in a file something stands, and under which clauses."""
-
-    file: str
-    path: tuple[str, ...]
-    clauses: tuple[str, ...] = ()
-
-    def child(self, *deeper: str) -> SourceLocation:
-        """Return a place further down."""
-        return SourceLocation(self.file, (*self.path, *deeper), self.clauses)
-
-    def error(self, problem: str, remedy: str) -> RulebookError:
-        """Return the error that something is wrong here."""
-        key = format_key(self.path) or "the file"
-        return RulebookError(self.file, key, problem, remedy, ", ".join(self.clauses))
-
-
-def format_key(path: tuple[str, ...]) -> str:
-    """Write a key as TOML does, quoting the parts that hold dots.
-
-    >>> format_key(("clauses", "5.1", "status"))
-    'clauses."5.1".status'
-    """
-    return ".".join(part if _BARE.fullmatch(part) else json.dumps(part) for part in path)
