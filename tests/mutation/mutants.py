@@ -40,17 +40,16 @@ OF_THE_RULES = (
     "rulebook/test_boxes rulebook/test_mutants_words rulebook/test_loading_wagers "
     "rulebook/test_loading_pay_tables rulebook/test_triple_dice rulebook/test_new_zealand "
     "rulebook/test_singapore rulebook/test_hash rulebook/test_loading_layouts "
-    "rulebook/test_loading rulebook/test_loading_conduct maths/test_guards "
+    "rulebook/test_loading rulebook/test_loading_conduct odds/test_guards "
     "rulebook/test_against_oracle"
 )
 FILES = {
-    "table/settling.py": AT_THE_TABLE,
+    "table/settlement.py": AT_THE_TABLE,
     "table/limits.py": f"table/test_limits {AT_THE_TABLE}",
-    "table/voiding.py": AT_THE_TABLE,
     "ledger/postings.py": f"ledger {AT_THE_TABLE}",
     "rulebook/boxes.py": OF_THE_RULES,
     "rulebook/conditions.py": OF_THE_RULES,
-    "rulebook/compile.py": OF_THE_RULES,
+    "rulebook/compiler.py": OF_THE_RULES,
 }
 """Which tests to run against mutants of a file, those that are quick to notice first."""
 
