@@ -1,5 +1,4 @@
-"""Kills under load: of the process that writes, of houses with their scribes, of PostgreSQL, of
-single connections.
+"""Kills under load: of writing processes, serving houses, PostgreSQL and single connections.
 
 `python -m tests.faults.killing --kills 1000 --postmaster 100` is the long form. A process is killed
 at a point that the seed draws (see `kill_points`); what it had acknowledged is known from a pipe.
@@ -21,9 +20,9 @@ from tests.faults.kill_found import Found, come_back, compare
 from tests.faults.kill_houses import KINDS, houses
 from tests.faults.kill_listeners import kill_listeners
 from tests.faults.kill_points import POINTS
-from tests.faults.kill_scribes import VICTIMS, kill_one
 from tests.faults.kill_servers import BACKENDS, POSTMASTER, kill_postgres, wait_until_gone
 from tests.faults.kill_tally import Tally
+from tests.faults.kill_writers import VICTIMS, kill_one
 from threedice.errors import ThreediceError
 from threedice.log.stores.urls import open_store
 
@@ -57,8 +56,8 @@ def kill_process(houses: Houses, kind: Kind, seed: int, tally: Tally) -> None:
     tally.add(point, found, f"--process {seed} on {kind}, killed {point}, number {life.nth}")
 
 
-def kill_scribes(houses: Houses, kind: Kind, count: int, seed: int) -> Tally:
-    """Kill so many houses in service, their scribes, or both; each is served again afterwards."""
+def kill_writers(houses: Houses, kind: Kind, count: int, seed: int) -> Tally:
+    """Kill serving houses, their writer processes, or both; serve each house again afterwards."""
     tally, random = Tally(), Random(seed)
     for victim in islice(cycle(VICTIMS), count):
         with houses.lend(kind) as house:
@@ -90,7 +89,9 @@ def main() -> None:
     """Run the long form; it fails where anything acknowledged was lost or anything is wrong."""
     parser = argparse.ArgumentParser(description="Kills under load.")
     parser.add_argument("--kills", type=int, default=1_000, help="of processes that write")
-    parser.add_argument("--scribes", type=int, default=300, help="of houses and their scribes")
+    parser.add_argument(
+        "--writers", type=int, default=300, help="of houses and their writer processes"
+    )
     parser.add_argument("--postmaster", type=int, default=100)
     parser.add_argument("--backends", type=int, default=100)
     parser.add_argument("--listeners", type=int, default=100)
@@ -109,8 +110,8 @@ def _all(prepared: Houses, asked: argparse.Namespace) -> bool:
     campaigns: list[Callable[[], Tally | ServerTally | ListenerTally]] = [
         lambda: kill_processes(prepared, "sqlite", asked.kills - some, seed),
         lambda: kill_processes(prepared, "postgres", some, seed),
-        lambda: kill_scribes(prepared, "sqlite", asked.scribes - asked.scribes // 2, seed),
-        lambda: kill_scribes(prepared, "postgres", asked.scribes // 2, seed),
+        lambda: kill_writers(prepared, "sqlite", asked.writers - asked.writers // 2, seed),
+        lambda: kill_writers(prepared, "postgres", asked.writers // 2, seed),
         *(
             partial(kill_postgres, prepared, list(islice(cycle(each), getattr(asked, name))), seed)
             for name, each in ways.items()

@@ -13,9 +13,9 @@ from tests.faults.kill_found import differing
 from tests.faults.kill_houses import houses
 from tests.faults.kill_listeners import kill_listeners
 from tests.faults.kill_points import POINTS
-from tests.faults.kill_scribes import VICTIMS
 from tests.faults.kill_servers import BACKENDS, POSTMASTER, kill_postgres
-from tests.faults.killing import kill_processes, kill_scribes
+from tests.faults.kill_writers import VICTIMS
+from tests.faults.killing import kill_processes, kill_writers
 from tests.house.setting import People
 from threedice.errors import StoreUnavailable
 from threedice.house import CommandHandler
@@ -58,7 +58,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
 def test_a_house_or_a_scribe_killed_in_service_loses_nothing_that_was_acknowledged(
     kind: Kind, prepared: Houses, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tally = kill_scribes(prepared, kind, 6, SEED)
+    tally = kill_writers(prepared, kind, 6, SEED)
     show(capsys, str(tally))
 
     assert tally.problems == []

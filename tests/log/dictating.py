@@ -1,4 +1,4 @@
-"""Stores whose batches are written by a scribe, of another process or of this one."""
+"""Stores whose batches are written by a writer process, real or simulated."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 Stored = SqliteStore | PostgresStore
 
 
-class WithScribe:
-    """A store that passes everything on, and has a scribe or hides the one that it has."""
+class WithWriterProcess:
+    """A store that passes everything on, and has a writer process or hides the one that it has."""
 
-    def __init__(self, store: Store, scribe: WriterProcess | None) -> None:
-        self._store, self.writer_process = store, scribe
+    def __init__(self, store: Store, writer_process: WriterProcess | None) -> None:
+        self._store, self.writer_process = store, writer_process
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
 
-class Dictated(WithScribe):
-    """A store whose `write` goes through its scribe, for whoever knows only stores."""
+class Dictated(WithWriterProcess):
+    """A store whose `write` goes through its writer process, for whoever knows only stores."""
 
     def __init__(self, store: Stored) -> None:
         super().__init__(store, None)
-        self._own = scribe_of(store)
+        self._own = writer_process_of(store)
 
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         for proposal in proposals:
@@ -56,7 +56,7 @@ class Dictated(WithScribe):
 
 @contextmanager
 def dictated(store: Stored) -> Iterator[Store]:
-    """Lend a store that its scribe writes, and leave it empty for whoever borrows it next."""
+    """Lend a store that writes through its writer process; empty it afterwards."""
     try:
         yield cast("Store", Dictated(store))
     finally:
@@ -79,32 +79,34 @@ def connection_to(store: Stored) -> Iterator[sqlite3.Connection | psycopg.Connec
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keep everybody else from writing to a file: a scribe that has a batch waits with it."""
+    """Lock a database file for writing, so that a writer process with a batch waits."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")
 
 
-def scribe_of(store: Store) -> WriterProcess:
+def writer_process_of(store: Store) -> WriterProcess:
     assert store.writer_process is not None
     return store.writer_process
 
 
 def pid_of(store: Store) -> int:
-    pid = scribe_of(store).pid
+    pid = writer_process_of(store).pid
     assert pid is not None
     return pid
 
 
-async def told(scribe: WriterProcess, *proposals: Proposal) -> list[ProposalOutcome]:
-    """Have a scribe write, as the writer does."""
+async def told(writer_process: WriterProcess, *proposals: Proposal) -> list[ProposalOutcome]:
+    """Have a writer process write, as the writer does."""
     async with asyncio.timeout(PATIENCE):
-        return await scribe.write([scribe.encode_proposal(each) for each in proposals])
+        return await writer_process.write(
+            [writer_process.encode_proposal(each) for each in proposals]
+        )
 
 
 def tell(store: Stored, *proposals: Proposal) -> list[ProposalOutcome]:
-    return asyncio.run(told(scribe_of(store), *proposals))
+    return asyncio.run(told(writer_process_of(store), *proposals))
 
 
 class Watched:
@@ -127,18 +129,18 @@ class Watched:
 
 
 def kill(store: Stored) -> None:
-    """Kill a scribe, and come back when it is dead."""
-    with Watched(pid_of(store)) as scribe:
+    """Kill a writer process, and come back when it is dead."""
+    with Watched(pid_of(store)) as writer_process:
         os.kill(pid_of(store), signal.SIGKILL)
-        scribe.wait()
+        writer_process.wait()
 
 
-# --- a scribe in this process -------------------------------------------------------------------
+# --- a writer process in this process -----------------------------------------------------------
 
 _read = msgspec.msgpack.Decoder(Proposal).decode
 
 
-class GatedScribe(WriterProcess):
+class GatedWriterProcess(WriterProcess):
     """Writes to a store of this process: says when it begins, and ends when it is let.
 
     What it is told to fail with comes first, and then it has not written.
@@ -168,4 +170,4 @@ class GatedScribe(WriterProcess):
     @property
     def stored(self) -> Store:
         """The store, as a writer takes it."""
-        return cast("Store", WithScribe(self.store, self))
+        return cast("Store", WithWriterProcess(self.store, self))

@@ -182,7 +182,7 @@ def test_backup_does_not_replace_another(house: Store, tmp_path: Path) -> None:
 
 
 def test_backup_into_no_folder_is_refused(house: Store, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="cannot be made"):
+    with pytest.raises(InvalidInput, match="cannot be created"):
         create_backup(house, tmp_path / "none" / "backup.sqlite")
 
 
@@ -202,7 +202,7 @@ def test_rows_that_no_log_has_are_not_backed_up(
         sign(store, tmp_path)
         with tampering(tmp_path / "new-0.sqlite", lax=True) as run:
             run("UPDATE entries SET data = NULL WHERE version = 1 AND stream = 'table/1'")
-        with pytest.raises(TamperedData, match="table entries: holds what cannot be copied"):
+        with pytest.raises(TamperedData, match="table entries: holds a row that cannot be copied"):
             create_backup(store, tmp_path / "backup.sqlite")
     assert list(tmp_path.glob("backup*")) == []
 
@@ -477,7 +477,7 @@ def test_postgres_that_goes_away_is_an_operating_failure(postgres_url: str) -> N
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
-            with pytest.raises(StoreUnavailable, match="does not answer"):
+            with pytest.raises(StoreUnavailable, match="does not respond"):
                 list(rows.chunks(schema.entries))
 
 
@@ -487,7 +487,7 @@ def test_backup_for_which_there_is_no_room_leaves_nothing(house: Store, tmp_path
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
     try:
-        with pytest.raises(StoreFailed, match="is there room"):
+        with pytest.raises(StoreFailed, match="free disk space"):
             create_backup(house, tmp_path / "backup.sqlite")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
@@ -496,5 +496,5 @@ def test_backup_for_which_there_is_no_room_leaves_nothing(house: Store, tmp_path
 
 def test_unfinished_backup_is_not_written_over(house: Store, tmp_path: Path) -> None:
     (tmp_path / "backup.sqlite.part").write_bytes(b"another is at it")
-    with pytest.raises(InvalidInput, match=r"\.part is there already"):
+    with pytest.raises(InvalidInput, match=r"\.part already exists"):
         create_backup(house, tmp_path / "backup.sqlite")

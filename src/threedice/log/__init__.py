@@ -1,10 +1,8 @@
-"""The log: append-only streams of bytes, each chained, kept by a store.
+"""The log: append-only, hash-chained streams of entries in a database.
 
-`entry` (an entry and its hash) -> `store` (what every store promises) -> `writer` (group commit;
-`waiting`: who waits; `halt` when the disk fails; `scribe`, `scribing`, `greeting`, `turn`: a
-process that writes for a house in service) -> `feed` (who follows a stream; `listening` to others).
-Stores: `memory`, `sqlite` (`serving`: one process) and `postgres` (`appending`, `deadline`,
-`trouble`), on one `schema` and one judgement of what may be written (`judging`, `batch`, `sql`);
-`opening` finds them by URL. Proof: `keys` and `checkpoints`; `verification` by `rows`, `chains`,
-`matching`, `witnesses` and `findings`; `backup`.
+`entry` (an entry and its hash) -> `store` (the Store protocol and its records) -> `conflicts` and
+`batch` (which proposals of a batch are accepted, and the rows they insert) -> `writer` (group
+commit) and `writer_process` (the process that commits for a serving store) -> `feed` (subscriptions
+to streams). `stores` holds the databases: memory, SQLite, PostgreSQL. `proof` holds signing keys,
+checkpoints, verification and backups.
 """

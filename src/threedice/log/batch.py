@@ -1,9 +1,4 @@
-"""Batches of proposals: the bounded queue in front of the writer and the rows that a batch inserts.
-
-The rows that a batch of proposals leaves in a database, and how many are inserted at once.
-
-Proposals that wait for the writer: in order, each with whom to tell.
-"""
+"""The writer's queue of proposals, and the rows that a batch of them inserts."""
 
 from __future__ import annotations
 
@@ -23,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedRows:
-    """What was accepted, table by table."""
+    """The rows that the accepted proposals of a batch insert, by table."""
 
     entries: list[Entry] = field(default_factory=list)
     heads: dict[str, Head] = field(default_factory=dict)
@@ -37,7 +32,10 @@ def collect_accepted_rows(
     heads: Mapping[str, Head],
     answers: Mapping[tuple[str, str], StoredAnswer],
 ) -> AcceptedRows:
-    """Return all that the accepted proposals leave, from heads and answers as they were judged."""
+    """Collect the rows that the accepted proposals insert.
+
+    `heads` and `answers` are those that `resolve_proposals` has updated.
+    """
     batch = AcceptedRows()
     for proposal, outcome in zip(proposals, outcomes, strict=True):
         if outcome is not ACCEPTED:
@@ -46,8 +44,8 @@ def collect_accepted_rows(
             if append.entries:
                 batch.entries.extend(append.entries)
                 batch.heads[append.stream] = heads[append.stream]
-        account, key = used = proposal.account, proposal.key
-        spans = encode_spans(answers[used].spans)
+        account, key = proposal.account, proposal.key
+        spans = encode_spans(answers[account, key].spans)
         batch.answers.append((account, key, proposal.command_hash, spans))
         if proposal.games:
             batch.games.update(proposal.games)
@@ -55,23 +53,23 @@ def collect_accepted_rows(
 
 
 Token = TypeVar("Token")
-"""What a caller knows its proposal by, such as the future that it awaits."""
+"""How a caller identifies its proposal, such as the future that it awaits."""
 
 
 class WriteFuture(Future[ProposalOutcome]):
-    """The token of somebody who waits in `write_now`."""
+    """The token of a caller that waits in `Writer.write_and_wait`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingBatch(Generic[Token]):
-    """Proposals that wait or are being written, as they are handed on, and their tokens."""
+    """Queued proposals, their form for the store or writer process, and their tokens."""
 
     proposals: list[Proposal]
     payloads: list[Any]
     tokens: list[Token | WriteFuture]
 
     def take(self, limit: int) -> PendingBatch[Token]:
-        """Return the first of them, which wait no more."""
+        """Remove and return the first proposals, at most `limit`."""
         first: PendingBatch[Token] = PendingBatch(
             self.proposals[:limit], self.payloads[:limit], self.tokens[:limit]
         )
@@ -79,7 +77,7 @@ class PendingBatch(Generic[Token]):
         return first
 
     def prepend(self, batch: PendingBatch[Token]) -> None:
-        """Have others wait before them."""
+        """Put a batch back in front of the queue."""
         self.proposals[:0] = batch.proposals
         self.payloads[:0] = batch.payloads
         self.tokens[:0] = batch.tokens

@@ -1,7 +1,7 @@
-"""Which proposals of a batch may be written: one judgement, which every store asks.
+"""Decide which proposals of a batch are accepted; shared by every store.
 
-A store reads the heads and answers that a batch concerns, has them judged here, and writes what
-was accepted. Later proposals of a batch are judged by what earlier ones have left.
+A store reads the heads and answers that a batch concerns, resolves the batch here, and writes the
+accepted proposals. Later proposals of a batch see the effect of earlier ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from threedice.log.store import Append, ProjectionLine, Proposal, ProposalOutcome
 
 MAX_NAME_CHARACTERS = 200
-"""Characters in the name of a stream, an account, a key: what an index of either database holds."""
+"""Longest name of a stream, account or key that both databases can index."""
 
 ACCEPTED = Acceptance()
 
@@ -28,24 +28,32 @@ def resolve_proposals(
     heads: dict[str, Head],
     answers: dict[tuple[str, str], StoredAnswer],
 ) -> list[ProposalOutcome]:
-    """Return what becomes of each proposal; heads and answers are brought to what is then true."""
+    """Return the outcome of each proposal, and update `heads` and `answers` to match."""
     outcomes: list[ProposalOutcome] = []
     for proposal in proposals:
-        used = (proposal.account, proposal.key)
-        if (known := answers.get(used)) is not None:
-            outcomes.append(DuplicateKey(known))
-        elif (lost := _find_conflict(proposal, heads)) is not None:
-            outcomes.append(lost)
+        account_key = (proposal.account, proposal.key)
+        if (answer := answers.get(account_key)) is not None:
+            outcomes.append(DuplicateKey(answer))
+        elif (conflict := _find_conflict(proposal, heads)) is not None:
+            outcomes.append(conflict)
         else:
             for append in proposal.appends:
                 heads[append.stream] = head_after(append)
-            answers[used] = build_answer(proposal)
+            answers[account_key] = build_answer(proposal)
             outcomes.append(ACCEPTED)
     return outcomes
 
 
+def _find_conflict(proposal: Proposal, heads: dict[str, Head]) -> HeadConflict | None:
+    for append in proposal.appends:
+        head = heads.get(append.stream, EMPTY_HEAD)
+        if head != append.expected:
+            return HeadConflict(append.stream, head)
+    return None
+
+
 def head_after(append: Append) -> Head:
-    """Return the head of a stream when something has been appended."""
+    """Return the head of a stream after an append."""
     if not append.entries:
         return append.expected
     last = append.entries[-1]
@@ -53,7 +61,7 @@ def head_after(append: Append) -> Head:
 
 
 def build_answer(proposal: Proposal) -> StoredAnswer:
-    """Return what is kept of a proposal once it is accepted."""
+    """Return the answer to store for an accepted proposal."""
     spans = [
         EntrySpan(append.stream, append.expected.version + 1, append.entries[-1].version)
         for append in proposal.appends
@@ -63,7 +71,7 @@ def build_answer(proposal: Proposal) -> StoredAnswer:
 
 
 def check_proposal(proposal: Proposal) -> None:
-    """Refuse a proposal that no store could keep, whatever has been written before it."""
+    """Refuse a proposal that no store can hold, whatever the log contains."""
     appends = proposal.appends
     names = f"{proposal.account}{proposal.key}{appends[0].stream if appends else ''}"
     if len(names) > MAX_NAME_CHARACTERS or not names.isascii() or "\0" in names or len(appends) > 1:
@@ -78,7 +86,7 @@ def check_proposal(proposal: Proposal) -> None:
                     f"version {version - 1}"
                 )
     if len(appends) > 1 and len({append.stream for append in appends}) != len(appends):
-        raise InvariantBroken(f"{proposal.key}: a proposal appends to a stream once")
+        raise InvariantBroken(f"{proposal.key}: a proposal may append to a stream only once")
 
 
 def _check_names(proposal: Proposal) -> None:
@@ -89,39 +97,32 @@ def _check_names(proposal: Proposal) -> None:
 
 
 def check_name(label: str, name: str) -> None:
-    """Refuse a name that one of the databases could not hold or find again."""
+    """Refuse a name that one of the databases cannot store or look up."""
     if (
         len(name) > MAX_NAME_CHARACTERS
         or not (name.isascii() or _is_encodable(name))
         or "\0" in name
     ):
         raise InvalidInput(
-            f"{label} {name[:40]!r}: use at most {MAX_NAME_CHARACTERS} characters of Unicode, without NUL"
+            f"{label} {name[:40]!r}: use at most {MAX_NAME_CHARACTERS} Unicode characters,"
+            " without NUL"
         )
 
 
 def check_projection_lines(
-    view: str, stream: str, after: int, upto: int, lines: Sequence[ProjectionLine]
+    view: str, stream: str, after: int, last: int, lines: Sequence[ProjectionLine]
 ) -> None:
-    """Refuse lines that do not follow from the entries they are said to follow from."""
+    """Refuse lines that do not come from the entries they are projected from."""
     places = {(line.version, line.place) for line in lines}
-    own = all(
-        line.view == view and line.stream == stream and after < line.version <= upto
+    within_span = all(
+        line.view == view and line.stream == stream and after < line.version <= last
         for line in lines
     )
-    if not own or len(places) != len(lines) or after > upto:
+    if not within_span or len(places) != len(lines) or after > last:
         raise InvariantBroken(
-            f"{view}: lines of {stream} must follow from its entries {after + 1} to {upto}, "
-            "each with a place of its own"
+            f"{view}: lines of {stream} must come from its entries {after + 1} to {last}, "
+            "each with its own place"
         )
-
-
-def _find_conflict(proposal: Proposal, heads: dict[str, Head]) -> HeadConflict | None:
-    for append in proposal.appends:
-        head = heads.get(append.stream, EMPTY_HEAD)
-        if head != append.expected:
-            return HeadConflict(append.stream, head)
-    return None
 
 
 def _is_encodable(name: str) -> bool:

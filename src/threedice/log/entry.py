@@ -1,8 +1,7 @@
-"""Entries of the log, and the chain that ties each to all before it in its stream.
+"""Entries of the log and the hash chain of a stream.
 
-The log knows bytes, not dice: what an entry's `data` means is for whoever wrote it. The hash of an
-entry covers every one of its columns and the hash before it, so that nothing in the past of a
-stream can be changed without changing its head.
+The log stores bytes and does not interpret an entry's `data`. The hash of an entry covers all its
+columns and the previous hash, so no past entry of a stream can change without changing its head.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One entry as it is stored; `at` counts microseconds of UTC since 1970."""
+    """An entry as stored; `at` counts microseconds of UTC since 1970."""
 
     stream: str
     version: int
@@ -31,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class NewEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What somebody wants to append: the kind of thing, the version of its encoding, its bytes."""
+    """An entry to append: its kind, the version of its encoding, and its bytes."""
 
     kind: str
     schema: int
@@ -39,7 +38,7 @@ class NewEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """How far a stream has come: its last version and the hash of all of it."""
+    """The end of a stream: its last version and the hash of that entry."""
 
     version: int
     hash: bytes
@@ -61,28 +60,31 @@ def hash_entry(
     data: bytes,
     cause: bytes,
 ) -> bytes:
-    """Return the hash of an entry: over all its columns, unambiguously, and the hash before it."""
-    name, tag = stream.encode(), kind.encode()
+    """Return the hash of an entry, unambiguous over all its columns and the previous hash."""
+    stream_bytes, kind_bytes = stream.encode(), kind.encode()
     columns = _HASHED_COLUMNS.pack(
-        previous_hash, len(name), version, at, len(tag), schema, len(data), cause
+        previous_hash, len(stream_bytes), version, at, len(kind_bytes), schema, len(data), cause
     )
-    return sha256(b"".join((columns, name, tag, data))).digest()
+    return sha256(b"".join((columns, stream_bytes, kind_bytes, data))).digest()
 
 
 def extend_stream(
     head: Head, stream: str, at: int, cause: bytes, new_entries: Iterable[NewEntry]
 ) -> tuple[tuple[Entry, ...], Head]:
-    """Return records as the next entries of a stream, and its head after them."""
+    """Chain new entries to a stream; return them with the stream's new head."""
     entries, version, previous = [], head.version, head.hash
-    for record in new_entries:
+    for new_entry in new_entries:
         version += 1
-        kind, schema, data = record.kind, record.schema, record.data
+        kind, schema, data = new_entry.kind, new_entry.schema, new_entry.data
         previous = hash_entry(previous, stream, version, at, kind, schema, data, cause)
         entries.append(Entry(stream, version, at, kind, schema, data, cause, previous))
     return tuple(entries), Head(version, previous)
 
 
 def hash_cause(account: str, key: str, command_hash: bytes) -> bytes:
-    """Return what ties entries to the command that caused them: whose, which key, what it said."""
-    who, which = account.encode(), key.encode()
-    return sha256(b"%d:%b%d:%b%b" % (len(who), who, len(which), which, command_hash)).digest()
+    """Return the hash that ties entries to a command: its account, key and content."""
+    account_bytes, key_bytes = account.encode(), key.encode()
+    return sha256(
+        b"%d:%b%d:%b%b"
+        % (len(account_bytes), account_bytes, len(key_bytes), key_bytes, command_hash)
+    ).digest()

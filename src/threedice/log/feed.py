@@ -1,9 +1,9 @@
-"""The feed: whoever follows a stream gets every entry of it, once and in order.
+"""The feed: subscriptions that deliver every entry of a stream, once and in order.
 
-What others say (`publish` the writer, `heard` the listener) only wakes: a subscriber pulls from its
-own cursor, out of the stream's recent entries where they reach back to it, else out of the store.
-So a lost word loses nothing, for a slow poll of the heads finds what it was about, and a slow
-subscriber costs nothing but its cursor.
+Publications by the writer and notifications from other servers only wake a subscriber. It pulls
+from its own cursor: from the stream's cached recent entries if they reach back far enough,
+otherwise from the store. So a lost notification loses nothing (a slow poll of the heads finds the
+entries), and a slow subscriber costs only its cursor.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 RETRY_SECONDS = 0.1
-"""How soon a store that did not answer is asked again."""
+"""Wait before retrying a store that did not respond."""
 
 
 class Feed:
-    """Hands out the streams of a store on one event loop, the one it is made on."""
+    """Serve subscriptions to the streams of a store, on the event loop that creates it."""
 
     def __init__(self, store: Store, *, window: int = 1000, poll_seconds: float = 5.0) -> None:
         self._store, self._window, self._poll_seconds = store, window, poll_seconds
@@ -41,12 +41,12 @@ class Feed:
         self._poller = self._loop.create_task(self._poll())
 
     async def subscribe(self, stream: str, after: int = 0) -> AsyncGenerator[list[Entry], None]:
-        """Yield the entries of a stream after a version, as they come, until the feed closes."""
+        """Yield the entries of a stream after a version, as they arrive, until the feed closes."""
         followed = self._followed.setdefault(stream, _FollowedStream(stream))
         followed.followers += 1
         try:
             while not self._closed:
-                news = followed.changed  # taken before looking: what comes meanwhile wakes us
+                news = followed.changed  # taken before reading, so that later entries wake us
                 if entries := await self._next(followed, after):
                     after = _check_contiguous(stream, after, entries)
                     yield entries
@@ -57,37 +57,41 @@ class Feed:
             if not followed.followers:
                 del self._followed[stream]
 
-    def publish(self, fresh: Mapping[str, Sequence[Entry]]) -> None:
-        """Hand on what has just been written, from any thread."""
-        # Whoever follows a stream only after this look finds the entries in the store.
-        wanted = {stream: each for stream, each in fresh.items() if stream in self._followed}
-        if wanted:
-            self._call_on_loop(self._add_entries, wanted)
+    def publish(self, appended: Mapping[str, Sequence[Entry]]) -> None:
+        """Pass on newly written entries; thread-safe."""
+        # Subscribers that start after this check find the entries in the store.
+        followed = {
+            stream: entries for stream, entries in appended.items() if stream in self._followed
+        }
+        if followed:
+            self._call_on_loop(self._add_entries, followed)
 
     def notify_versions(self, versions: Mapping[str, int]) -> None:
-        """Take a hint that streams have come to these versions, from any thread."""
-        wanted = {stream: each for stream, each in versions.items() if stream in self._followed}
-        if wanted:
-            self._call_on_loop(self._apply_hints, wanted)
+        """Take hints that streams have reached these versions; thread-safe."""
+        followed = {
+            stream: version for stream, version in versions.items() if stream in self._followed
+        }
+        if followed:
+            self._call_on_loop(self._apply_hints, followed)
 
     def set_store(self, store: Store) -> None:
-        """Read from another store from now on, such as the same database opened again."""
+        """Read from another store, such as the same database reopened."""
         self._store = store
 
     def poll_now(self) -> None:
-        """Compare all that is followed with the store now, from any thread."""
+        """Compare all followed streams with the store now; thread-safe."""
         self._call_on_loop(self._poll_due.set)
 
     def subscriber_count(self) -> int:
-        """Return how many subscriptions there are."""
+        """Return the number of subscriptions."""
         return sum(followed.followers for followed in list(self._followed.values()))
 
     def cached_entry_count(self) -> int:
-        """Return how many entries are kept in memory."""
+        """Return the number of entries cached in memory."""
         return sum(len(followed.recent) for followed in list(self._followed.values()))
 
     async def close(self) -> None:
-        """End all subscriptions; when it returns nothing of the feed uses the store any more."""
+        """End all subscriptions; on return, the feed no longer uses the store."""
         self._closed = True
         self._poll_due.set()
         self._wake_all()
@@ -104,14 +108,14 @@ class Feed:
     ) -> None:
         await self.close()
 
-    # --- what subscribers are told --------------------------------------------------------------
+    # --- waking subscribers ---------------------------------------------------------------------
 
     def _call_on_loop(self, call: Callable[..., None], *arguments: object) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and nobody is left to be told
+        with suppress(RuntimeError):  # the loop is closed, so there are no subscribers
             self._loop.call_soon_threadsafe(call, *arguments)
 
-    def _add_entries(self, fresh: Mapping[str, Sequence[Entry]]) -> None:
-        for stream, entries in fresh.items():
+    def _add_entries(self, appended: Mapping[str, Sequence[Entry]]) -> None:
+        for stream, entries in appended.items():
             if followed := self._followed.get(stream):
                 followed.add_entries(entries, self._window)
 
@@ -124,12 +128,14 @@ class Feed:
         for followed in self._followed.values():
             followed.wake()
 
-    # --- what they ask of the store -------------------------------------------------------------
+    # --- reading from the store -----------------------------------------------------------------
 
     async def _next(self, followed: _FollowedStream, after: int) -> list[Entry]:
-        """Return the entries that come next, or none where none are known of yet."""
+        """Return the next entries, or an empty list if no newer ones are known."""
         if self._defect:
-            raise InvariantBroken("the feed no longer looks for what it missed") from self._defect
+            raise InvariantBroken(
+                "the feed has stopped polling for missed entries"
+            ) from self._defect
         try:
             if followed.newest is None:
                 await self._share_request(followed, -1, self._read_head)
@@ -137,7 +143,7 @@ class Feed:
             if entries is None:
                 entries = await self._share_request(followed, after, self._read)
         except StoreUnavailable:
-            followed.unread = True  # so that the poll wakes us when the store answers again
+            followed.unread = True  # the poll wakes us when the store responds again
             self._loop.call_later(RETRY_SECONDS, self._poll_due.set)
             return []
         return entries
@@ -146,20 +152,20 @@ class Feed:
         self,
         followed: _FollowedStream,
         after: int,
-        ask: Callable[[_FollowedStream, int], Coroutine[Any, Any, T]],
+        query: Callable[[_FollowedStream, int], Coroutine[Any, Any, T]],
     ) -> T:
-        """Ask the store once for all who want the same, unless there has been news since."""
-        what = (followed.changed, after)
-        asked: asyncio.Task[T] | None = self._requests.get(what)
-        if asked is None:
-            asked = self._requests[what] = self._loop.create_task(ask(followed, after))
-            asked.add_done_callback(lambda done: self._forget_request(what, done))
-        return await asyncio.shield(asked)  # one who goes away does not take the answer along
+        """Query the store once for all subscribers with the same cursor and news."""
+        key = (followed.changed, after)
+        request: asyncio.Task[T] | None = self._requests.get(key)
+        if request is None:
+            request = self._requests[key] = self._loop.create_task(query(followed, after))
+            request.add_done_callback(lambda done: self._forget_request(key, done))
+        return await asyncio.shield(request)  # others may wait when one subscriber leaves
 
-    def _forget_request(self, what: tuple[asyncio.Event, int], done: asyncio.Task[Any]) -> None:
-        del self._requests[what]
+    def _forget_request(self, key: tuple[asyncio.Event, int], done: asyncio.Task[Any]) -> None:
+        del self._requests[key]
         if not done.cancelled():
-            done.exception()  # whoever still waits raises it
+            done.exception()  # retrieved here; the waiting subscribers raise it
 
     async def _read_head(self, followed: _FollowedStream, _: int) -> None:
         head = await asyncio.to_thread(self._store.head, followed.stream)
@@ -170,14 +176,14 @@ class Feed:
         entries = await asyncio.to_thread(self._store.read, followed.stream, after, self._window)
         _check_contiguous(followed.stream, after, entries)
         if len(entries) < self._window and followed.changed is news:
-            followed.hinted = 0  # there is no more than this, whatever we were told
+            followed.hinted = 0  # the store has no more, so the hint was wrong
         followed.add_entries(entries, self._window)
         return entries
 
-    # --- the safety net -------------------------------------------------------------------------
+    # --- polling, in case a notification is lost ------------------------------------------------
 
     async def _poll(self) -> None:
-        """Compare heads every now and then; a defect in it is every subscriber's."""
+        """Poll the heads periodically; a defect here is raised in every subscriber."""
         wait = self._poll_seconds
         try:
             while not self._closed:
@@ -192,7 +198,7 @@ class Feed:
             self._wake_all()
 
     async def _poll_heads(self) -> bool:
-        """Hear from the store how far each followed stream has come; tells whether it answered."""
+        """Fetch the heads of the followed streams; return whether the store responded."""
         try:
             heads = await asyncio.to_thread(self._heads, list(self._followed))
         except OperatingFailure:
@@ -210,10 +216,10 @@ class Feed:
 
 
 class _FollowedStream:
-    """A stream that somebody follows: its recent entries, and how far it has come.
+    """A stream with subscribers: its recent entries and its newest version.
 
-    `newest` is true, from the store or from who wrote it; `hinted` is what others say, who may be
-    wrong. `news` is set and replaced whenever something comes that somebody may wait for.
+    `newest` comes from the store or the writer and is certain; `hinted` comes from notifications
+    and may be wrong. `changed` is set and replaced whenever there is news for waiting subscribers.
     """
 
     def __init__(self, stream: str) -> None:
@@ -226,24 +232,24 @@ class _FollowedStream:
         self.changed = asyncio.Event()
 
     def wake(self) -> None:
-        """Let all who wait look again."""
+        """Wake all waiting subscribers."""
         self.changed.set()
         self.changed = asyncio.Event()
 
     def set_newest(self, version: int) -> None:
-        """Note how far the stream has come."""
+        """Record the version that the stream has reached."""
         if self.newest is None or version > self.newest:
             self.newest = version
             self.wake()
 
     def set_hint(self, version: int) -> None:
-        """Note how far it is said to have come."""
+        """Record the version that the stream is reported to have reached."""
         if self.newest is None or version > self.newest:
             self.hinted = max(version, self.hinted)
             self.wake()
 
     def add_entries(self, entries: Sequence[Entry], window: int) -> None:
-        """Keep what is new of these entries, if only without gap."""
+        """Cache the new ones among these entries; a gap replaces the cache."""
         last = self.recent[-1].version if self.recent else 0
         if not entries or entries[-1].version <= last:
             return
@@ -251,19 +257,22 @@ class _FollowedStream:
             self.recent += entries[last + 1 - entries[0].version :]
         else:
             self.recent = list(entries)
-        if len(self.recent) > 2 * window:  # not at every entry: what is cut off is copied
+        if len(self.recent) > 2 * window:  # not at every entry, since trimming copies the list
             del self.recent[:-window]
         self.set_newest(entries[-1].version)
 
     def entries_after(self, version: int) -> list[Entry] | None:
-        """Return recent entries after a version; none if no newer are known of; else ask."""
+        """Return cached entries after a version, if the cache reaches back to it.
+
+        Returns an empty list if no newer entries are known, and None if the store must be read.
+        """
         if self.recent and self.recent[0].version <= version + 1 <= self.recent[-1].version:
             return self.recent[version + 1 - self.recent[0].version :]
         return [] if self.newest is not None and version >= max(self.newest, self.hinted) else None
 
 
 def _check_contiguous(stream: str, after: int, entries: Sequence[Entry]) -> int:
-    """Return the version that entries lead to, if each follows upon the one before it."""
+    """Return the last version of entries, each of which must follow the one before."""
     for entry in entries:
         if entry.version != after + 1 or entry.stream != stream:
             raise InvariantBroken(

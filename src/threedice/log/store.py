@@ -1,9 +1,8 @@
-"""The Store protocol, and the types that are written to and read from a store.
+"""The Store protocol, and the records written to and read from a store.
 
-What a store of the log promises; `memory`, `sqlite` and `postgres` keep it.
-
-A batch of proposals is written in one transaction, and each is accepted or not by itself. Whatever
-`write` has returned as accepted is durable.
+Implemented by the modules of `threedice.log.stores`. A batch of proposals is written in one
+transaction, and each proposal is accepted or rejected on its own. Proposals that `write` returns as
+accepted are durable.
 """
 
 from __future__ import annotations
@@ -21,11 +20,15 @@ if TYPE_CHECKING:
     from threedice.log.writer_process import WriterProcess
 
 
-# --- what is proposed ---------------------------------------------------------------------------
+StoredRow = tuple[Any, ...]
+"""A row of a table, in the order of its columns."""
+
+
+# --- proposals ----------------------------------------------------------------------------------
 
 
 class Append(msgspec.Struct, frozen=True, gc=False):
-    """Entries that follow a stream's head, if that is still what it was taken to be."""
+    """Entries to append to a stream, provided that its head is the expected one."""
 
     stream: str
     expected: Head
@@ -33,7 +36,7 @@ class Append(msgspec.Struct, frozen=True, gc=False):
 
 
 class Proposal(msgspec.Struct, frozen=True, gc=False):
-    """What one command appends, to all its streams or to none."""
+    """The appends of one command, written to all its streams or to none."""
 
     account: str
     key: str
@@ -42,19 +45,23 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
     games: Mapping[str, bytes] = {}
 
 
-# --- and what becomes of it ---------------------------------------------------------------------
+# --- outcomes -----------------------------------------------------------------------------------
 
 
 class EntrySpan(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The entries of a stream that a command caused, first and last."""
+    """The consecutive entries of a stream that a command caused: first and last version."""
 
     stream: str
     first: int
     last: int
 
 
+encode_spans = msgspec.json.Encoder().encode
+decode_spans = msgspec.json.Decoder(tuple[EntrySpan, ...]).decode
+
+
 class StoredAnswer(msgspec.Struct, frozen=True, gc=False):
-    """What is kept for ever of an accepted command: whose key, what it said, what it appended."""
+    """The permanent record of an accepted command: account, key, hash and entries."""
 
     account: str
     key: str
@@ -67,14 +74,14 @@ class Acceptance(msgspec.Struct, frozen=True, gc=False):
 
 
 class HeadConflict(msgspec.Struct, frozen=True, gc=False):
-    """A stream's head was not what the proposal took it to be; nothing of it is written."""
+    """A stream's head was not the expected one, so nothing of the proposal is written."""
 
     stream: str
     head: Head
 
 
 class DuplicateKey(msgspec.Struct, frozen=True, gc=False):
-    """The key has been used before, by the same command or, where the hashes differ, another."""
+    """The key is already used: by the same command, or by another if the hashes differ."""
 
     answer: StoredAnswer
 
@@ -82,11 +89,11 @@ class DuplicateKey(msgspec.Struct, frozen=True, gc=False):
 ProposalOutcome = Acceptance | HeadConflict | DuplicateKey
 
 
-# --- what is kept beside the streams ------------------------------------------------------------
+# --- derived data and proof ---------------------------------------------------------------------
 
 
 class Snapshot(msgspec.Struct, frozen=True, gc=False):
-    """A fold over a stream up to a head, kept so that it need not be made from the beginning."""
+    """The state of a fold over a stream up to a head, so that replay can start there."""
 
     stream: str
     name: str
@@ -96,7 +103,7 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """The heads of all streams at a time, signed; `body` is exactly what was signed."""
+    """The signed heads of all streams at a time; `body` holds the signed bytes."""
 
     number: int
     body: bytes
@@ -105,9 +112,9 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
 
 
 class ProjectionLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A line of a projection; `subject` is whom it concerns, `data` what it says.
+    """A row of a projection about a `subject`, such as a player.
 
-    Lines are told apart by stream, version and place within the entry they follow from.
+    Stream, version and place within the entry identify a line of a view.
     """
 
     view: str
@@ -119,34 +126,40 @@ class ProjectionLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
     data: bytes
 
 
+# --- the protocol -------------------------------------------------------------------------------
+
+
 class Store(Protocol):
-    """A place for the log. All methods may be called from any thread; `write` by one at a time."""
+    """A database that holds the log.
+
+    All methods are thread-safe, except that only one thread at a time may call `write`.
+    """
 
     @property
     def writer_process(self) -> WriterProcess | None:
-        """The process that writes for a store in service, where it has one."""
+        """The process that commits for a serving store, if it has one."""
 
-    # the log itself
+    # the log
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch in one durable transaction; each proposal as a whole or not at all."""
+        """Write a batch in one durable transaction; each proposal completely or not at all."""
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
-        """Return entries of a stream in order, from the version after the one given."""
+        """Return entries of a stream in order, starting after the given version."""
 
     def scan(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        """Yield all entries of a stream in the order of their versions, without holding many."""
+        """Yield all entries of a stream in order of version, in bounded memory."""
 
     def head(self, stream: str) -> Head:
-        """Return the head of a stream, that of an empty one where there is none."""
+        """Return the head of a stream, or the empty head if it has no entries."""
 
     def heads(self) -> dict[str, Head]:
-        """Return the heads of all streams, as one moment saw them."""
+        """Return the heads of all streams at one moment."""
 
     def streams(self) -> list[str]:
-        """Return the names of all streams for which there are entries or a head, sorted."""
+        """Return the sorted names of all streams that have entries or a head."""
 
     def answer(self, account: str, key: str) -> StoredAnswer | None:
-        """Return what became of a command, or nothing where it was never accepted."""
+        """Return the answer to an accepted command, or None."""
 
     def answers(self) -> Iterator[StoredAnswer]:
         """Yield every answer."""
@@ -155,9 +168,9 @@ class Store(Protocol):
         """Return the canonical bytes of a game that some round pins."""
 
     def games(self) -> dict[str, bytes]:
-        """Return the canonical bytes of all games, by their hash."""
+        """Return the canonical bytes of all games by their hash."""
 
-    # folds over it, all of which can be made again
+    # derived data, which can be rebuilt from the log
     def snapshot(self, stream: str, name: str) -> Snapshot | None:
         """Return the latest snapshot of a fold over a stream."""
 
@@ -165,18 +178,18 @@ class Store(Protocol):
         """Yield every snapshot."""
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot instead of the one of that stream and name before it."""
+        """Save a snapshot, replacing the previous one of that stream and name."""
 
     def project(
         self, view: str, stream: str, after: int, upto: int, lines: Sequence[ProjectionLine]
     ) -> bool:
-        """Add the lines that follow from entries after one version up to another.
+        """Add the lines projected from the entries after `after` up to `upto`.
 
-        Returns whether it did: not, where the view has come to another version than `after`.
+        Returns False and adds nothing if the view is not at version `after`.
         """
 
     def projected_version(self, view: str, stream: str) -> int:
-        """Return up to which version of a stream a view has come."""
+        """Return the version of a stream up to which a view is projected."""
 
     def lines(
         self,
@@ -188,68 +201,60 @@ class Store(Protocol):
         until: int | None = None,
         limit: int | None = None,
     ) -> list[ProjectionLine]:
-        """Return lines of a view in the order of time, stream, version and place.
+        """Return lines of a view in order of time, stream, version and place.
 
-        `since` and `until` bound `at` (the latter excluded); with `most`, the last that many.
+        `since` (inclusive) and `until` (exclusive) bound `at`; `limit` selects the last that many.
         """
 
     def delete_view(self, view: str) -> None:
-        """Delete the lines of a view, and how far it has come."""
+        """Delete the lines of a view and its projected versions."""
 
     def delete_derived_data(self, stream: str | None = None) -> None:
-        """Delete snapshots, lines and how far views have come, of all streams or of one."""
+        """Delete snapshots, lines and projected versions, of one stream or of all."""
 
-    # what proves it
+    # proof
     def add_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep a checkpoint for ever."""
+        """Save a checkpoint permanently."""
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Return all checkpoints by number."""
+        """Return all checkpoints in order of number."""
 
-    # who is at work
+    # servers and leases
     def acquire_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Take or renew a lease, unless another holds it still."""
+        """Acquire or renew a lease, unless another holder still has it."""
 
     def release_lease(self, name: str, holder: str) -> None:
-        """Give a lease up."""
+        """Release a lease."""
 
     def recovery_lock(self) -> AbstractContextManager[bool]:
-        """Come back while no other server does; from the end of it on, this one plays.
+        """Let one server at a time recover; on exit, this server counts as playing.
 
-        Tells whether nobody plays: then rounds that were left unfinished were broken off. Whoever
-        dies meanwhile does not play, and the next finds nobody again.
+        Yields whether no server is playing, in which case unfinished rounds were interrupted. A
+        server that dies while it recovers does not count as playing, so the next one recovers
+        again.
         """
 
     def is_sole_server(self) -> bool:
         """Tell whether no other server has this store open."""
 
     def suspension_reason(self) -> str:
-        """Return why nothing may be written, or nothing."""
+        """Return why writing is suspended, or an empty string."""
 
     def suspend(self, reason: str) -> None:
-        """Note durably that nothing may be written until a person has looked, and why."""
+        """Record durably that writing is suspended until a person releases it, and why."""
 
     def release(self) -> None:
-        """Let writing go on after a person has looked."""
+        """Allow writing again after a person has looked into the suspension."""
 
     # personal data, outside the chain so that it can be erased
     def set_person(self, player: str, data: bytes) -> None:
-        """Keep or replace what is known of a person."""
+        """Save or replace the personal data of a player."""
 
     def person(self, player: str) -> bytes | None:
-        """Return what is known of a person."""
+        """Return the personal data of a player."""
 
     def erase_person(self, player: str) -> bool:
-        """Forget a person; tells whether there was anything to forget."""
+        """Erase the personal data of a player; return whether there was any."""
 
     def close(self) -> None:
-        """Let go of the database."""
-
-
-StoredRow = tuple[Any, ...]
-
-
-encode_spans = msgspec.json.Encoder().encode
-
-
-decode_spans = msgspec.json.Decoder(tuple[EntrySpan, ...]).decode
+        """Close the database."""

@@ -1,7 +1,7 @@
-"""The writer: one thread or one task through which everything is written, with group commit.
+"""The writer: the one thread or task that writes all proposals, with group commit.
 
-Whatever was submitted while the last transaction committed goes into the next one. A batch is
-acknowledged when it is durable and published when it is acknowledged, never the other way round.
+Proposals submitted while a transaction commits go into the next one. A batch is acknowledged after
+it is durable, and published after it is acknowledged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from threedice.log.batch import PendingBatch, Token, WriteFuture
 from threedice.log.conflicts import check_proposal
 from threedice.log.entry import Entry
 from threedice.log.store import Acceptance, DuplicateKey, HeadConflict, ProposalOutcome
-from threedice.log.stores import files
+from threedice.log.stores.files import clear_halt, is_halted, mark_halted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 WriteResult: TypeAlias = ProposalOutcome | OperatingFailure | InvalidInput
 
 DeliveryCallback: TypeAlias = Callable[[Sequence[Token], Sequence[WriteResult]], None]
-"""Takes the tokens of a whole batch and what became of each, in the writer's thread."""
+"""Receives the tokens of a batch and the result of each, in the writer's thread."""
 
 PublishCallback: TypeAlias = Callable[[dict[str, list[Entry]]], None]
-"""Takes what a batch has appended to each stream, in the writer's thread."""
+"""Receives the entries that a batch appended, by stream, in the writer's thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriterCounts:
-    """What a writer has done since it was made, and how many proposals wait."""
+    """Totals since the writer was created, and the number of queued proposals."""
 
     batches: int
     largest_batch: int
@@ -60,21 +60,22 @@ class WriterCounts:
 
 
 MIN_BATCH_LIMIT = 32
-"""As many proposals as are not worth a batch of less."""
+"""Smallest limit on a batch when batches are kept to half of the work in flight."""
 
-_LOOP_ENDED = "whoever wrote has stopped; ask by its key what became of a command"
+_LOOP_ENDED = "the writer has stopped; look the command up by its key to see if it was written"
 
 
 class Writer(Generic[Token]):
-    """Writes proposals in batches and says what became of each.
+    """Write proposals in batches and deliver the result of each.
 
-    A failed write or fsync leaves it unknown what the disk holds, so the writer halts at the first:
-    it writes nothing more, in this process or the next, until a person has looked and released it.
-    The halt is noted in the store if that still can be, and in `state` by a file that goes away
-    (see `halt`). A database that does not answer, or in which others are always first, is no such
-    failure: the batch is answered with it, and the writer goes on with the next. A house that must
-    be restarted halts, too, but the one that comes after it does not. `defect` tells of a halt
-    whether it is this process, and not the store, that is unwell.
+    After a failed write or fsync it is unknown what the disk holds. The writer then halts at once
+    and writes nothing more, in this process or the next, until a person releases it. The halt is
+    recorded in the store if possible, and in `state_dir` by marker files (see `stores.files`).
+
+    A database that does not respond, or in which other servers always win, does not halt the
+    writer: the batch gets that failure and the next batch is tried. A house that must be restarted
+    halts too, but nothing is recorded, so the restarted house can write. `halted_by_defect` is true
+    if this process caused the halt and not the store.
     """
 
     def __init__(
@@ -96,7 +97,8 @@ class Writer(Generic[Token]):
         self._work = Condition(self._lock)
         self._wakeup = asyncio.Event()
         self._idle = self._closed = False
-        self._batches = self._largest = self._unavailable = self._retry_singly = self._answered = 0
+        self._batches = self._largest = self._unavailable = 0
+        self._retry_singly = self._last_batch_size = 0
         self._outcomes: dict[type[ProposalOutcome], int] = {
             Acceptance: 0,
             HeadConflict: 0,
@@ -113,26 +115,26 @@ class Writer(Generic[Token]):
             self._task = self._loop.create_task(self._run_task())
             self._task.add_done_callback(self._end_task)
 
-    # --- what others ask of it ------------------------------------------------------------------
+    # --- public interface -----------------------------------------------------------------------
 
     def submit(self, proposal: Proposal, token: Token) -> None:
-        """Have a proposal written with the next batch; what becomes of it is delivered."""
+        """Queue a proposal for the next batch; its result goes to the delivery callback."""
         self._enqueue(proposal, token)
 
     def write_and_wait(self, proposal: Proposal) -> ProposalOutcome:
-        """Have a proposal written, and wait for what becomes of it."""
+        """Write a proposal and wait for its outcome."""
         self._require_other_thread()
-        now = WriteFuture()
-        self._enqueue(proposal, now)
-        return now.result()
+        future = WriteFuture()
+        self._enqueue(proposal, future)
+        return future.result()
 
     def suspend(self, reason: str) -> None:
-        """Write nothing more because another server has found the database failing."""
+        """Stop writing because another server found the database failing."""
         with self._lock:
             self.halt_reason = self.halt_reason or reason
 
     def release(self, store: Store | None = None) -> None:
-        """Write again after a halt, now that a person has looked; to another store if given."""
+        """Write again after a person has ended the halt; to another store if given."""
         store = store or self._store
         self._require_same_mode(store)
         store.release()
@@ -140,25 +142,25 @@ class Writer(Generic[Token]):
         self.resume(store)
 
     def resume(self, store: Store) -> None:
-        """Write again, though only until this process ends: what was noted of the halt stays."""
+        """Write again in this process only; the recorded halt remains."""
         self._require_same_mode(store)
         with self._lock:
             self._set_store(store)
             self.halt_reason, self.halted_by_defect = "", False
 
     def clear_halt_markers(self) -> None:
-        """Forget what was noted of a halt outside the store."""
+        """Remove the halt markers outside the store."""
         if self._state_dir is None:
             return
         try:
-            files.clear_halt(self._state_dir)
+            clear_halt(self._state_dir)
         except OSError as error:
             raise StoreUnusable(
                 f"{self._state_dir}: {error.strerror}; it must be writable"
             ) from error
 
     def counts(self) -> WriterCounts:
-        """Return what has been done so far."""
+        """Return the totals so far."""
         return WriterCounts(
             batches=self._batches,
             largest_batch=self._largest,
@@ -170,7 +172,7 @@ class Writer(Generic[Token]):
         )
 
     def close(self) -> None:
-        """Write what is waiting, and stop."""
+        """Write the queued proposals and stop."""
         self._require_other_thread()
         with self._lock:
             self._closed = True
@@ -189,44 +191,47 @@ class Writer(Generic[Token]):
         self.close()
 
     def _require_other_thread(self) -> None:
-        """Refuse to have the loop wait for what it would do itself if it did not wait."""
+        """Refuse to block the event loop on work that only the loop can do."""
         if self._writer_process and get_ident() == self._thread and not self._ended.is_set():
-            raise InvariantBroken("a loop that writes cannot wait for itself; use another thread")
+            raise InvariantBroken(
+                "the event loop that writes cannot wait for itself; call this from another thread"
+            )
 
     def _enqueue(self, proposal: Proposal, token: Token | WriteFuture) -> None:
-        check_proposal(proposal)  # here, where it harms nobody else in its batch
-        # and here it is put into words, by a thread that has it at hand anyway
-        words = self._writer_process.encode_proposal(proposal) if self._writer_process else proposal
+        check_proposal(proposal)  # before it can make others in its batch fail
+        # Encoded by the submitting thread, outside the lock.
+        process = self._writer_process
+        payload = process.encode_proposal(proposal) if process else proposal
         with self._lock:
             if self.halt_reason:
                 raise StoreFailed(self.halt_reason)
             if self._closed:
-                raise OperatingFailure("the writer is closed; ask a server that is running")
-            waiting = self._pending
-            if len(waiting.tokens) >= self._max_queued:
+                raise OperatingFailure("the writer is closed; send the command to a running server")
+            pending = self._pending
+            if len(pending.tokens) >= self._max_queued:
                 raise QueueFull(
-                    f"{self._max_queued} commands are waiting to be written; ask again later"
+                    f"{self._max_queued} commands are waiting to be written; try again later"
                 )
-            waiting.proposals.append(proposal)
-            waiting.payloads.append(words)
-            waiting.tokens.append(token)
+            pending.proposals.append(proposal)
+            pending.payloads.append(payload)
+            pending.tokens.append(token)
             if self._idle:
                 self._wake()
 
-    # --- what its thread does -------------------------------------------------------------------
+    # --- writing in a thread --------------------------------------------------------------------
 
     def _run(self) -> None:
         while batch := self._next_batch():
-            end: list[ProposalOutcome] | Exception
+            result: list[ProposalOutcome] | Exception
             try:
-                end = self._store.write(batch.payloads)
+                result = self._store.write(batch.payloads)
             except Exception as failure:
-                end = failure
-            self._complete_batch(batch, end)
+                result = failure
+            self._complete_batch(batch, result)
         self._ended.set()
 
     def _next_batch(self) -> PendingBatch[Token] | None:
-        """Return what is to be written next, waiting for it; nothing once closed and drained."""
+        """Wait for the next batch; return None once closed and drained."""
         with self._lock:
             while not self._pending.tokens and not self._closed:
                 self._idle = True
@@ -234,7 +239,7 @@ class Writer(Generic[Token]):
             return self._take_batch()
 
     def _wake(self) -> None:
-        """Have the next batch seen to, if nobody does."""
+        """Wake the writer if it is idle."""
         if not self._idle:
             return
         self._idle = False
@@ -243,23 +248,23 @@ class Writer(Generic[Token]):
         else:
             self._loop.call_soon_threadsafe(self._wakeup.set)
 
-    # --- or a task, where another process writes ------------------------------------------------
+    # --- writing in a task, through the writer process ------------------------------------------
 
     async def _run_task(self) -> None:
         while batch := await self._await_batch():
             await self._write_in_process(batch)
 
     def _end_task(self, _: asyncio.Task[None]) -> None:
-        """Answer whoever still waits, where the loop ends before the writer was closed."""
+        """Fail the queued proposals if the loop ends before the writer is closed."""
         with self._lock:
             self._closed, self._idle = True, False
-            left = self._pending.take(len(self._pending.tokens))
-        if left.tokens:
-            self._complete_batch(left, StoreUnavailable(_LOOP_ENDED))
+            remaining = self._pending.take(len(self._pending.tokens))
+        if remaining.tokens:
+            self._complete_batch(remaining, StoreUnavailable(_LOOP_ENDED))
         self._ended.set()
 
     async def _await_batch(self) -> PendingBatch[Token] | None:
-        """Return what is to be written next, waiting for it; nothing once closed and drained."""
+        """Wait for the next batch; return None once closed and drained."""
         while True:
             with self._lock:
                 batch = self._take_batch()
@@ -271,60 +276,59 @@ class Writer(Generic[Token]):
             await self._wakeup.wait()
 
     async def _write_in_process(self, batch: PendingBatch[Token]) -> None:
-        scribe = cast(
-            "WriterProcess", self._writer_process
-        )  # a store without one cannot take the place of this
-        end: list[ProposalOutcome] | Exception
+        process = cast("WriterProcess", self._writer_process)  # see _require_same_mode
+        result: list[ProposalOutcome] | Exception
         try:
-            end = await scribe.write(batch.payloads)
+            result = await process.write(batch.payloads)
         except Exception as failure:
-            end = failure
+            result = failure
         except BaseException:
             self._complete_batch(batch, StoreUnavailable(_LOOP_ENDED))
             raise
-        self._complete_batch(batch, end)
+        self._complete_batch(batch, result)
 
-    # --- and what either of them does with a batch ----------------------------------------------
+    # --- batches --------------------------------------------------------------------------------
 
     def _take_batch(self) -> PendingBatch[Token] | None:
-        """Return what is to be written next, if anything is; what was unfit together, singly."""
+        """Return the next batch, or None; after a rejected batch, one proposal at a time."""
         if not self._pending.tokens:
-            self._answered = 0
+            self._last_batch_size = 0
             return None
-        most = self._max_batch
+        limit = self._max_batch
         if self._retry_singly:
-            most, self._retry_singly = 1, self._retry_singly - 1
+            limit, self._retry_singly = 1, self._retry_singly - 1
         elif self._writer_process:
-            # Half of those who ask are written while the other half, just answered, asks again.
-            half = (self._answered + len(self._pending.tokens) + 1) // 2
-            most = min(most, max(MIN_BATCH_LIMIT, half))
-        batch = self._pending.take(most)
-        self._answered = len(batch.tokens)
+            # Each batch takes half of the proposals in flight, so that committing overlaps with
+            # the clients of the previous batch submitting again.
+            half = (self._last_batch_size + len(self._pending.tokens) + 1) // 2
+            limit = min(limit, max(MIN_BATCH_LIMIT, half))
+        batch = self._pending.take(limit)
+        self._last_batch_size = len(batch.tokens)
         return batch
 
     def _complete_batch(
-        self, batch: PendingBatch[Token], end: list[ProposalOutcome] | Exception
+        self, batch: PendingBatch[Token], result: list[ProposalOutcome] | Exception
     ) -> None:
-        """See to it that everybody hears what became of a batch."""
-        if isinstance(end, list) and len(end) != len(batch.tokens):
-            end = InvariantBroken(f"{len(end)} outcomes of {len(batch.tokens)} proposals")
-        match end:
+        """Deliver the results of a batch, or handle its failure."""
+        if isinstance(result, list) and len(result) != len(batch.tokens):
+            result = InvariantBroken(f"{len(result)} outcomes of {len(batch.tokens)} proposals")
+        match result:
             case list():
-                self._count(end)
-                self._deliver_and_publish(batch, end)
+                self._count(result)
+                self._deliver_and_publish(batch, result)
             case StoreUnavailable() | StreamConflict():
                 self._unavailable += len(batch.tokens)
-                self._deliver_and_publish(batch, [_copy_failure(end) for _ in batch.tokens])
+                self._deliver_and_publish(batch, [_copy_failure(result) for _ in batch.tokens])
             case InvalidInput() if len(batch.tokens) == 1:
-                self._deliver_and_publish(batch, [end])
-            case InvalidInput():  # nothing is written: let it be its own caller's trouble
+                self._deliver_and_publish(batch, [result])
+            case InvalidInput():  # nothing is written: retry singly, to fail only the invalid one
                 with self._lock:
                     self._pending.prepend(batch)
                     self._retry_singly = len(batch.tokens)
-            case HouseOutdated():  # nor is this noted: the house that is started next may write
-                self._stop("nothing more can be written", end, batch.tokens)
+            case HouseOutdated():  # not recorded: a restarted house may write
+                self._stop("nothing more can be written", result, batch.tokens)
             case _:
-                self._halt(end, batch.tokens)
+                self._halt(result, batch.tokens)
 
     def _count(self, outcomes: list[ProposalOutcome]) -> None:
         self._batches += 1
@@ -335,37 +339,39 @@ class Writer(Generic[Token]):
     def _deliver_and_publish(
         self, batch: PendingBatch[Token], results: Sequence[WriteResult]
     ) -> None:
-        """Acknowledge, then publish; a house that cannot be told what is written must stop.
+        """Acknowledge, then publish; halt if either callback fails.
 
-        That halt is not noted: the store is well, and the next process may write.
+        That halt is not recorded: the store is sound, and the next process may write.
         """
         try:
             self._acknowledge(batch.tokens, results)
-            if self._publish and (fresh := _appended_entries(batch.proposals, results)):
-                self._publish(fresh)
+            if self._publish and (appended := _appended_entries(batch.proposals, results)):
+                self._publish(appended)
         except Exception as defect:
             self.halted_by_defect = True
-            self._stop("what was written could not be handed on", defect, [])
+            self._stop("written entries could not be delivered", defect, [])
 
     def _acknowledge(
         self, tokens: list[Token | WriteFuture], results: Sequence[WriteResult]
     ) -> None:
-        mine: list[Token] = []
-        others: list[WriteResult] = []
+        delivered_tokens: list[Token] = []
+        delivered_results: list[WriteResult] = []
         for token, result in zip(tokens, results, strict=True):
             if not isinstance(token, WriteFuture):
-                mine.append(token)
-                others.append(result)
+                delivered_tokens.append(token)
+                delivered_results.append(result)
             elif isinstance(result, Exception):
                 token.set_exception(result)
             else:
                 token.set_result(result)
-        if mine and self._deliver:
-            self._deliver(mine, others)
+        if delivered_tokens and self._deliver:
+            self._deliver(delivered_tokens, delivered_results)
 
     def _require_same_mode(self, store: Store) -> None:
         if (store.writer_process is None) is not (self._writer_process is None):
-            raise InvariantBroken("a store with a scribe and one without cannot follow each other")
+            raise InvariantBroken(
+                "a store with a writer process cannot replace one without, nor the reverse"
+            )
 
     def _set_store(self, store: Store) -> None:
         self._store, self._writer_process = store, store.writer_process
@@ -373,49 +379,49 @@ class Writer(Generic[Token]):
     # --- halts ----------------------------------------------------------------------------------
 
     def _stored_halt_reason(self) -> str:
-        if cause := self._store.suspension_reason():
-            return cause
-        if self._state_dir and files.is_halted(self._state_dir):
-            return "writing was halted before and nobody has released it; see what the disk lacks"
+        if reason := self._store.suspension_reason():
+            return reason
+        if self._state_dir and is_halted(self._state_dir):
+            return "writing was halted and has not been released; check the disk"
         return ""
 
     def _halt(self, failure: Exception, tokens: list[Token | WriteFuture]) -> None:
-        """Note the halt before anybody hears of it, then answer all who wait."""
+        """Record the halt before reporting it, then fail all queued proposals."""
         if self._state_dir:
-            files.mark_halted(self._state_dir)
-        cause = "the store could not write"
-        with suppress(Exception):  # a store that cannot write can hardly write this
-            self._store.suspend(_describe_failure(cause, failure))
-        self._stop(cause, failure, tokens)
+            mark_halted(self._state_dir)
+        problem = "the store could not write"
+        with suppress(Exception):  # a store that cannot write may not be able to record this
+            self._store.suspend(_describe_failure(problem, failure))
+        self._stop(problem, failure, tokens)
 
-    def _stop(self, cause: str, failure: Exception, tokens: list[Token | WriteFuture]) -> None:
+    def _stop(self, problem: str, failure: Exception, tokens: list[Token | WriteFuture]) -> None:
         with self._lock:
-            self.halt_reason = _describe_failure(cause, failure)
+            self.halt_reason = _describe_failure(problem, failure)
             tokens += self._pending.take(len(self._pending.tokens)).tokens
-        failed = StoreFailed(self.halt_reason)
-        failed.__cause__ = failure
-        with suppress(Exception):  # where even this cannot be delivered, nothing can
-            self._acknowledge(tokens, [_copy_failure(failed) for _ in tokens])
+        error = StoreFailed(self.halt_reason)
+        error.__cause__ = failure
+        with suppress(Exception):  # nothing is left to report a failed delivery to
+            self._acknowledge(tokens, [_copy_failure(error) for _ in tokens])
 
 
 def _appended_entries(
     proposals: Sequence[Proposal], results: Sequence[WriteResult]
 ) -> dict[str, list[Entry]]:
-    """Return what a batch has appended to each stream, in order."""
-    fresh: dict[str, list[Entry]] = {}
+    """Return the entries that a batch appended to each stream, in order."""
+    appended: dict[str, list[Entry]] = {}
     for proposal, result in zip(proposals, results, strict=True):
         if isinstance(result, Acceptance):
             for append in proposal.appends:
-                fresh.setdefault(append.stream, []).extend(append.entries)
-    return fresh
+                appended.setdefault(append.stream, []).extend(append.entries)
+    return appended
 
 
 def _copy_failure(failure: OperatingFailure) -> OperatingFailure:
-    """Return a failure for one caller, since each raises its own."""
-    own = type(failure)(str(failure))
-    own.__cause__ = failure.__cause__
-    return own
+    """Return a copy of a failure, since each caller raises its own."""
+    copy = type(failure)(str(failure))
+    copy.__cause__ = failure.__cause__
+    return copy
 
 
-def _describe_failure(cause: str, failure: Exception) -> str:
-    return f"{cause}: {str(failure) or type(failure).__name__}"
+def _describe_failure(problem: str, failure: Exception) -> str:
+    return f"{problem}: {str(failure) or type(failure).__name__}"

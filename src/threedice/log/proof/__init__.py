@@ -1,4 +1,7 @@
-"""What a verification finds: where something is not as it was written, and what is wrong there."""
+"""Proof that a log is intact: signing keys, checkpoints, verification and backups.
+
+This module holds the result of a verification.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import msgspec
 
 
 class IntegrityFinding(msgspec.Struct, frozen=True, order=True, gc=False):
-    """One thing that is wrong, and where it is."""
+    """One deviation from the log as it was written: where it is and what is wrong."""
 
     where: str
     what: str
@@ -19,7 +22,7 @@ class IntegrityFinding(msgspec.Struct, frozen=True, order=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """What was looked at, and everything that is wrong with it."""
+    """The findings of a verification, and how many records it checked."""
 
     findings: tuple[IntegrityFinding, ...]
     streams: int
@@ -30,12 +33,12 @@ class VerificationReport:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether everything is as it was written."""
+        """Whether there are no findings."""
         return not self.findings
 
 
 def describe_versions(stream: str, first: int, last: int) -> str:
-    """Say where entries are.
+    """Describe a range of entries.
 
     >>> describe_versions("table/7", 12, 12), describe_versions("table/7", 12, 15)
     ('table/7 version 12', 'table/7 versions 12 to 15')

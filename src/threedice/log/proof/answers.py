@@ -1,17 +1,13 @@
 """Match the entries that answers claim with the entries that are stored.
 
-Which command caused which entries: every cause needs one answer that says so, and no other.
+Every cause in the entries needs exactly one answer that claims those entries. A record is a cause
+followed by the encoded span of consecutive entries in one stream. The records claimed by answers
+and those found in the entries are collected by stream, in temporary files once they are large.
+Since commands are written one after another, the two sides of a stream are nearly always the same
+bytes.
 
-A record is a cause and, as answers say it, the consecutive entries of one stream that it left. What
-is said and what is found is gathered by stream, in temporary files once there is much of it. As
-commands are written one after another, both sides of a stream are nearly always the same bytes.
-
-What answers say was written, as records that can be compared with the entries found.
-
-Nearly every command leaves entries in one stream. What such an answer says is compared as it is
-stored, without being read; a log where that leaves any doubt is heard again, answer by answer.
-
-Rows as bytes one after another, so that what is read in pieces adds up to the same bytes.
+Nearly every command appends to one stream only. Its answer is compared as stored, without decoding;
+if that leaves any doubt, the answers of the log are decoded one by one.
 """
 
 from __future__ import annotations
@@ -37,49 +33,33 @@ if TYPE_CHECKING:
     from threedice.log.store import StoredRow
 
 
+# --- matching -----------------------------------------------------------------------------------
+
+
 PARTITIONS = 64
 
-
 MAX_MEMORY_BYTES = 1 << 26
-"""How many bytes of each side are held before they go to files."""
-
+"""Bytes of each side held in memory before they go to files."""
 
 PACK_EVERY_RECORDS = 10_000
-"""How many records of each side lie as they came before they are packed."""
-
+"""Records of each side collected before they are packed."""
 
 CAUSE_BYTES = 32
-"""How many bytes of a record are the cause."""
-
+"""Length of the cause at the start of a record."""
 
 _HEADER = Struct(">IQQ")
 
 
 class AnswerMismatch(NamedTuple):
-    """A cause of which something is said that is not found, or found that is not said."""
+    """A cause whose claimed entries differ from those found."""
 
     cause: bytes
     claimed: tuple[EntrySpan, ...]
     found: tuple[EntrySpan, ...]
 
 
-def span_prefix(stream: str) -> bytes:
-    """Return how whatever is said of a stream begins.
-
-    >>> span_prefix("table/1")
-    b'[["table/1",'
-    """
-    return encode_spans((EntrySpan(stream, 0, 0),)).removesuffix(b"0,0]]")
-
-
-def encode_record(cause: bytes, span: EntrySpan) -> tuple[bytes, bytes]:
-    """Return how a span begins, up to a comma, and its record."""
-    spans = encode_spans((span,))
-    return spans[: spans.index(b",") + 1], cause + spans
-
-
 class AnswerMatcher:
-    """Gathers what answers say was written and what is found, and compares the two."""
+    """Collect the entries that answers claim and those found, and compare them."""
 
     def __init__(self) -> None:
         self._claimed, self._found = _PartitionedRecords(), _PartitionedRecords()
@@ -97,49 +77,52 @@ class AnswerMatcher:
         self._found.close()
 
     def add_claimed(self, prefix: bytes, records: Sequence[bytes]) -> None:
-        """Take in what answers say was written, of spans that begin like this up to a comma."""
+        """Add records claimed by answers; `prefix` is their spans' start up to a comma."""
         self._claimed.add(prefix, records)
 
     def add_found(self, prefix: bytes, records: Sequence[bytes]) -> None:
-        """Take in entries as they are found, of spans that begin like this."""
+        """Add records of stored entries; `prefix` is the start of their spans."""
         self._found.add(prefix[: prefix.index(b",") + 1], records)
 
     def clear_claimed(self) -> None:
-        """Start over with what answers say."""
+        """Discard the records claimed by answers."""
         self._claimed.close()
         self._claimed = _PartitionedRecords()
 
     def is_consistent(self) -> bool:
-        """Tell whether just that is said which is found."""
+        """Tell whether the claimed records are exactly those found."""
         return next(self._differences(), None) is None
 
     def mismatches(self) -> Iterator[AnswerMismatch]:
-        """Yield every cause of which not just that is said which is found."""
+        """Yield every cause whose claimed records differ from those found."""
         causes: dict[bytes, tuple[list[EntrySpan], list[EntrySpan]]] = {
-            each[:CAUSE_BYTES]: ([], []) for each in self._differences()
+            record[:CAUSE_BYTES]: ([], []) for record in self._differences()
         }
-        for place, side in enumerate((self._claimed, self._found)):
-            for each in side.records() if causes else ():
-                if each[:CAUSE_BYTES] in causes:
-                    causes[each[:CAUSE_BYTES]][place].extend(decode_spans(each[CAUSE_BYTES:]))
-        for cause, (said, found) in causes.items():
+        for index, side in enumerate((self._claimed, self._found)):
+            for record in side.records() if causes else ():
+                if record[:CAUSE_BYTES] in causes:
+                    causes[record[:CAUSE_BYTES]][index].extend(decode_spans(record[CAUSE_BYTES:]))
+        for cause, (claimed, found) in causes.items():
             yield AnswerMismatch(
-                cause, tuple(sorted(said, key=astuple)), tuple(sorted(found, key=astuple))
+                cause, tuple(sorted(claimed, key=astuple)), tuple(sorted(found, key=astuple))
             )
 
     def _differences(self) -> Iterator[bytes]:
-        """Yield the records that are only on one side, or more often on one than on the other."""
-        for said, found in zip(self._claimed.partitions(), self._found.partitions(), strict=True):
-            for begin in sorted(said.keys() | found.keys()):
-                these, those = said.get(begin, _PackedRecords()), found.get(begin, _PackedRecords())
-                if these != those:  # unless only in another order, as of two servers
-                    counts, others = Counter(these.unpack()), Counter(those.unpack())
-                    yield from (counts - others) + (others - counts)
+        """Yield the records that one side has more often than the other."""
+        for claimed, found in zip(
+            self._claimed.partitions(), self._found.partitions(), strict=True
+        ):
+            for prefix in sorted(claimed.keys() | found.keys()):
+                left = claimed.get(prefix, _PackedRecords())
+                right = found.get(prefix, _PackedRecords())
+                if left != right:  # perhaps only in order, as when two servers wrote them
+                    left_counts, right_counts = Counter(left.unpack()), Counter(right.unpack())
+                    yield from (left_counts - right_counts) + (right_counts - left_counts)
 
 
 @dataclass(slots=True)
 class _PackedRecords:
-    """Records one after another, and how many there are."""
+    """Concatenated records and their count."""
 
     data: bytearray = field(default_factory=bytearray)
     count: int = 0
@@ -149,7 +132,7 @@ class _PackedRecords:
 
 
 class _PartitionedRecords:
-    """Records by the stream they concern, in memory or in files."""
+    """Records by stream, in memory or in files."""
 
     def __init__(self) -> None:
         self._unpacked, self._unpacked_count = defaultdict[bytes, list[bytes]](list), 0
@@ -164,11 +147,12 @@ class _PartitionedRecords:
             self._pack()
 
     def _pack(self) -> None:
-        for begin, records in self._unpacked.items():
+        for prefix, records in self._unpacked.items():
             data = pack_items(records)
-            kept = self._partitions[crc32(begin) % PARTITIONS].setdefault(begin, _PackedRecords())
-            kept.data += data
-            kept.count += len(records)
+            partition = self._partitions[crc32(prefix) % PARTITIONS]
+            packed = partition.setdefault(prefix, _PackedRecords())
+            packed.data += data
+            packed.count += len(records)
             self._size += len(data)
         self._unpacked.clear()
         self._unpacked_count = 0
@@ -176,7 +160,7 @@ class _PartitionedRecords:
             self._spill_to_files()
 
     def partitions(self) -> Iterator[dict[bytes, _PackedRecords]]:
-        """Yield all records part by part, by how their spans begin."""
+        """Yield all records, one partition at a time, by the prefix of their spans."""
         self._pack()
         if not self._files:
             yield from self._partitions
@@ -185,8 +169,8 @@ class _PartitionedRecords:
         yield from map(_read_partition, self._files)
 
     def records(self) -> Iterator[bytes]:
-        for part in self.partitions():
-            for records in part.values():
+        for partition in self.partitions():
+            for records in partition.values():
                 yield from records.unpack()
 
     def close(self) -> None:
@@ -197,25 +181,28 @@ class _PartitionedRecords:
         if not self._files:
             for _ in range(PARTITIONS):
                 self._files.append(TemporaryFile())  # noqa: SIM115 -- closed with the others
-        for file, held in zip(self._files, self._partitions, strict=True):
-            for begin, records in held.items():
-                file.write(_HEADER.pack(len(begin), len(records.data), records.count))
-                file.write(begin)
+        for file, partition in zip(self._files, self._partitions, strict=True):
+            for prefix, records in partition.items():
+                file.write(_HEADER.pack(len(prefix), len(records.data), records.count))
+                file.write(prefix)
                 file.write(records.data)
-            held.clear()
+            partition.clear()
         self._size = 0
 
 
 def _read_partition(file: IO[bytes]) -> dict[bytes, _PackedRecords]:
     """Return all records of a file."""
-    whole = defaultdict[bytes, _PackedRecords](_PackedRecords)
+    partition = defaultdict[bytes, _PackedRecords](_PackedRecords)
     file.seek(0)
     while header := file.read(_HEADER.size):
         length, size, count = _HEADER.unpack(header)
-        records = whole[file.read(length)]
+        records = partition[file.read(length)]
         records.data += file.read(size)
         records.count += count
-    return whole
+    return partition
+
+
+# --- records ------------------------------------------------------------------------------------
 
 
 MALFORMED_ANSWER_ERRORS: Final = (
@@ -225,63 +212,78 @@ MALFORMED_ANSWER_ERRORS: Final = (
     ValueError,
     AttributeError,
 )
-"""What is raised over an answer that nobody can have given."""
-
+"""Errors raised while decoding a malformed answer."""
 
 _SPAN_SEPARATOR: Final = b"],["
-"""What stands between two spans, and perhaps in the name of a stream."""
+"""Bytes between two spans; a stream's name may contain them too."""
+
+
+def span_prefix(stream: str) -> bytes:
+    """Return the bytes with which every encoded span of a stream starts.
+
+    >>> span_prefix("table/1")
+    b'[["table/1",'
+    """
+    return encode_spans((EntrySpan(stream, 0, 0),)).removesuffix(b"0,0]]")
+
+
+def encode_record(cause: bytes, span: EntrySpan) -> tuple[bytes, bytes]:
+    """Return the prefix of a span, up to a comma, and its record."""
+    spans = encode_spans((span,))
+    return spans[: spans.index(b",") + 1], cause + spans
 
 
 def encode_answer_records(answers: Sequence[StoredRow]) -> dict[bytes, list[bytes]]:
-    """Return what some answers say as records, by how their spans begin.
+    """Return the records that answers claim, by the prefix of their spans.
 
-    This computes what `entry.cause_of` defines, written out for speed. Spans that are not as they
-    are written make a record that no entries make.
+    This computes the same as `entry.hash_cause`, inlined for speed. Spans that are not in canonical
+    form become a record that matches no entries.
     """
     accounts, sizes, records = _AccountPrefixes(), _LengthPrefixes(), list[bytes]()
     for account, key, command_hash, spans in answers:
-        which = key.encode()
-        said = accounts[account] + sizes[len(which)] + which + command_hash
-        records.append(sha256(said).digest() + spans)
-    spans_of_all = [spans for _, _, _, spans in answers]
-    if _SPAN_SEPARATOR in b"".join(spans_of_all):
+        key_bytes = key.encode()
+        hashed = accounts[account] + sizes[len(key_bytes)] + key_bytes + command_hash
+        records.append(sha256(hashed).digest() + spans)
+    all_spans = [spans for _, _, _, spans in answers]
+    if _SPAN_SEPARATOR in b"".join(all_spans):
         return _group_spans_by_stream(records)
-    first, last = min(spans_of_all), max(spans_of_all)
-    begin = first[: first.index(b",") + 1]  # and what is sorted between two begins as both do
-    return {begin: records} if last.startswith(begin) else _group_by_stream(records)
+    first, last = min(all_spans), max(all_spans)
+    # If the first and the last in order share a prefix, so do all between them.
+    prefix = first[: first.index(b",") + 1]
+    return {prefix: records} if last.startswith(prefix) else _group_by_stream(records)
 
 
 def _group_by_stream(records: Iterable[bytes]) -> dict[bytes, list[bytes]]:
-    said: dict[bytes, list[bytes]] = defaultdict(list)
-    for each in records:
-        said[each[CAUSE_BYTES : each.index(b",", CAUSE_BYTES) + 1]].append(each)
-    return said
+    grouped: dict[bytes, list[bytes]] = defaultdict(list)
+    for record in records:
+        grouped[record[CAUSE_BYTES : record.index(b",", CAUSE_BYTES) + 1]].append(record)
+    return grouped
 
 
 def _group_spans_by_stream(records: Iterable[bytes]) -> dict[bytes, list[bytes]]:
-    """Return records by how their spans begin, where some command left entries in two streams."""
-    said: dict[bytes, list[bytes]] = defaultdict(list)
-    for each in records:
-        if _SPAN_SEPARATOR in each:
-            for span in decode_canonical_spans(each[CAUSE_BYTES:]):
-                begin, one = encode_record(each[:CAUSE_BYTES], span)
-                said[begin].append(one)
+    """Group records by prefix, splitting those of commands with several streams."""
+    grouped: dict[bytes, list[bytes]] = defaultdict(list)
+    for record in records:
+        if _SPAN_SEPARATOR in record:
+            for span in decode_canonical_spans(record[CAUSE_BYTES:]):
+                prefix, single = encode_record(record[:CAUSE_BYTES], span)
+                grouped[prefix].append(single)
         else:
-            said[each[CAUSE_BYTES : each.index(b",", CAUSE_BYTES) + 1]].append(each)
-    return said
+            grouped[record[CAUSE_BYTES : record.index(b",", CAUSE_BYTES) + 1]].append(record)
+    return grouped
 
 
 class _AccountPrefixes(dict[str, bytes]):
-    """Accounts as a cause begins with them."""
+    """The hashed bytes for an account: its length and name."""
 
     def __missing__(self, account: str) -> bytes:
-        who = account.encode()
-        self[account] = begin = b"%d:%b" % (len(who), who)
-        return begin
+        name = account.encode()
+        self[account] = prefix = b"%d:%b" % (len(name), name)
+        return prefix
 
 
 class _LengthPrefixes(dict[int, bytes]):
-    """Lengths of keys as they stand before them."""
+    """The hashed bytes for the length of a key."""
 
     def __missing__(self, size: int) -> bytes:
         self[size] = text = b"%d:" % size
@@ -289,25 +291,25 @@ class _LengthPrefixes(dict[int, bytes]):
 
 
 def decode_canonical_spans(spans: bytes) -> tuple[EntrySpan, ...]:
-    """Return what an answer says was written, which must be said just as it always is."""
+    """Decode the spans of an answer, which must be in canonical form."""
     decoded = decode_spans(spans)
     if not decoded or encode_spans(decoded) != spans:
-        raise ValueError("its spans are not as they are written")
+        raise ValueError("its spans are not in canonical form")
     return decoded
 
 
+# --- packing ------------------------------------------------------------------------------------
+
+
 _encode: Final = msgspec.msgpack.Encoder().encode
-
-
 _decode: Final = msgspec.msgpack.Decoder(list[bytes]).decode
 
-
 _ARRAY32_PREFIX: Final = b"\xdd"
-"""How MessagePack begins a list whose length takes four bytes."""
+"""First byte of a MessagePack array with a length of four bytes."""
 
 
 def pack_items(items: Sequence[Any]) -> memoryview:
-    """Return items as MessagePack, each by itself: no two different sequences give the same bytes.
+    """Encode items as concatenated MessagePack; different sequences give different bytes.
 
     >>> bytes(pack_items(["a"])) + bytes(pack_items([b"b", 3])) == bytes(pack_items(["a", b"b", 3]))
     True
@@ -318,7 +320,7 @@ def pack_items(items: Sequence[Any]) -> memoryview:
 
 
 def unpack_items(data: bytes | bytearray, count: int) -> list[bytes]:
-    """Return the pieces of bytes, so many, that were packed.
+    """Return the given number of byte strings from packed data.
 
     >>> unpack_items(bytes(pack_items([b"a", b"bc"])), 2)
     [b'a', b'bc']

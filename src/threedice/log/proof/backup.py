@@ -1,9 +1,9 @@
-"""Backups: a log copied up to its last checkpoint while it is being written, and brought back.
+"""Back up a log up to its last checkpoint while it is being written, and restore it.
 
-A backup of either database is one SQLite file with the tables of the log, so it can be verified as
-it lies there and restored into either. It ends where the house has signed: whatever came after the
-last checkpoint is not in it, for nothing could show that it is genuine. It holds no private keys,
-leases or notes of a halt, and people only if they are asked for.
+A backup of either database is one SQLite file with the tables of the log, so it can be verified in
+place and restored into either. It ends at the last checkpoint, since nothing proves that later
+entries are genuine. It holds no private keys, leases or halt markers, and personal data only on
+request.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     TableFiller = Callable[[Table, Iterable[list[StoredRow]]], None]
 
     class BackupVerifier(Protocol):
-        """Verifies a file as `verify_log` does, or better."""
+        """Verifies a file as `verify_log` does, or more thoroughly."""
 
         def __call__(
             self,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
             against: Sequence[Checkpoint],
             progress: Callable[[int, int], None] | None,
         ) -> VerificationReport:
-            """Return what is wrong with it."""
+            """Return the findings."""
 
 
 BACKUP_TABLES = (
@@ -75,16 +75,16 @@ BACKUP_TABLES = (
     schema.games,
     schema.checkpoints,
 )
-"""What nothing else could make again; what follows from the log is made from it after a restore."""
+"""The tables that nothing can rebuild; derived data is rebuilt after a restore."""
 
 DERIVED_TABLES = (schema.snapshots, schema.lines, schema.views)
 
 
 def create_backup(store: Store, file: Path, *, people: bool = True) -> dict[str, int]:
-    """Copy a store up to its last checkpoint into a new file; return how many rows of each table.
+    """Copy a store up to its last checkpoint into a new file; return row counts by table.
 
-    Whoever wants all of it signs first: `Notary.make`. Without people, the backup holds no personal
-    data.
+    To include all entries, sign a checkpoint first (`CheckpointSigner.create_checkpoint`). Without
+    `people`, the backup holds no personal data.
     """
     part = _create_part_file(file)
     try:
@@ -111,118 +111,72 @@ def restore_backup(
     progress: Callable[[int, int], None] | None = None,
     verify: BackupVerifier = verify_log,
 ) -> VerificationReport:
-    """Bring a backup back into an empty database, if all of it can be proved.
+    """Restore a backup into an empty database, if all of it can be proved.
 
-    Its streams must pass through every head that was signed, and end at those of its last
-    checkpoint. It is verified before anything is copied, by `prove` where somebody knows more than
-    the log does, and what was copied is verified before it is kept. No snapshot or line of the
-    books is brought back.
+    Its streams must pass through every signed head and end at those of its last checkpoint. The
+    file is verified before anything is copied, with `verify` so that a caller can check more than
+    the log knows, and the copy is verified before it is committed. Snapshots and projections are
+    not restored.
     """
     _refuse_other_schema(file)
-    proof = verify(file, public_keys=public_keys, against=against, progress=progress)
-    _refuse_unsound(proof, str(file))
-    with open_sqlite_rows(file) as kept:
-        _refuse_unsigned(kept, str(file))
-    with _translate_errors(), _open_empty(url) as (rows, fill), open_sqlite_rows(file) as kept:
-        for table in (*BACKUP_TABLES, schema.people):
-            fill(table, kept.chunks(table))
-        copied = verify_rows(rows, public_keys=public_keys, against=against, progress=progress)
-        _refuse_unsound(copied, "the copy")
-        _refuse_unsigned(rows, "the copy")
-    return copied
-
-
-def _refuse_unsound(report: VerificationReport, name: str) -> None:
-    if report.findings:
-        first, more = report.findings[0], len(report.findings) - 1
-        others = f" (and {more} more findings)" if more else ""
-        raise TamperedData(first.where, f"{first.what}{others}; {name} is not restored")
-    if not report.checkpoints:
-        raise TamperedData(name, "holds no checkpoint, so nothing shows that it is whole")
-
-
-def _refuse_unsigned(rows: LogRows, name: str) -> None:
-    """Refuse streams that go on after the last checkpoint, where anybody could have added."""
-    signed, heads = signed_heads(_read_checkpoints(rows)), _read_heads(rows)
-    loose = {
-        stream: (signed[stream].version if stream in signed else 0, head.version)
-        for stream, head in sorted(heads.items())
-        if signed.get(stream) != head
-    }
-    if not loose:
-        return
-    count = sum(last - first for first, last in loose.values())
-    streams = ", ".join(
-        describe_versions(each, first + 1, last) for each, (first, last) in loose.items()
-    )
-    raise TamperedData(
-        name,
-        f"no checkpoint signs its last {count} entries ({streams}), so anybody could have added"
-        " them; it is not restored. Make the backup again where the house's key is (threedice"
-        " backup signs what it copies), or take one that was made so",
-    )
-
-
-def _read_checkpoints(rows: LogRows) -> list[Checkpoint]:
-    return [Checkpoint(*row) for row in chain.from_iterable(rows.chunks(schema.checkpoints))]
-
-
-def _read_heads(rows: LogRows) -> dict[str, Head]:
-    found = chain.from_iterable(rows.chunks(schema.streams))
-    return {stream: Head(version, digest) for stream, version, digest in found}
-
-
-def _refuse_other_schema(file: Path) -> None:
-    with open_sqlite_rows(file) as rows:
-        marks: dict[str, str] = dict(chain.from_iterable(rows.chunks(schema.meta)))
-    if marks.get("program") != schema.PROGRAM_NAME or marks.get("schema") != str(
-        schema.SCHEMA_VERSION
+    report = verify(file, public_keys=public_keys, against=against, progress=progress)
+    _refuse_unsound(report, str(file))
+    with open_sqlite_rows(file) as backup_rows:
+        _refuse_unsigned(backup_rows, str(file))
+    with (
+        _translate_errors(),
+        _open_empty(url) as (rows, fill),
+        open_sqlite_rows(file) as backup_rows,
     ):
-        raise StoreUnusable(
-            f"{file} has tables of version {marks.get('schema')}, this program those of version"
-            f" {schema.SCHEMA_VERSION}; restore it with the program that made it, then use the newer one"
-        )
+        for table in (*BACKUP_TABLES, schema.people):
+            fill(table, backup_rows.chunks(table))
+        copy_report = verify_rows(rows, public_keys=public_keys, against=against, progress=progress)
+        _refuse_unsound(copy_report, "the copy")
+        _refuse_unsigned(rows, "the copy")
+    return copy_report
 
 
-# --- making a backup ----------------------------------------------------------------------------
+# --- creating a backup --------------------------------------------------------------------------
 
 
 def _create_part_file(file: Path) -> Path:
-    """Make the file that becomes the backup once it is whole."""
+    """Create the temporary file that becomes the backup once it is complete."""
     part = file.with_name(file.name + ".part")
     if file.exists() or part.exists():
-        there = file if file.exists() else part
-        raise InvalidInput(f"{there} is there already; name a new file for the backup")
+        existing = file if file.exists() else part
+        raise InvalidInput(f"{existing} already exists; choose a new file for the backup")
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
-        raise InvalidInput(f"{part} cannot be made: {error.strerror}; choose another") from error
+        raise InvalidInput(
+            f"{part} cannot be created: {error.strerror}; choose another file"
+        ) from error
     return part
 
 
 class _SignedRows:
-    """The rows of a log up to its last checkpoint, whatever has been added to it since."""
+    """The rows of a log up to its last checkpoint; later additions are left out."""
 
     def __init__(self, rows: LogRows) -> None:
         self._rows = rows
         checkpoints = _read_checkpoints(rows)
         if not checkpoints:
             raise StoreUnusable(
-                "the log holds no checkpoint, so a backup of it could never be restored; make it"
-                " where the house's key is, which signs one first"
+                "the log holds no checkpoint, so a backup of it could never be restored; create it"
+                " where the house's signing key is, so that a checkpoint is signed first"
             )
-        self._heads, found = signed_heads(checkpoints), _read_heads(rows)
+        self._heads, stored_heads = signed_heads(checkpoints), _read_heads(rows)
         for stream, head in self._heads.items():
-            if stream not in found or found[stream].version < head.version:
+            if stream not in stored_heads or stored_heads[stream].version < head.version:
                 raise TamperedData(
                     f"head of {stream}", f"was signed at version {head.version}; verify the log"
                 )
 
     def chunks(self, table: Table) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table that are not after the last checkpoint."""
+        """Yield the rows of a table up to the last checkpoint."""
         match table.name:
             case "streams":
-                yield [(name, each.version, each.hash) for name, each in self._heads.items()]
+                yield [(name, head.version, head.hash) for name, head in self._heads.items()]
             case "entries":
                 for chunk in self._rows.chunks(table):
                     yield [row for row in chunk if not self._is_after(row[0], row[1])]
@@ -233,7 +187,7 @@ class _SignedRows:
                 yield from self._rows.chunks(table)
 
     def _is_after(self, stream: str, version: object) -> bool:
-        """Tell whether an entry was added later; what is no version is for others to find."""
+        """Tell whether an entry came later; verification reports malformed versions."""
         head = self._heads.get(stream)
         return head is None or (isinstance(version, int) and version > head.version)
 
@@ -263,14 +217,14 @@ def _copy_into(part: Path, rows: _SignedRows, tables: Sequence[Table]) -> dict[s
 
 def _insert(connection: sqlite3.Connection, table: Table, chunk: Sequence[StoredRow]) -> None:
     names = [column.name for column in table.columns]
-    places = ", ".join("?" * len(names))
+    placeholders = ", ".join("?" * len(names))
     try:
         connection.executemany(
-            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})", chunk
+            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({placeholders})", chunk
         )
     except (sqlite3.IntegrityError, UnicodeEncodeError) as error:
         raise TamperedData(
-            f"table {table.name}", f"holds what cannot be copied: {error}"
+            f"table {table.name}", f"holds a row that cannot be copied: {error}"
         ) from error
 
 
@@ -279,25 +233,81 @@ def _sync_file(file: Path) -> None:
         os.fsync(opened.fileno())
 
 
+# --- checks before a restore --------------------------------------------------------------------
+
+
+def _refuse_other_schema(file: Path) -> None:
+    with open_sqlite_rows(file) as rows:
+        meta: dict[str, str] = dict(chain.from_iterable(rows.chunks(schema.meta)))
+    if meta.get("program") != schema.PROGRAM_NAME or meta.get("schema") != str(
+        schema.SCHEMA_VERSION
+    ):
+        raise StoreUnusable(
+            f"{file} has schema version {meta.get('schema')}, this program has version"
+            f" {schema.SCHEMA_VERSION}; restore the file with the program that created it, then"
+            " upgrade"
+        )
+
+
+def _refuse_unsound(report: VerificationReport, name: str) -> None:
+    if report.findings:
+        first, remaining = report.findings[0], len(report.findings) - 1
+        others = f" (and {remaining} more findings)" if remaining else ""
+        raise TamperedData(first.where, f"{first.what}{others}; {name} is not restored")
+    if not report.checkpoints:
+        raise TamperedData(name, "holds no checkpoint, so nothing proves that it is complete")
+
+
+def _refuse_unsigned(rows: LogRows, name: str) -> None:
+    """Refuse streams that continue past the last checkpoint, where nothing is signed."""
+    signed, heads = signed_heads(_read_checkpoints(rows)), _read_heads(rows)
+    unsigned = {
+        stream: (signed[stream].version if stream in signed else 0, head.version)
+        for stream, head in sorted(heads.items())
+        if signed.get(stream) != head
+    }
+    if not unsigned:
+        return
+    count = sum(last - first for first, last in unsigned.values())
+    streams = ", ".join(
+        describe_versions(stream, first + 1, last) for stream, (first, last) in unsigned.items()
+    )
+    raise TamperedData(
+        name,
+        f"no checkpoint signs its last {count} entries ({streams}), so anybody could have added"
+        " them; it is not restored. Create the backup again where the house's signing key is"
+        " (threedice backup signs before it copies), or use one that was created there",
+    )
+
+
+def _read_checkpoints(rows: LogRows) -> list[Checkpoint]:
+    return [Checkpoint(*row) for row in chain.from_iterable(rows.chunks(schema.checkpoints))]
+
+
+def _read_heads(rows: LogRows) -> dict[str, Head]:
+    stored = chain.from_iterable(rows.chunks(schema.streams))
+    return {stream: Head(version, digest) for stream, version, digest in stored}
+
+
 # --- filling an empty database ------------------------------------------------------------------
 
 
 @contextmanager
 def _open_empty(url: str) -> Iterator[tuple[LogRows, TableFiller]]:
-    """Fill an empty database in one transaction, which is kept if nothing is raised meanwhile."""
+    """Fill an empty database in one transaction, committed unless an error is raised."""
     store = open_store(url, serving=True)
     with closing(store):
         if not store.is_sole_server():
             raise StoreUnusable("another server has this database open; stop it first")
         match store:
             case SqliteStore():
-                with _open_empty_sqlite(store.path) as filling:
-                    yield filling
+                with _open_empty_sqlite(store.path) as target:
+                    yield target
             case PostgresStore():
-                with _open_empty_postgres(url) as filling:
-                    yield filling
+                with _open_empty_postgres(url) as target:
+                    yield target
             case _:
-                raise InvalidInput("a backup is restored into SQLite or PostgreSQL, not memory")
+                raise InvalidInput("a backup can be restored into SQLite or PostgreSQL, not memory")
 
 
 @contextmanager
@@ -312,7 +322,7 @@ def _open_empty_sqlite(path: Path) -> Iterator[tuple[LogRows, TableFiller]]:
 
         rows = SqliteRows(connection)
         _refuse_unless_empty(rows)
-        yield rows, fill  # closing it without a commit rolls back
+        yield rows, fill  # closing without a commit rolls back
         connection.execute("COMMIT")
 
 
@@ -332,7 +342,7 @@ def _copy_to_postgres(
     connection: PostgresConnection, table: Table, chunks: Iterable[list[StoredRow]]
 ) -> None:
     names = ", ".join(column.name for column in table.columns)
-    for chunk in chunks:  # a statement for each, so that none takes too long
+    for chunk in chunks:  # one statement per chunk, so that none exceeds the deadline
         connection.set_deadline(READ_TIMEOUT_SECONDS)
         with connection.cursor().copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
             for row in chunk:
@@ -343,16 +353,18 @@ def _refuse_unless_empty(rows: LogRows) -> None:
     for table in (*BACKUP_TABLES, *DERIVED_TABLES, schema.people):
         for _ in rows.chunks(table):
             raise StoreUnusable(
-                f"the database is not empty: there are {table.name}; restore into a new one"
+                f"the database is not empty: it has {table.name}; restore into a new one"
             )
 
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Say what it means for a copy that one of the databases failed."""
+    """Translate database errors during a copy into store errors."""
     try:
         yield
     except psycopg.OperationalError as error:
-        raise StoreUnavailable(f"the database does not answer: {error}; try again") from error
+        raise StoreUnavailable(f"the database does not respond: {error}; try again") from error
     except (psycopg.Error, sqlite3.Error, OSError) as error:
-        raise StoreFailed(f"the copy cannot be written: {error}; is there room for it?") from error
+        raise StoreFailed(
+            f"the copy cannot be written: {error}; check the free disk space"
+        ) from error

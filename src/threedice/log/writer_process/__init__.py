@@ -1,17 +1,13 @@
-"""Start and talk to the process that commits batches for a serving store.
+"""Start the process that commits batches for a serving store, and talk to it.
 
-What a house says first to its scribe: of which version it is, and only then what is to be done.
+Deciding commands and writing them both take CPU time, and a Python process does only one of them at
+a time. So a serving store sends each batch to a second process, which opens the same database with
+the same store class, writes the batch, and replies with the outcomes. The process exits when its
+store closes or dies, after the batch in progress.
 
-A scribe is started from the package as it is installed at that time, which may be newer than the
-house that starts it. What one of them means the other might read as something else, so a scribe
-writes for a house of its own version only.
-
-The scribe: a process of its own that carries out `write` for a store in service.
-
-Deciding and writing are both work, and in one Python process only one of the two is done at a time.
-A store that serves hands each batch to its scribe, which runs the same store class on the same
-database and says what became of it; the store's own process decides meanwhile. A scribe ends when
-its store closes or dies, after the batch in hand.
+The process is started from the package as installed at that time, which after an upgrade may be
+newer than the running house. The handshake ensures that it only writes for a house of its own
+version.
 """
 
 from __future__ import annotations
@@ -49,76 +45,11 @@ if TYPE_CHECKING:
     from threedice.log.stores.files import WriteLock
 
 
-class Handshake(msgspec.Struct, frozen=True):
-    """The version of a house, that of its messages, and a message that nobody else need read.
-
-    Other versions read this: what is here stays, whatever else may change.
-    """
-
-    version: str
-    forms: str
-    message: msgspec.Raw
-
-
-_encode_handshake = msgspec.msgpack.Encoder().encode
-
-
-_decode_handshake = msgspec.msgpack.Decoder(Handshake).decode
-
-
-def fingerprint_messages(messages: Sequence[Any], *others: object) -> str:
-    """Return what changes with the form of any message, or with anything else that is given."""
-    said = repr((msgspec.inspect.multi_type_info(messages), others))
-    return sha256(said.encode()).hexdigest()
-
-
-def encode_handshake(fingerprint: str, message: bytes) -> bytes:
-    """Return a message with the version of whoever sends it."""
-    return _encode_handshake(Handshake(__version__, fingerprint, msgspec.Raw(message)))
-
-
-def check_handshake(fingerprint: str, received: bytes) -> bytes:
-    """Return the message that comes with a greeting, from a house of this very version only."""
-    theirs, own = "another version", _describe_version(__version__, fingerprint)
-    try:
-        heard = _decode_handshake(received)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass  # whatever it may be, it is not what this version says
-    else:
-        theirs = _describe_version(heard.version, heard.forms)
-        if theirs == own:
-            return bytes(heard.message)
-    raise HouseOutdated(
-        f"Threedice was replaced while the house runs: the house is {theirs}, what is installed is"
-        f" {own}; restart the house, nothing acknowledged is lost"
-    )
-
-
-def _describe_version(version: str, fingerprint: str) -> str:
-    return f"{version} ({fingerprint[:12]})"
-
-
-FRAME_LENGTH: Final = Struct(">I")
-
-
-RECEIVE_BYTES: Final = 1 << 20
-"""How many bytes are taken from the line at once."""
-
-
-MSGPACK_ARRAY_HEADER: Final = Struct(">BI")
-"""How an array of any length begins in MessagePack."""
-
-
-EXIT_TIMEOUT_SECONDS: Final = 10.0
-"""How long a scribe may take to end once nobody talks to it any more."""
-
-
-BLOCKED_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that a scribe does not take: whoever sends one to all processes means the house."""
+# --- messages ------------------------------------------------------------------------------------
 
 
 class WriterProcessTarget(msgspec.Struct, frozen=True, tag="Place"):
-    """Which database is written; it goes by the pipe, since others can read a command line."""
+    """The database to write; sent over the socket because command lines are public."""
 
     kind: Literal["sqlite", "postgres"]
     name: str
@@ -127,16 +58,17 @@ class WriterProcessTarget(msgspec.Struct, frozen=True, tag="Place"):
 
 
 class BatchReply(msgspec.Struct, frozen=True, tag="Written"):
-    """A batch is written: all of it but what lost, and what was known already, by its place."""
+    """The batch is written, except for the conflicts and duplicates, by index."""
 
     conflicts: dict[int, tuple[str, Head]] = {}
     known: dict[int, StoredAnswer] = {}
 
 
 class BatchFailure(msgspec.Struct, frozen=True, tag="Failed"):
-    """A batch is not written, or nobody knows: the kind of error, and its words.
+    """The batch failed, or its outcome is unknown: the kind of error and its message.
 
-    A scribe of another version says so in this form: houses read it that are older.
+    A process of another version refuses with this message, and older houses read it, so its form
+    must never change.
     """
 
     kind: str
@@ -144,24 +76,29 @@ class BatchFailure(msgspec.Struct, frozen=True, tag="Failed"):
 
 
 encode_message = msgspec.msgpack.Encoder().encode
-
-
 decode_reply = msgspec.msgpack.Decoder(BatchReply | BatchFailure).decode
 
 
-PROTOCOL_FINGERPRINT: Final = fingerprint_messages(
-    (WriterProcessTarget, Proposal, BatchReply, BatchFailure), SCHEMA_VERSION
-)
-"""What changes when house and scribe would not understand each other, or not the database."""
+# --- the client side -----------------------------------------------------------------------------
+
+
+EXIT_TIMEOUT_SECONDS: Final = 10.0
+"""How long the process may take to exit once its socket is shut down."""
+
+BLOCKED_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that the process ignores: sent to all processes, they mean the house."""
+
+MSGPACK_ARRAY_HEADER: Final = Struct(">BI")
+"""Header of a MessagePack array of up to 2**32 - 1 items."""
 
 
 class WriterProcess:
-    """A store's hold on the process that writes for it; started anew when it has ended.
+    """A store's handle on its writer process; restarts the process when it has exited.
 
-    It writes in `turn` with whoever else writes there. `failed` is told when it could not write,
-    and says whether anybody could not: then nothing more is written. `patience` is for how many
-    seconds it may leave anybody without an answer: then it is killed, and nobody knows what became
-    of the batch. Without any it is waited for, as a disk is that does not answer.
+    Batches take `write_lock`, as do the store's own writes. `note_failure` receives the message of
+    a failed write and returns the reason if any writer has failed; then nothing more is written.
+    With `timeout_seconds`, a process that does not reply in that time is killed, and the outcome of
+    its batch is unknown. Without it, the process is waited for, as a disk that does not respond is.
     """
 
     def __init__(
@@ -182,23 +119,23 @@ class WriterProcess:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, where there is one."""
+        """The id of the running process, or None."""
         return self._process.pid if self._process is not None else None
 
     def encode_proposal(self, proposal: Proposal) -> bytes:
-        """Return a proposal as it is told to the process."""
+        """Encode a proposal for `write`."""
         try:
             return encode_message(proposal)
         except (UnicodeEncodeError, OverflowError) as error:
             raise InvalidInput(f"no database can hold this: {error}") from error
 
     async def write(self, batch: Sequence[bytes]) -> list[ProposalOutcome]:
-        """Have a batch written, and wait for what becomes of it."""
+        """Write a batch of encoded proposals and return their outcomes."""
         async with self._write_lock.acquire_async():
             if self._closed:
                 raise StoreUnavailable("the store has been closed")
-            if cause := self._note_failure(""):
-                raise StoreFailed(cause)
+            if reason := self._note_failure(""):
+                raise StoreFailed(reason)
             if self._process is None:
                 self._start()
             if not self._ready:
@@ -209,13 +146,13 @@ class WriterProcess:
         return _rebuild_outcomes(reply, len(batch))
 
     def close(self) -> None:
-        """Have the process finish what it has in hand, and write nothing more."""
+        """Stop the process after the batch in progress; later writes fail."""
         with self._write_lock:
             self._closed = True
             self._stop_process()
 
     async def _await_ready(self) -> None:
-        """Wait until the process has its database open; one that cannot have it ends."""
+        """Wait until the process has opened its database; stop it if it cannot."""
         try:
             await self._request()
         except ThreediceError:
@@ -224,15 +161,15 @@ class WriterProcess:
         self._ready = True
 
     async def _request(self, message: bytes = b"") -> BatchReply:
-        """Return the answer to a message, or to the one sent before."""
+        """Send a message, if any, and return the reply."""
         try:
-            said = await self._exchange_or_kill(message)
-        except BaseException:  # whoever asks next must not take this answer for his own
+            data = await self._exchange_or_kill(message)
+        except BaseException:  # the next request must not receive this reply
             self._stop_process()
             raise
-        if not said:
+        if not data:
             raise StoreUnavailable(self._stop_process())
-        reply: BatchReply | BatchFailure = decode_reply(said)
+        reply: BatchReply | BatchFailure = decode_reply(data)
         if isinstance(reply, BatchReply):
             return reply
         error = _rebuild_error(reply)
@@ -241,13 +178,13 @@ class WriterProcess:
         raise error
 
     async def _exchange_or_kill(self, message: bytes) -> bytes:
-        """Return what is answered to a message; nothing where the process has ended."""
+        """Exchange messages; return nothing if the process has exited or is killed."""
         self._awaiting_reply = True
         try:
             async with asyncio.timeout(self.timeout_seconds):
                 return await _exchange(self._socket, message)
         except TimeoutError:
-            if self._process is not None:  # else it is being ended already
+            if self._process is not None:  # otherwise it is already being stopped
                 self._process.kill()
             return b""
         except OSError:
@@ -261,63 +198,73 @@ class WriterProcess:
         try:
             self._socket, self._process = _spawn_process(self._target, self._inherited_fds)
         except OSError as error:
-            raise StoreUnavailable(f"the process that writes cannot be started: {error}") from error
+            raise StoreUnavailable(f"the writer process cannot be started: {error}") from error
         self._ready = False
 
     def _stop_process(self) -> str:
-        """End the process after what it has in hand, and return how it ended, in words."""
+        """Stop the process after the batch in progress; return how it exited."""
         process, self._process = self._process, None
-        ended = "the store has been closed"
+        description = "the store has been closed"
         if process is not None:
-            with suppress(OSError):  # it has gone already
+            with suppress(OSError):  # the process has already exited
                 self._socket.shutdown(SHUT_RDWR)
-            ended = (
-                f"the process that writes has ended ({_wait_for_exit(process)}); another takes over"
+            description = (
+                f"the writer process has exited ({_wait_for_exit(process)}); a new one takes over"
             )
-        if not self._awaiting_reply:  # else whoever waits for an answer must hear that none comes
+        if not self._awaiting_reply:  # otherwise the waiting request must see the end of the line
             self._socket.close()
-        return ended
+        return description
 
 
 def _spawn_process(
     target: WriterProcessTarget, inherited_fds: tuple[int, ...]
 ) -> tuple[socket, subprocess.Popen[bytes]]:
-    """Start a process, and return it with the line to it, by which it hears of its place."""
-    line, other = socketpair()
-    with other:
+    """Start a process and send it the handshake with its target."""
+    own_end, other_end = socketpair()
+    with other_end:
         try:
-            line.sendall(
+            own_end.sendall(
                 frame_message(encode_handshake(PROTOCOL_FINGERPRINT, encode_message(target)))
             )
-            line.setblocking(False)
+            own_end.setblocking(False)
             with _signals_blocked():
-                return line, subprocess.Popen(
+                return own_end, subprocess.Popen(
                     [sys.executable, "-P", "-m", "threedice.log.writer_process"],
-                    stdin=other.fileno(),
+                    stdin=other_end.fileno(),
                     pass_fds=inherited_fds,
                 )
         except BaseException:
-            line.close()
+            own_end.close()
             raise
 
 
-def _wait_for_exit(process: subprocess.Popen[bytes]) -> str:
-    """Wait for a process to end, which it must within a time, and return how it did.
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Block stop signals in a process started meanwhile, from its first instruction."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
-    One that not even a kill ends is in the hands of a disk that does not answer. It goes when that
-    does, and does nothing more: nobody waits for it, least of all a loop.
+
+def _wait_for_exit(process: subprocess.Popen[bytes]) -> str:
+    """Wait for a process to exit, kill it if it takes too long, and describe its exit.
+
+    A process that survives even a kill is blocked on a disk that does not respond. It exits when
+    the disk responds and writes nothing more, so nothing waits for it.
     """
     code = _exit_code(process)
     if code is None:
         process.kill()
         code = _exit_code(process)
     if code is None:
-        return "it does not end, killed as it is"
+        return "killed, but it does not exit"
     return f"signal {-code}" if code < 0 else f"code {code}"
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
-    """Return how a process has ended, or nothing where it has not within a time."""
+    """Return the exit code of a process, or None if it does not exit in time."""
     try:
         return process.wait(EXIT_TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
@@ -325,7 +272,7 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
 
 
 def _pin_target(target: WriterProcessTarget) -> WriterProcessTarget:
-    """Return a place that means the same file from wherever it is looked at, and no other."""
+    """Make the target's path absolute and add the identity of the file."""
     if target.kind != "sqlite":
         return target
     path = Path(target.name).absolute()
@@ -333,30 +280,20 @@ def _pin_target(target: WriterProcessTarget) -> WriterProcessTarget:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return what a file is known by whatever its name, or nothing where there is none."""
+    """Return the device and inode of a file, or None if there is no such file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
-
-
-@contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """Have a process that is started meanwhile take no signal to stop, from its beginning on."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return status.st_dev, status.st_ino
 
 
 def _rebuild_outcomes(reply: BatchReply, count: int) -> list[ProposalOutcome]:
     outcomes: list[ProposalOutcome] = [ACCEPTED] * count
-    for at, (stream, head) in reply.conflicts.items():
-        outcomes[at] = HeadConflict(stream, head)
-    for at, answer in reply.known.items():
-        outcomes[at] = DuplicateKey(answer)
+    for index, (stream, head) in reply.conflicts.items():
+        outcomes[index] = HeadConflict(stream, head)
+    for index, answer in reply.known.items():
+        outcomes[index] = DuplicateKey(answer)
     return outcomes
 
 
@@ -366,37 +303,99 @@ def _rebuild_error(failure: BatchFailure) -> ThreediceError:
         return InvariantBroken(f"{failure.kind}: {failure.words}")
     try:
         return kind(failure.words)
-    except TypeError:  # an error that is made of more than words
+    except TypeError:  # the error takes more arguments than a message
         return InvariantBroken(f"{failure.kind}: {failure.words}")
 
 
-# --- messages -----------------------------------------------------------------------------------
+# --- handshake -----------------------------------------------------------------------------------
 
-# Each side waits for the answer to what it said before it says more: behind a message there is
-# never another.
+
+class Handshake(msgspec.Struct, frozen=True):
+    """The sender's version, the fingerprint of its messages, and its first message.
+
+    Other versions decode this, so its form must never change.
+    """
+
+    version: str
+    forms: str
+    message: msgspec.Raw
+
+
+_encode_handshake = msgspec.msgpack.Encoder().encode
+_decode_handshake = msgspec.msgpack.Decoder(Handshake).decode
+
+
+def fingerprint_messages(messages: Sequence[Any], *others: object) -> str:
+    """Return a hash over the types of messages and any other values."""
+    described = repr((msgspec.inspect.multi_type_info(messages), others))
+    return sha256(described.encode()).hexdigest()
+
+
+PROTOCOL_FINGERPRINT: Final = fingerprint_messages(
+    (WriterProcessTarget, Proposal, BatchReply, BatchFailure), SCHEMA_VERSION
+)
+"""Changes whenever the messages or the database schema change."""
+
+
+def encode_handshake(fingerprint: str, message: bytes) -> bytes:
+    """Encode the first message, together with the sender's version."""
+    return _encode_handshake(Handshake(__version__, fingerprint, msgspec.Raw(message)))
+
+
+def check_handshake(fingerprint: str, received: bytes) -> bytes:
+    """Return the message of a handshake, if the house is of this very version."""
+    theirs, own = "another version", _describe_version(__version__, fingerprint)
+    try:
+        handshake = _decode_handshake(received)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass  # not a handshake of this version, whatever it is
+    else:
+        theirs = _describe_version(handshake.version, handshake.forms)
+        if theirs == own:
+            return bytes(handshake.message)
+    raise HouseOutdated(
+        f"Threedice was replaced while the house is running: the house is {theirs}, the installed"
+        f" package is {own}; restart the house, nothing acknowledged is lost"
+    )
+
+
+def _describe_version(version: str, fingerprint: str) -> str:
+    return f"{version} ({fingerprint[:12]})"
+
+
+# --- framing -------------------------------------------------------------------------------------
+
+
+FRAME_LENGTH: Final = Struct(">I")
+
+RECEIVE_BYTES: Final = 1 << 20
+"""How many bytes to read from the socket at a time."""
+
+
+# Each side waits for the reply before it sends again, so at most one message is in transit.
 
 
 def frame_message(message: bytes) -> bytes:
-    """Return a message as it is sent: its length first."""
+    """Prefix a message with its length."""
     return FRAME_LENGTH.pack(len(message)) + message
 
 
 def is_incomplete(received: bytes | bytearray) -> bool:
-    """Tell whether a message has not come completely yet."""
+    """Tell whether more bytes of a message are to come."""
     return (
         len(received) < FRAME_LENGTH.size
         or len(received) < FRAME_LENGTH.size + FRAME_LENGTH.unpack_from(received)[0]
     )
 
 
-async def _exchange(line: socket, message: bytes) -> bytes:
-    """Send a message, if any, and return the answer; nothing where the other side has ended."""
-    loop, said = asyncio.get_running_loop(), b""
+async def _exchange(channel: socket, message: bytes) -> bytes:
+    """Send a message, if any, and return the reply; nothing if the other side has closed."""
+    loop, received = asyncio.get_running_loop(), b""
     if message:
-        await loop.sock_sendall(line, frame_message(message))
-    while is_incomplete(said):
-        more = await loop.sock_recv(line, RECEIVE_BYTES)
-        if not more:
+        await loop.sock_sendall(channel, frame_message(message))
+    while is_incomplete(received):
+        chunk = await loop.sock_recv(channel, RECEIVE_BYTES)
+        if not chunk:
             return b""
-        said += more
-    return said[FRAME_LENGTH.size :]
+        received += chunk
+    return received[FRAME_LENGTH.size :]

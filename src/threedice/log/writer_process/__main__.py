@@ -1,6 +1,6 @@
-"""The process of a scribe: takes batches from its store, writes them, and says what became of them.
+"""The writer process: receive batches from the house, write them, and reply with the outcomes.
 
-See `scribe`, which starts it.
+Started by `threedice.log.writer_process`, with the socket as standard input.
 """
 
 from __future__ import annotations
@@ -44,67 +44,70 @@ _decode_batch = msgspec.msgpack.Decoder(list[Proposal]).decode
 
 
 def main() -> None:
-    """Be the scribe of whoever started this process."""
-    with suppress(OSError), socket(fileno=os.dup(sys.stdin.fileno())) as line:
-        # a broken line: whoever asked has died, and what is written is written
-        if said := _receive_message(line):
-            _serve(said, line)
+    """Run the writer process of the house that started it."""
+    with suppress(OSError), socket(fileno=os.dup(sys.stdin.fileno())) as channel:
+        # OSError: the house has died; a batch that is committed stays committed.
+        if handshake := _receive_message(channel):
+            _serve(handshake, channel)
 
 
-def _serve(handshake: bytes, line: socket) -> None:
-    """Say when the database is open, then answer batch after batch, until none comes any more."""
+def _serve(handshake: bytes, channel: socket) -> None:
+    """Report that the database is open, then write batch after batch until the socket closes."""
     try:
         store = _open_store(_decode_target(check_handshake(PROTOCOL_FINGERPRINT, handshake)))
     except Exception as error:
-        line.sendall(frame_message(encode_message(BatchFailure(type(error).__name__, str(error)))))
+        channel.sendall(
+            frame_message(encode_message(BatchFailure(type(error).__name__, str(error))))
+        )
         return
     with closing(store):
-        line.sendall(frame_message(encode_message(BatchReply())))
-        while batch := _receive_message(line):
-            line.sendall(
+        channel.sendall(frame_message(encode_message(BatchReply())))
+        while batch := _receive_message(channel):
+            channel.sendall(
                 frame_message(encode_message(write_batch(store.write, _decode_batch(batch))))
             )
 
 
-def _receive_message(line: socket) -> bytes:
-    """Return the next message, or nothing when there will be none."""
-    said = b""
-    while is_incomplete(said):
-        more = line.recv(RECEIVE_BYTES)
-        if not more:
+def _receive_message(channel: socket) -> bytes:
+    """Return the next message, or nothing if the socket is closed."""
+    received = b""
+    while is_incomplete(received):
+        chunk = channel.recv(RECEIVE_BYTES)
+        if not chunk:
             return b""
-        said += more
-    return said[FRAME_LENGTH.size :]
+        received += chunk
+    return received[FRAME_LENGTH.size :]
 
 
 def _open_store(target: WriterProcessTarget) -> SqliteStore | PostgresStore:
     if target.kind == "sqlite":
         if file_identity(Path(target.name)) != target.file:
-            # opening it would make a new one, and what is written there the house would never read
+            # Opening it would create a new file, whose entries the house would never read.
             raise StoreUnusable(
-                f"{target.name} is not the file any more that the house has open; "
-                "bring that one back, then start again"
+                f"{target.name} is no longer the file that the house has open; "
+                "restore that file, then start again"
             )
         return SqliteStore(target.name)
-    from threedice.log.stores.postgres import PostgresStore  # noqa: PLC0415 -- others start faster without
+    # Imported here so that SQLite starts faster.
+    from threedice.log.stores.postgres import PostgresStore  # noqa: PLC0415
 
     return PostgresStore(target.name, deadline_seconds=target.seconds)
 
 
 def write_batch(write: BatchWrite, proposals: list[Proposal]) -> BatchReply | BatchFailure:
-    """Write a batch and return what became of it."""
+    """Write a batch and build the reply."""
     try:
         outcomes = write(proposals)
     except Exception as error:
         return BatchFailure(type(error).__name__, str(error))
     conflicts = {
-        at: (outcome.stream, outcome.head)
-        for at, outcome in enumerate(outcomes)
+        index: (outcome.stream, outcome.head)
+        for index, outcome in enumerate(outcomes)
         if isinstance(outcome, HeadConflict)
     }
     known = {
-        at: outcome.answer
-        for at, outcome in enumerate(outcomes)
+        index: outcome.answer
+        for index, outcome in enumerate(outcomes)
         if isinstance(outcome, DuplicateKey)
     }
     return BatchReply(conflicts, known)

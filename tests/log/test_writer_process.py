@@ -1,4 +1,4 @@
-"""The scribe as a process: what it has and writes, and a database that cannot be written."""
+"""The writer process: what it inherits and writes, and a database that cannot be written."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def test_a_scribe_has_nothing_open_that_is_not_its_own(path: Path) -> None:
 
 
 def test_closing_its_store_ends_a_scribe_and_leaves_nothing_of_it(served: Stored) -> None:
-    with Watched(pid := pid_of(served)) as scribe:
+    with Watched(pid := pid_of(served)) as writer_process:
         served.close()
-        assert scribe.has_ended()
+        assert writer_process.has_ended()
     with pytest.raises(ProcessLookupError):  # not even one that nobody has asked how it ended
         os.kill(pid, 0)
     served.close()
@@ -134,8 +134,8 @@ def overwritten(path: Path) -> None:
 
 
 SPOILED: dict[Callable[[Path], None], str] = {
-    removed: "is not the file any more that the house has open",
-    replaced: "is not the file any more that the house has open",
+    removed: "is no longer the file that the house has open",
+    replaced: "is no longer the file that the house has open",
     of_another_version: "999",
     overwritten: "is no SQLite database",
 }

@@ -1,7 +1,8 @@
-"""Kills of a house as it is in service, with its scribe: of the house, of the scribe, of both.
+"""Kills of a serving house, of its writer process, or of both.
 
-Where the house is killed, its scribe writes what it has in hand and ends. Where the scribe is
-killed, the house goes on with another until a signal stops it, and everybody has an answer.
+When the house is killed, its writer process finishes the batch in progress and exits. When the
+writer process is killed, the house continues with a new one until a signal stops it, and every
+command gets an answer.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from tests.faults.kill_words import Hear, Whose, Word
     from threedice.log.store import Store
 
-Victim = Literal["house", "scribe", "both"]
+Victim = Literal["house", "writer", "both"]
 VICTIMS: Final[tuple[Victim, ...]] = get_args(Victim)
 
 PATIENCE_SECONDS: Final = 120.0
@@ -48,7 +49,7 @@ MOMENT_SECONDS: Final = 0.005
 """And within which time after the last of them, so that it meets a batch at any point."""
 
 GOES_ON: Final = 60
-"""How many commands more a house must acknowledge when it has lost its scribe."""
+"""How many commands more a house must acknowledge when it has lost its writer process."""
 
 
 class Killed(NamedTuple):
@@ -64,9 +65,9 @@ def kill_one(house: House, victim: Victim, random: Random) -> Killed:
     with _serving(house, random.getrandbits(32)) as served:
         served.hear(told=random.randint(1, AT_MOST_TOLD))
         served.hear(seconds=random.uniform(0, MOMENT_SECONDS))
-        if victim == "scribe":
-            return _without_scribe(house, served)
-        pids = [served.pid, *([served.scribe] if victim == "both" else [])]
+        if victim == "writer":
+            return _without_writer(house, served)
+        pids = [served.pid, *([served.writer] if victim == "both" else [])]
         random.shuffle(pids)
         for pid in pids:
             os.kill(pid, SIGKILL)
@@ -76,9 +77,9 @@ def kill_one(house: House, victim: Victim, random: Random) -> Killed:
         return Killed(served.heard, 0, problems)
 
 
-def _without_scribe(house: House, served: _Served) -> Killed:
-    """Kill the scribe alone, see the house go on, and stop it as whoever runs a house does."""
-    os.kill(served.scribe, SIGKILL)
+def _without_writer(house: House, served: _Served) -> Killed:
+    """Kill only the writer process, wait for the house to continue, and stop the house."""
+    os.kill(served.writer, SIGKILL)
     with _standing_still(served.pid):
         served.watched.wait()
         served.hear(seconds=0)
@@ -88,7 +89,9 @@ def _without_scribe(house: House, served: _Served) -> Killed:
     served.hear()
     problems = [f"{whose} has no answer" for whose in served.heard.in_flight]
     if served.ended != 0:
-        problems.append(f"a house that lost its scribe and was stopped ended with {served.ended}")
+        problems.append(
+            f"a house that lost its writer process and was stopped ended with {served.ended}"
+        )
     return Killed(served.heard, untold, problems)
 
 
@@ -135,8 +138,8 @@ class _Served:
         while b"\n" not in self._rest:
             assert self._more(PATIENCE_SECONDS), "the house ended before it began"
         first, _, self._rest = self._rest.partition(b"\n")
-        self.scribe = int(first)
-        self.watched = Watched(self.scribe)
+        self.writer = int(first)
+        self.watched = Watched(self.writer)
 
     @property
     def ended(self) -> int | None:
@@ -192,7 +195,7 @@ def _serving(house: House, seed: int) -> Iterator[_Served]:
 
 
 def live(house: House, seed: int, mouth: Connection) -> None:
-    """Serve a house with its scribe under load, and tell everything, until stopped or killed."""
+    """Serve a house with its writer process under load, reporting everything, until it stops."""
     with closing(open_store(house.url, serving=True)) as store:
         os.write(mouth.fileno(), b"%d\n" % pid_of(store))
         asyncio.run(_serve(store, house, Random(seed), lambda word: _tell(mouth, word)))

@@ -1,4 +1,4 @@
-"""A scribe that dies, hangs or loses its database: another takes over, and nothing is lost."""
+"""A writer process that dies, hangs or loses its database: a new one takes over without loss."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.log.dictating import (
     kill,
     locked,
     pid_of,
-    scribe_of,
     tell,
     told,
+    writer_process_of,
 )
 from tests.log.proposing import PATIENCE, propose, propose_row
 from threedice.errors import StoreUnavailable
 from threedice.house import CommandHandler
-from threedice.log import writer_process as scribe_module
+from threedice.log import writer_process
 from threedice.log.store import Acceptance
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sqlite import SqliteStore
@@ -55,7 +55,7 @@ def test_a_scribe_killed_with_a_batch_in_hand_has_written_it_wholly_or_not(
 
     async def kill_in_midst() -> None:
         with locked(sqlite.path):
-            batch = asyncio.create_task(told(scribe_of(sqlite), *row[1:]))
+            batch = asyncio.create_task(told(writer_process_of(sqlite), *row[1:]))
             await asyncio.sleep(0)  # it is on its way, and cannot be written
             kill(sqlite)
         with pytest.raises(StoreUnavailable, match="signal 9"):
@@ -89,39 +89,39 @@ def test_a_scribe_that_neither_answers_nor_dies_is_killed_and_another_takes_over
     postgres_url: str,
 ) -> None:
     with closing(PostgresStore(postgres_url, use_writer_process=True)) as store:
-        row, scribe = propose_row("table/1", 2), scribe_of(store)
+        row, writer_process = propose_row("table/1", 2), writer_process_of(store)
         tell(store, row[0])
-        patience, scribe.timeout_seconds = scribe.timeout_seconds, 0.1
+        patience, writer_process.timeout_seconds = writer_process.timeout_seconds, 0.1
         with Watched(pid_of(store)) as stopped:
             os.kill(pid_of(store), signal.SIGSTOP)
             with pytest.raises(StoreUnavailable, match="signal 9"):
                 tell(store, row[1])
             stopped.wait()
-        scribe.timeout_seconds = patience
+        writer_process.timeout_seconds = patience
         assert tell(store, row[1]) == [Acceptance()]
 
 
 def test_one_that_is_slow_to_open_its_database_is_given_up_too(postgres_url: str) -> None:
     with closing(PostgresStore(postgres_url, use_writer_process=True)) as store:
-        scribe = scribe_of(store)
+        writer_process = writer_process_of(store)
         os.kill(pid_of(store), signal.SIGSTOP)
-        patience, scribe.timeout_seconds = scribe.timeout_seconds, 0.1
+        patience, writer_process.timeout_seconds = writer_process.timeout_seconds, 0.1
         with pytest.raises(StoreUnavailable, match="signal 9"):
             tell(store, propose("table/1"))
-        scribe.timeout_seconds = patience
+        writer_process.timeout_seconds = patience
         assert tell(store, propose("table/1")) == [Acceptance()]
 
 
 def test_a_disk_is_given_the_time_that_it_takes_and_a_server_is_not(served: Stored) -> None:
     expected = None if isinstance(served, SqliteStore) else 60.0
-    assert scribe_of(served).timeout_seconds == expected
+    assert writer_process_of(served).timeout_seconds == expected
 
 
 def test_a_scribe_that_not_even_a_kill_ends_holds_nobody_up(
     sqlite: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scribe_module, "EXIT_TIMEOUT_SECONDS", 0.05)
-    process = scribe_of(sqlite)._process
+    monkeypatch.setattr(writer_process, "EXIT_TIMEOUT_SECONDS", 0.05)
+    process = writer_process_of(sqlite)._process
     assert process is not None
     os.kill(process.pid, signal.SIGSTOP)
     with monkeypatch.context() as patched:

@@ -1,4 +1,4 @@
-"""Who asked a scribe goes away: it writes what it has in hand, and ends by itself."""
+"""A writer process whose house is gone: it finishes the batch in progress and exits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 import uvloop
 
-from tests.log.dictating import Watched, locked, pid_of, scribe_of, tell, told
+from tests.log.dictating import Watched, locked, pid_of, tell, told, writer_process_of
 from tests.log.proposing import PATIENCE, propose
 from threedice.errors import StoreUnavailable, StoreUnusable
 from threedice.log.store import Acceptance, HeadConflict
@@ -41,14 +41,14 @@ def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next(
     loop: Callable[[], asyncio.AbstractEventLoop], sqlite: SqliteStore
 ) -> None:
     async def give_up() -> None:
-        await told(scribe_of(sqlite))
-        given_up = asyncio.create_task(told(scribe_of(sqlite), propose("table/1")))
+        await told(writer_process_of(sqlite))
+        given_up = asyncio.create_task(told(writer_process_of(sqlite), propose("table/1")))
         await asyncio.sleep(0)
         given_up.cancel()
         with pytest.raises(asyncio.CancelledError):
             await given_up
         assert sqlite.head("table/1").version == 1  # it was in hand, and is written
-        (outcome,) = await told(scribe_of(sqlite), propose("table/1"))
+        (outcome,) = await told(writer_process_of(sqlite), propose("table/1"))
         assert outcome == HeadConflict("table/1", sqlite.head("table/1"))
 
     on(loop, give_up())
@@ -59,14 +59,14 @@ def test_a_store_closed_by_the_loop_in_the_midst_of_a_batch_hangs_nobody(
     loop: Callable[[], asyncio.AbstractEventLoop], sqlite: SqliteStore
 ) -> None:
     async def close_in_midst() -> None:
-        await told(scribe_of(sqlite))
-        batch = asyncio.create_task(told(scribe_of(sqlite), propose("table/1")))
+        await told(writer_process_of(sqlite))
+        batch = asyncio.create_task(told(writer_process_of(sqlite), propose("table/1")))
         await asyncio.sleep(0)
         sqlite.close()
         with suppress(StoreUnavailable):
             assert await batch == [Acceptance()]
         with pytest.raises(StoreUnavailable, match="has been closed"):
-            await told(scribe_of(sqlite), propose("table/2"))
+            await told(writer_process_of(sqlite), propose("table/2"))
 
     on(loop, close_in_midst())
     with closing(SqliteStore(sqlite.path, serving=True)) as again:
@@ -85,11 +85,11 @@ def say(*words):
     print(*words, flush=True)
 
 async def die_in_midst(store):
-    scribe = store.writer_process
-    await scribe.write([])
-    say(scribe.pid)
+    writer_process = store.writer_process
+    await writer_process.write([])
+    say(writer_process.pid)
     sys.stdin.readline()
-    asyncio.create_task(scribe.write([scribe.encode_proposal(propose("table/1"))]))
+    asyncio.create_task(writer_process.write([writer_process.encode_proposal(propose("table/1"))]))
     await asyncio.sleep(0)
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -132,22 +132,23 @@ def test_when_its_house_was_killed_a_scribe_writes_what_it_has_and_nobody_serves
     with house(f"sqlite:///{path}", "die_in_midst") as process:
         assert process.stdin
         assert process.stdout
-        with Watched(int(process.stdout.readline())) as scribe:
+        with Watched(int(process.stdout.readline())) as writer_process:
             with locked(path):
                 process.stdin.write("\n")
                 process.stdin.flush()
                 assert process.wait(PATIENCE) == -signal.SIGKILL
-                assert not scribe.has_ended()
+                assert not writer_process.has_ended()
                 with pytest.raises(StoreUnusable, match="is served by process"):
                     SqliteStore(path, serving=True)
-            scribe.wait()
+            writer_process.wait()
     with closing(SqliteStore(path, serving=True)) as next_one:
         assert next_one.head("table/1").version == 1
 
 
 def test_a_scribe_whose_house_forgot_to_close_ends_by_itself(path: Path) -> None:
     with house(f"sqlite:///{path}", "leave") as process:
-        said, _ = process.communicate(timeout=PATIENCE)  # until the scribe, too, has let go of it
+        # returns once the writer process has closed the pipe too
+        said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert said.strip().isdecimal()
     SqliteStore(path, serving=True).close()
@@ -169,12 +170,12 @@ def test_signals_to_all_processes_of_a_house_let_it_finish(path: Path) -> None:
 
 
 def test_a_scribe_takes_no_signal_to_stop_not_even_before_it_is_ready(sqlite: SqliteStore) -> None:
-    scribe = pid_of(sqlite)
+    writer_process = pid_of(sqlite)
     for stop in BLOCKED_SIGNALS:
-        os.kill(scribe, stop)
+        os.kill(writer_process, stop)
     assert tell(sqlite, propose("table/1")) == [Acceptance()]
     for stop in BLOCKED_SIGNALS:
-        os.kill(scribe, stop)
+        os.kill(writer_process, stop)
     assert tell(sqlite, propose("table/2")) == [Acceptance()]
-    assert pid_of(sqlite) == scribe
+    assert pid_of(sqlite) == writer_process
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()  # and we take all of ours

@@ -1,4 +1,4 @@
-"""A writer whose store has a scribe is a task: it does what the thread does, on the loop."""
+"""A writer with a writer process runs as a task: it behaves like the thread, on the loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.dictating import GatedScribe
+from tests.log.dictating import GatedWriterProcess
 from tests.log.proposing import PATIENCE, propose, propose_row
 from threedice.errors import (
     InvalidInput,
@@ -63,62 +63,62 @@ async def closed(writer: Writer[int]) -> None:
 
 
 async def test_what_queues_during_a_commit_goes_into_one_transaction_and_one_delivery() -> None:
-    scribe, callers = GatedScribe(), Callers()
+    writer_process, callers = GatedWriterProcess(), Callers()
     first, *rest = propose_row("table/1", 6)
-    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+    async with writing(Writer(writer_process.stored, deliver=callers.deliver)) as writer:
         writer.submit(first, 0)
-        assert await scribe.size_of_next() == 1
+        assert await writer_process.size_of_next() == 1
         for token, proposal in enumerate(rest, 1):
             writer.submit(proposal, token)
-        scribe.let(2)
-        assert await scribe.size_of_next() == 5
+        writer_process.let(2)
+        assert await writer_process.size_of_next() == 5
     assert await callers.next_batch() == [(0, Acceptance())]
     assert await callers.next_batch() == [(token, Acceptance()) for token in range(1, 6)]
-    assert scribe.store.head("table/1").version == 6
+    assert writer_process.store.head("table/1").version == 6
 
 
 async def test_half_of_those_who_ask_are_written_while_the_others_ask_again() -> None:
-    scribe, callers = GatedScribe(), Callers()
+    writer_process, callers = GatedWriterProcess(), Callers()
     row = propose_row("table/1", 6 * MIN_BATCH_LIMIT)
-    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+    async with writing(Writer(writer_process.stored, deliver=callers.deliver)) as writer:
         for token, proposal in enumerate(row[: 4 * MIN_BATCH_LIMIT]):
             writer.submit(proposal, token)
-        assert await scribe.size_of_next() == 2 * MIN_BATCH_LIMIT
-        scribe.let(1)
-        assert await scribe.size_of_next() == 2 * MIN_BATCH_LIMIT
+        assert await writer_process.size_of_next() == 2 * MIN_BATCH_LIMIT
+        writer_process.let(1)
+        assert await writer_process.size_of_next() == 2 * MIN_BATCH_LIMIT
         for token, proposal in enumerate(row[4 * MIN_BATCH_LIMIT :], 4 * MIN_BATCH_LIMIT):
             writer.submit(proposal, token)
-        scribe.let(2)
-        assert await scribe.size_of_next() == 2 * MIN_BATCH_LIMIT
+        writer_process.let(2)
+        assert await writer_process.size_of_next() == 2 * MIN_BATCH_LIMIT
     delivered = [token for _ in range(3) for token, _ in await callers.next_batch()]
     assert delivered == list(range(6 * MIN_BATCH_LIMIT))
 
 
 async def test_a_few_are_not_divided() -> None:
-    scribe = GatedScribe()
-    async with writing(Writer(scribe.stored)) as writer:
+    writer_process = GatedWriterProcess()
+    async with writing(Writer(writer_process.stored)) as writer:
         for token, proposal in enumerate(propose_row("table/1", MIN_BATCH_LIMIT)):
             writer.submit(proposal, token)
-        scribe.let(1)
-    assert await scribe.size_of_next() == MIN_BATCH_LIMIT
+        writer_process.let(1)
+    assert await writer_process.size_of_next() == MIN_BATCH_LIMIT
 
 
 async def test_a_batch_is_no_larger_than_the_largest() -> None:
-    scribe = GatedScribe()
-    async with writing(Writer(scribe.stored, max_batch=3)) as writer:
+    writer_process = GatedWriterProcess()
+    async with writing(Writer(writer_process.stored, max_batch=3)) as writer:
         for token, proposal in enumerate(propose_row("table/1", 8)):
             writer.submit(proposal, token)
-        scribe.let(9)
-    assert [await scribe.size_of_next() for _ in range(3)] == [3, 3, 2]
+        writer_process.let(9)
+    assert [await writer_process.size_of_next() for _ in range(3)] == [3, 3, 2]
 
 
 async def test_nothing_is_acknowledged_before_it_is_written_or_published_before_acknowledged() -> (
     None
 ):
-    scribe, said = GatedScribe(), list[tuple[str, int]]()
+    writer_process, said = GatedWriterProcess(), list[tuple[str, int]]()
 
     def version() -> int:
-        return scribe.store.head("table/1").version
+        return writer_process.store.head("table/1").version
 
     def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
         said.append(("acknowledged", version()))
@@ -126,19 +126,19 @@ async def test_nothing_is_acknowledged_before_it_is_written_or_published_before_
     def publish(_: dict[str, list[Entry]]) -> None:
         said.append(("published", version()))
 
-    async with writing(Writer(scribe.stored, deliver=deliver, publish=publish)) as writer:
+    async with writing(Writer(writer_process.stored, deliver=deliver, publish=publish)) as writer:
         writer.submit(propose("table/1"), 0)
-        await scribe.size_of_next()
+        await writer_process.size_of_next()
         assert said == []
-        scribe.let(1)
+        writer_process.let(1)
     assert said == [("acknowledged", 1), ("published", 1)]
 
 
 async def test_every_outcome_is_delivered_and_counted() -> None:
-    scribe, callers = GatedScribe(), Callers()
+    writer_process, callers = GatedWriterProcess(), Callers()
     one, two = propose_row("table/1", 2)
-    scribe.let(9)
-    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+    writer_process.let(9)
+    async with writing(Writer(writer_process.stored, deliver=callers.deliver)) as writer:
         for token, proposal in enumerate((one, propose("table/1"), two, one)):
             writer.submit(proposal, token)
     kinds = [type(result) for _, result in await callers.next_batch()]
@@ -149,27 +149,29 @@ async def test_every_outcome_is_delivered_and_counted() -> None:
 
 
 async def test_a_full_queue_refuses_at_once_and_keeps_what_it_has() -> None:
-    scribe, callers = GatedScribe(), Callers()
+    writer_process, callers = GatedWriterProcess(), Callers()
     row = propose_row("table/1", 5)
-    async with writing(Writer(scribe.stored, deliver=callers.deliver, max_queued=3)) as writer:
+    async with writing(
+        Writer(writer_process.stored, deliver=callers.deliver, max_queued=3)
+    ) as writer:
         writer.submit(row[0], 0)
-        await scribe.size_of_next()
+        await writer_process.size_of_next()
         for token in (1, 2, 3):
             writer.submit(row[token], token)
         with pytest.raises(QueueFull):
             writer.submit(row[4], 4)
-        scribe.let(3)
+        writer_process.let(3)
         await callers.next_batch()
         assert [token for token, _ in await callers.next_batch()] == [1, 2, 3]
         writer.submit(row[4], 4)
-    assert scribe.store.head("table/1").version == 5
+    assert writer_process.store.head("table/1").version == 5
 
 
 async def test_a_writer_that_had_nothing_to_do_wakes_for_whoever_comes_from_any_thread() -> None:
-    scribe, callers = GatedScribe(), Callers()
+    writer_process, callers = GatedWriterProcess(), Callers()
     row = propose_row("table/1", 6)
-    scribe.let(9)
-    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+    writer_process.let(9)
+    async with writing(Writer(writer_process.stored, deliver=callers.deliver)) as writer:
         for token, proposal in enumerate(row):
             await asyncio.to_thread(writer.submit, proposal, token)
             assert await callers.next_batch() == [(token, Acceptance())]
@@ -180,12 +182,12 @@ async def test_a_writer_that_had_nothing_to_do_wakes_for_whoever_comes_from_any_
 
 async def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> None:
     cannot = InvalidInput("cannot hold this")
-    scribe, callers = GatedScribe(cannot, cannot), Callers()
-    scribe.let(9)
-    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+    writer_process, callers = GatedWriterProcess(cannot, cannot), Callers()
+    writer_process.let(9)
+    async with writing(Writer(writer_process.stored, deliver=callers.deliver)) as writer:
         for token in range(3):
             writer.submit(propose(f"table/{token}"), token)
-    assert [await scribe.size_of_next() for _ in range(4)] == [3, 1, 1, 1]
+    assert [await writer_process.size_of_next() for _ in range(4)] == [3, 1, 1, 1]
     ((token, result),) = await callers.next_batch()
     assert (token, type(result)) == (0, InvalidInput)
     assert await callers.next_batch() == [(1, Acceptance())]
@@ -194,9 +196,9 @@ async def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone(
 
 
 async def test_what_cannot_be_put_into_words_is_refused_to_its_caller_alone() -> None:
-    scribe, callers = GatedScribe(), Callers()
-    scribe.let(9)
-    async with writing(Writer(scribe.stored, deliver=callers.deliver)) as writer:
+    writer_process, callers = GatedWriterProcess(), Callers()
+    writer_process.let(9)
+    async with writing(Writer(writer_process.stored, deliver=callers.deliver)) as writer:
         unheard = propose("table/1")
         for games in ({"\ud800": b""}, {"hash": b"", "\udfff": b""}):
             with pytest.raises(InvalidInput, match="no database can hold"):
@@ -211,9 +213,9 @@ async def test_what_cannot_be_put_into_words_is_refused_to_its_caller_alone() ->
 async def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
     tmp_path: Path, failure: OperatingFailure
 ) -> None:
-    scribe, callers = GatedScribe(failure), Callers()
-    scribe.let(9)
-    writer = Writer(scribe.stored, deliver=callers.deliver, state_dir=tmp_path)
+    writer_process, callers = GatedWriterProcess(failure), Callers()
+    writer_process.let(9)
+    writer = Writer(writer_process.stored, deliver=callers.deliver, state_dir=tmp_path)
     async with writing(writer):
         for token in range(2):
             writer.submit(propose(f"table/{token}"), token)
@@ -235,13 +237,13 @@ async def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
 async def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written(
     tmp_path: Path, failure: Exception
 ) -> None:
-    scribe, callers = GatedScribe(failure), Callers()
-    writer = Writer(scribe.stored, deliver=callers.deliver, state_dir=tmp_path)
+    writer_process, callers = GatedWriterProcess(failure), Callers()
+    writer = Writer(writer_process.stored, deliver=callers.deliver, state_dir=tmp_path)
     async with writing(writer):
         writer.submit(propose("table/1"), 0)
-        await scribe.size_of_next()
+        await writer_process.size_of_next()
         writer.submit(propose("table/2"), 1)
-        scribe.let(9)
+        writer_process.let(9)
         results = await callers.next_batch()
         assert [(token, type(result)) for token, result in results] == [
             (0, StoreFailed),
@@ -249,20 +251,20 @@ async def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_wri
         ]
         with pytest.raises(StoreFailed, match="fsync: EIO"):
             writer.submit(propose("table/3"), 2)
-    assert scribe.begun.empty()
-    assert scribe.store.heads() == {}
-    assert "fsync: EIO" in scribe.store.suspension_reason()
+    assert writer_process.begun.empty()
+    assert writer_process.store.heads() == {}
+    assert "fsync: EIO" in writer_process.store.suspension_reason()
 
-    async with writing(Writer(scribe.stored, state_dir=tmp_path)) as next_one:
+    async with writing(Writer(writer_process.stored, state_dir=tmp_path)) as next_one:
         assert "fsync: EIO" in next_one.halt_reason
         next_one.release()
         assert await asyncio.to_thread(next_one.write_and_wait, propose("table/1")) == Acceptance()
 
 
 async def test_a_writer_that_is_held_takes_nothing_until_it_is_released() -> None:
-    scribe = GatedScribe()
-    scribe.let(9)
-    async with writing(Writer(scribe.stored)) as writer:
+    writer_process = GatedWriterProcess()
+    writer_process.let(9)
+    async with writing(Writer(writer_process.stored)) as writer:
         writer.suspend("another server has found the disk full")
         with pytest.raises(StoreFailed, match="another server"):
             writer.submit(propose("table/1"), 0)
@@ -271,7 +273,7 @@ async def test_a_writer_that_is_held_takes_nothing_until_it_is_released() -> Non
 
 
 async def test_a_release_may_come_with_another_store_and_its_scribe() -> None:
-    broken, mended = GatedScribe(StoreFailed("EIO")), GatedScribe()
+    broken, mended = GatedWriterProcess(StoreFailed("EIO")), GatedWriterProcess()
     broken.let(9)
     mended.let(9)
     async with writing(Writer(broken.stored)) as writer:
@@ -283,11 +285,11 @@ async def test_a_release_may_come_with_another_store_and_its_scribe() -> None:
 
 
 async def test_a_store_without_a_scribe_cannot_follow_one_that_has_one() -> None:
-    scribe = GatedScribe()
-    scribe.let(9)
-    async with writing(Writer(scribe.stored)) as writer:
+    writer_process = GatedWriterProcess()
+    writer_process.let(9)
+    async with writing(Writer(writer_process.stored)) as writer:
         writer.suspend("EIO")
-        with pytest.raises(InvariantBroken, match="cannot follow each other"):
+        with pytest.raises(InvariantBroken, match="cannot replace one without"):
             writer.release(MemoryStore())
         assert writer.halt_reason == "EIO"
 
@@ -296,32 +298,32 @@ async def test_a_store_without_a_scribe_cannot_follow_one_that_has_one() -> None
 
 
 async def test_write_now_waits_in_another_thread_for_what_becomes_of_it() -> None:
-    scribe = GatedScribe()
-    scribe.let(9)
-    async with writing(Writer(scribe.stored)) as writer:
+    writer_process = GatedWriterProcess()
+    writer_process.let(9)
+    async with writing(Writer(writer_process.stored)) as writer:
         assert await asyncio.to_thread(writer.write_and_wait, propose("table/1")) == Acceptance()
         conflict = await asyncio.to_thread(writer.write_and_wait, propose("table/1"))
-        assert conflict == HeadConflict("table/1", scribe.store.head("table/1"))
+        assert conflict == HeadConflict("table/1", writer_process.store.head("table/1"))
 
 
 async def test_a_loop_is_not_left_to_wait_for_itself() -> None:
-    scribe = GatedScribe()
-    async with writing(Writer(scribe.stored)) as writer:
-        with pytest.raises(InvariantBroken, match="use another thread"):
+    writer_process = GatedWriterProcess()
+    async with writing(Writer(writer_process.stored)) as writer:
+        with pytest.raises(InvariantBroken, match="call this from another thread"):
             writer.write_and_wait(propose("table/1"))
-        with pytest.raises(InvariantBroken, match="use another thread"):
+        with pytest.raises(InvariantBroken, match="call this from another thread"):
             writer.close()
     writer.close()
-    assert scribe.store.heads() == {}
+    assert writer_process.store.heads() == {}
 
 
 async def test_closing_writes_what_is_waiting_and_takes_nothing_more() -> None:
-    scribe, callers = GatedScribe(), Callers()
+    writer_process, callers = GatedWriterProcess(), Callers()
     row = propose_row("table/1", 4)
-    writer = Writer(scribe.stored, deliver=callers.deliver, max_batch=1)
+    writer = Writer(writer_process.stored, deliver=callers.deliver, max_batch=1)
     for token, proposal in enumerate(row):
         writer.submit(proposal, token)
-    scribe.let(4)
+    writer_process.let(4)
     await closed(writer)
     await closed(writer)
     assert [await callers.next_batch() for _ in row] == [[(n, Acceptance())] for n in range(4)]
@@ -333,9 +335,9 @@ async def test_whoever_submits_just_before_it_closes_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also where both happen at the moment at which the task has found nothing to do."""
-    scribe, callers = GatedScribe(), Callers()
-    scribe.let(9)
-    writer = Writer(scribe.stored, deliver=callers.deliver)
+    writer_process, callers = GatedWriterProcess(), Callers()
+    writer_process.let(9)
+    writer = Writer(writer_process.stored, deliver=callers.deliver)
 
     def submit_and_close() -> None:
         writer.submit(propose("table/1"), 0)
@@ -369,11 +371,13 @@ def test_whoever_waits_when_the_loop_ends_is_told_to_ask_again() -> None:
     writers: list[Writer[int]] = []
 
     async def end_early() -> asyncio.Task[object]:
-        scribe = GatedScribe()
-        writer: Writer[int] = Writer(scribe.stored, deliver=lambda _, results: told.extend(results))
+        writer_process = GatedWriterProcess()
+        writer: Writer[int] = Writer(
+            writer_process.stored, deliver=lambda _, results: told.extend(results)
+        )
         writers.append(writer)
         writer.submit(propose("table/1"), 0)
-        await scribe.size_of_next()
+        await writer_process.size_of_next()
         writer.submit(propose("table/2"), 1)
         return asyncio.create_task(asyncio.to_thread(writer.write_and_wait, propose("table/3")))
 
@@ -391,7 +395,7 @@ def test_a_loop_that_ends_before_the_writer_has_begun_leaves_nobody_waiting() ->
 
     async def end_at_once() -> Writer[int]:
         writer: Writer[int] = Writer(
-            GatedScribe().stored, deliver=lambda _, results: told.extend(results)
+            GatedWriterProcess().stored, deliver=lambda _, results: told.extend(results)
         )
         writer.submit(propose("table/1"), 0)
         return writer

@@ -1,4 +1,4 @@
-"""A house under which Threedice was replaced: no scribe of another version writes for it."""
+"""Upgrading Threedice under a running house: a newer writer process refuses to write for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 import threedice
 from tests.house.setting import DEALER, SUPERVISOR, People
-from tests.log.dictating import Watched, pid_of, scribe_of
+from tests.log.dictating import Watched, pid_of, writer_process_of
 from tests.log.proposing import PATIENCE, propose
 from threedice.errors import HouseOutdated, StoreFailed, StoreUnavailable
 from threedice.house.commands import ResolveInterruption
@@ -76,17 +76,17 @@ def replaced(folder: Path, change: str) -> Iterator[None]:
         yield
 
 
-def kill_scribe(store: Store) -> None:
-    with Watched(pid_of(store)) as scribe:
+def kill_writer_process(store: Store) -> None:
+    with Watched(pid_of(store)) as writer_process:
         os.kill(pid_of(store), signal.SIGKILL)
-        scribe.wait()
+        writer_process.wait()
 
 
 def tell(store: Store, stream: str) -> list[ProposalOutcome]:
     async def told() -> list[ProposalOutcome]:
-        scribe = scribe_of(store)
+        writer_process = writer_process_of(store)
         async with asyncio.timeout(PATIENCE):
-            return await scribe.write([scribe.encode_proposal(propose(stream))])
+            return await writer_process.write([writer_process.encode_proposal(propose(stream))])
 
     return asyncio.run(told())
 
@@ -99,7 +99,7 @@ def test_a_scribe_of_another_version_refuses_before_it_opens_the_database(
         SqliteStore(tmp_path / "log.sqlite", serving=True, use_writer_process=True)
     ) as store:
         assert tell(store, "table/1") == [Acceptance()]
-        kill_scribe(store)
+        kill_writer_process(store)
         with pytest.raises(StoreUnavailable, match="signal 9"):
             tell(store, "table/2")
         with replaced(tmp_path, change), pytest.raises(HouseOutdated, match="restart the house"):
@@ -120,7 +120,7 @@ def test_a_house_under_which_it_was_replaced_stops_and_the_one_started_next_play
             await people.play("open betting")
             await people.bet("ann", 50, "big")
             with replaced(tmp_path, "all of it"):
-                kill_scribe(house.command_handler.store)
+                kill_writer_process(house.command_handler.store)
                 for _ in range(2):
                     with pytest.raises(StoreFailed, match=r"99\.0.* restart the house"):
                         await asyncio.wait_for(people.bet("ann", 25, "big"), PATIENCE)
@@ -158,7 +158,7 @@ OWN = {"version": threedice.__version__, "forms": PROTOCOL_FINGERPRINT, "message
 OTHERS = {
     "nothing": b"",
     "no words": b"\xff\x00",
-    "no greeting": encode_message(WriterProcessTarget("sqlite", "/house.sqlite")),
+    "no handshake": encode_message(WriterProcessTarget("sqlite", "/house.sqlite")),
     "another version": encode_message(OWN | {"version": "0.0.1"}),
     "other forms": encode_message(OWN | {"forms": "0" * 64}),
     "more than this one knows": encode_message(OWN | {"forms": "0" * 64, "more": 1}),
