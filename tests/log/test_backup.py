@@ -176,7 +176,7 @@ def test_people_can_be_left_out(house: Store, tmp_path: Path) -> None:
 def test_backup_does_not_replace_another(house: Store, tmp_path: Path) -> None:
     (tmp_path / "backup.sqlite").write_bytes(b"the one before")
 
-    with pytest.raises(InvalidInput, match="there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         create_backup(house, tmp_path / "backup.sqlite")
     assert (tmp_path / "backup.sqlite").read_bytes() == b"the one before"
 
@@ -392,7 +392,7 @@ def test_backup_with_entries_that_nobody_signed_is_not_restored(
     with pytest.raises(
         TamperedData,
         match=r"signs its last 5 entries \(cage/ann version 4, cage/eve versions 1 to 3, table/1"
-        r" version 5\).*Make the backup again",
+        r" version 5\).*Create the backup again",
     ):
         restore_backup(saved, url, public_keys=keys.public, against=outside)
     with closing(open_store(url)) as store:
@@ -477,7 +477,7 @@ def test_postgres_that_goes_away_is_an_operating_failure(postgres_url: str) -> N
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 )
-            with pytest.raises(StoreUnavailable, match="does not respond"):
+            with pytest.raises(StoreUnavailable, match=r"does not (answer|respond)"):
                 list(rows.chunks(schema.entries))
 
 

@@ -350,5 +350,5 @@ def test_number_that_is_always_taken_is_a_conflict(tmp_path: Path) -> None:
             raise StreamConflict(f"there is another checkpoint {checkpoint.number} already")
 
     notary = CheckpointSigner(Crowded(), open_keys(tmp_path), tmp_path)
-    with pytest.raises(StreamConflict, match="others made a checkpoint first"):
+    with pytest.raises(StreamConflict, match="other servers signed a checkpoint first"):
         notary.create_checkpoint(at=1)

@@ -74,7 +74,7 @@ def test_answer_that_leaves_entries_out_says_what_it_caused(file: Path) -> None:
     assert report.answers == 4
     assert finding.where.startswith("answer to bob key-")
     assert finding.what == (
-        "says it wrote table/2 versions 1 to 2; what it caused is table/2 versions 1 to 3"
+        "claims table/2 versions 1 to 2; its command caused table/2 versions 1 to 3"
     )
 
 
@@ -173,7 +173,7 @@ def test_a_missing_answer_is_found_whatever_the_name_of_the_stream(name: str) ->
     del store._answers[gone.account, gone.key]
 
     assert found(verify_log(store, public_keys={})) == [
-        f"table/{name} versions 2 to 3: no answer says which command caused it"
+        f"table/{name} versions 2 to 3: no answer names the command that caused it"
     ]
 
 

@@ -67,31 +67,31 @@ def test_checkpoints_in_store_and_outside_agree(house: House) -> None:
 
 def test_checkpoint_missing_from_the_store_is_found(house: House) -> None:
     first, second, third = house.made
-    assert house.with_checkpoints([first, third]) == ["checkpoint 3: follows checkpoint 1 at once"]
+    assert house.with_checkpoints([first, third]) == ["checkpoint 3: directly follows checkpoint 1"]
     assert house.with_checkpoints([second, third]) == ["checkpoint 2: is the first"]
     assert house.with_checkpoints([first, second], house.made) == [
-        "checkpoint 3: was kept outside the store, and is missing in it"
+        "checkpoint 3: is kept outside the store, but missing in it"
     ]
 
 
 def test_checkpoint_missing_outside_is_found(house: House) -> None:
     first, _, third = house.made
     assert house.with_checkpoints(house.made, [first, third]) == [
-        "checkpoint 3: outside the store, follows checkpoint 1 at once"
+        "checkpoint 3: outside the store, directly follows checkpoint 1"
     ]
 
 
 def test_checkpoint_kept_twice_in_two_forms_is_found(house: House) -> None:
     other = sign_checkpoint(house.keys, changed(house.made[2], at=99))
     assert house.with_checkpoints(house.made, [*house.made, other]) == [
-        "checkpoint 3: was kept outside the store twice, and not the same"
+        "checkpoint 3: is kept outside the store twice, with different content"
     ]
 
 
 def test_other_checkpoint_than_the_one_outside_is_found(house: House) -> None:
     other = sign_checkpoint(house.keys, changed(house.made[2], at=99))
     assert house.with_checkpoints([*house.made[:2], other], house.made) == [
-        "checkpoint 3: is not the one that was kept outside the store"
+        "checkpoint 3: differs from the copy kept outside the store"
     ]
 
 
@@ -110,7 +110,7 @@ def test_checkpoint_that_goes_back_is_found(house: House) -> None:
     }
     back = sign_checkpoint(house.keys, changed(third, full=True, heads=heads))
     assert house.with_checkpoints([*before, back]) == [
-        "checkpoint 3: says version 4 of table/1 after version 8 was signed"
+        "checkpoint 3: signs version 4 of table/1 after version 8 was signed"
     ]
 
 
@@ -121,19 +121,19 @@ def test_full_checkpoint_that_leaves_a_stream_out_is_found(house: House) -> None
     }
     short = sign_checkpoint(house.keys, changed(third, full=True, heads=heads))
     assert house.with_checkpoints([*before, short]) == [
-        "checkpoint 3: says nothing of cage/ann, which was there before"
+        "checkpoint 3: omits cage/ann, which was signed before"
     ]
 
 
 def test_checkpoint_of_another_number_or_key_is_found(house: House) -> None:
     *before, third = house.made
     other = Checkpoint(4, third.body, third.key_id, third.signature)
-    assert "checkpoint 4: its number or its key is not the one that was signed" in (
+    assert "checkpoint 4: its number or key id is not the signed one" in (
         house.with_checkpoints([*before, other])
     )
     other = Checkpoint(3, third.body, "0" * 16, third.signature)
     assert house.with_checkpoints([*before, other]) == [
-        "checkpoint 3: its number or its key is not the one that was signed"
+        "checkpoint 3: its number or key id is not the signed one"
     ]
 
 
@@ -179,7 +179,7 @@ def test_key_that_was_retired_is_not_believed_any_more(tmp_path: Path) -> None:
     retired = f"checkpoint 3: is signed with the key {old.key_id}, retired by checkpoint 2"
 
     outside = found(verify_log(store, public_keys=keys.public, against=[late]))
-    assert outside == ["checkpoint 3: was kept outside the store, and is missing in it", retired]
+    assert outside == ["checkpoint 3: is kept outside the store, but missing in it", retired]
     store.add_checkpoint(late)
     assert found(verify_log(store, public_keys=keys.public)) == [retired]
 
@@ -203,7 +203,7 @@ def test_checkpoint_from_before_a_rotation_counts_where_only_the_file_has_it(
 
     assert found(verify_log(store, public_keys=keys.public, against=[first])) == [
         "checkpoint 2: is the first",
-        "checkpoint 1: was kept outside the store, and is missing in it",
+        "checkpoint 1: is kept outside the store, but missing in it",
     ]
 
 

@@ -133,7 +133,7 @@ def test_text_that_is_no_text_is_located(file: Path) -> None:
         run("UPDATE streams SET stream = CAST(x'ff' AS TEXT) WHERE stream = 'table/2'")
     report = verify_log(file, public_keys={})
 
-    assert "table/1 version 3: its kind is no text" in found(report)
+    assert "table/1 version 3: its kind is not valid text" in found(report)
     assert "cage/ann version 1" not in at(report)
     assert "head of table/2" in at(report)
 

@@ -384,7 +384,7 @@ def test_whoever_waits_when_the_loop_ends_is_told_to_ask_again() -> None:
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(end_early()).result()
     assert [type(result) for result in told] == [StoreUnavailable, StoreUnavailable]
-    assert "ask by its key" in str(told[0])
+    assert "look the command up by its key" in str(told[0])
     writers[0].close()
     with pytest.raises(OperatingFailure, match="closed"):
         writers[0].submit(propose("table/4"), 2)

@@ -47,7 +47,8 @@ class Head(msgspec.Struct, frozen=True, array_like=True, gc=False):
 EMPTY_HEAD = Head(0, bytes(32))
 """The head of a stream without entries."""
 
-_HASHED_COLUMNS = Struct(">32sHQqHHI32s")
+HASHED_COLUMNS = Struct(">32sHQqHHI32s")
+"""The hashed columns: previous hash, lengths and numbers, cause; the variable parts follow."""
 
 
 def hash_entry(
@@ -62,7 +63,7 @@ def hash_entry(
 ) -> bytes:
     """Return the hash of an entry, unambiguous over all its columns and the previous hash."""
     stream_bytes, kind_bytes = stream.encode(), kind.encode()
-    columns = _HASHED_COLUMNS.pack(
+    columns = HASHED_COLUMNS.pack(
         previous_hash, len(stream_bytes), version, at, len(kind_bytes), schema, len(data), cause
     )
     return sha256(b"".join((columns, stream_bytes, kind_bytes, data))).digest()

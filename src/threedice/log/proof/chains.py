@@ -1,7 +1,7 @@
-"""The chains of a log followed entry by entry, with every hash computed anew.
+"""Recompute the hash chain of every stream, entry by entry.
 
-This is the inner loop of a verification. It computes what `entry.chained` defines, written out for
-speed; a test ties the two together.
+This is the inner loop of a verification. It computes the same as `entry.hash_entry`, inlined for
+speed; a test compares the two.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from threedice.errors import TamperedData
-from threedice.log.entry import EMPTY_HEAD, hash_entry
+from threedice.log.entry import EMPTY_HEAD, HASHED_COLUMNS, hash_entry
 from threedice.log.proof import IntegrityFinding, describe_versions
 from threedice.log.proof.answers import CAUSE_BYTES, span_prefix
 
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from threedice.log.proof.verification import SignedHashes
     from threedice.log.store import StoredRow
 
-_HASHED_COLUMNS = struct.Struct(">32sHQqHHI32s")
 _stream_of = itemgetter(0)
 _RECORD_FORMAT = b"%b%b%d,%d]]"
-"""A record of `matching`: the cause, how spans of the stream begin, first and last version."""
+"""A record of `answers`: cause, span prefix of the stream, first and last version."""
 
 _MALFORMED_ERRORS = (struct.error, TypeError, AttributeError, UnicodeEncodeError)
 _COLUMN_TYPES = {
@@ -43,17 +42,17 @@ _COLUMN_TYPES = {
 
 
 class RowVisitor(Protocol):
-    """Is shown the rows of each stream in turn and in order, as far as they are sound."""
+    """Receives the sound rows of each stream in order, one stream after another."""
 
     def visit(self, rows: Sequence[StoredRow]) -> None:
-        """Take the next rows of a stream; what is raised as `Tampered` is a finding."""
+        """Process the next rows of a stream; a `TamperedData` error becomes a finding."""
 
     def stop(self, stream: str) -> None:
-        """Hear that the rest of a stream is not shown: it is not as it was written."""
+        """Note that the rest of a stream is skipped because its chain is broken."""
 
 
 class ChainVerifier:
-    """Follows streams one after another, and notes what is wrong with them."""
+    """Verify streams one after another and collect findings."""
 
     def __init__(
         self,
@@ -70,19 +69,19 @@ class ChainVerifier:
         self.stream_count = 0
 
     def check_rows(self, rows: Sequence[StoredRow]) -> None:
-        """Check the next rows of all, which come by stream and version."""
-        if len(set(map(_stream_of, rows))) == 1:  # as nearly always
+        """Check the next rows, which come in order of stream and version."""
+        if len(set(map(_stream_of, rows))) == 1:  # nearly always
             self._follow(rows[0][0], rows)
             return
-        for stream, some in groupby(rows, key=_stream_of):
-            self._follow(stream, list(some))
+        for stream, stream_rows in groupby(rows, key=_stream_of):
+            self._follow(stream, list(stream_rows))
 
     def finish(self) -> None:
-        """Note heads and claims of streams that have no entries."""
+        """Report heads and signed hashes of streams that have no entries."""
         self._end()
         for stream, (version, digest) in self._heads.items():
             if (version, digest) != (EMPTY_HEAD.version, EMPTY_HEAD.hash):
-                self._note(f"head of {stream}", f"says version {version}, and there are no entries")
+                self._note(f"head of {stream}", f"says version {version}, but there are no entries")
         for stream in self._signed_hashes.streams():
             self._findings += _SignedVersions(
                 stream, self._signed_hashes.pop(stream)
@@ -101,7 +100,7 @@ class ChainVerifier:
         try:
             name = stream.encode()
         except (AttributeError, UnicodeEncodeError):
-            self._note(f"stream {stream!r}", "has a name that no stream has")
+            self._note(f"stream {stream!r}", "is not a valid stream name")
             self._heads.pop(stream, None)
             return
         signed = _SignedVersions(stream, self._signed_hashes.pop(stream))
@@ -120,7 +119,7 @@ class ChainVerifier:
         if head is None:
             self._note(f"head of {stream}", f"is missing; its entries end at version {version}")
         elif head[0] != version:
-            what = f"says version {head[0]!r}, and the entries end at version {version}"
+            what = f"says version {head[0]!r}, but the entries end at version {version}"
             self._note(f"head of {stream}", what)
         elif head[1] != digest:
             self._note(f"head of {stream}", f"its hash is not that of version {version}")
@@ -130,7 +129,7 @@ class ChainVerifier:
 
 
 class _StreamChain:
-    """One stream, as far as it was followed."""
+    """The chain of one stream, up to the last row checked."""
 
     def __init__(
         self,
@@ -142,18 +141,15 @@ class _StreamChain:
         visitor: RowVisitor | None,
     ) -> None:
         self._stream = stream
-        self._size, self._suffixes, self._spans = (
-            len(name),
-            _HashSuffixes(name),
-            span_prefix(stream),
-        )
+        self._name_length, self._suffixes = len(name), _HashSuffixes(name)
+        self._span_prefix = span_prefix(stream)
         self._signed, self._examiner = signed, _EntryExaminer(stream, findings)
         self._matcher, self._findings, self._visitor = matcher, findings, visitor
         self._version, self._hash = EMPTY_HEAD.version, EMPTY_HEAD.hash
         self._cause, self._first = b"", 0
 
     def follow(self, rows: Sequence[StoredRow]) -> None:
-        """Check the next rows, against one another and what is signed."""
+        """Check the next rows against the chain and the signed hashes."""
         start = 0
         while True:
             before, stop = self._version, self._check_sound_rows(rows, start)
@@ -167,46 +163,53 @@ class _StreamChain:
             start = stop + 1
 
     def finish(self) -> tuple[int, bytes]:
-        """Return the version and the hash with which the stream ends."""
+        """Return the version and hash at the end of the stream."""
         self._record_current_cause()
         self._findings += self._signed.find_contradictions(self._version)
         return self._version, self._hash
 
     def _check_sound_rows(self, rows: Sequence[StoredRow], start: int) -> int:
-        """Go over rows that are as they were written, and return where the first other stands."""
-        version, previous, caused, first = self._version, self._hash, self._cause, self._first
-        size, tails, spans, pack = self._size, self._suffixes, self._spans, _HASHED_COLUMNS.pack
-        found: list[tuple[bytes, bytes, int, int]] = []
+        """Check rows until one deviates; return the index of that row."""
+        version, previous = self._version, self._hash
+        current_cause, first = self._cause, self._first
+        name_length, suffixes = self._name_length, self._suffixes
+        prefix, pack = self._span_prefix, HASHED_COLUMNS.pack
+        records: list[tuple[bytes, bytes, int, int]] = []
         try:
             for _, number, at, kind, schema, data, cause, digest in rows[start:]:
-                length, tail = tails[kind]
-                columns = pack(previous, size, number, at, length, schema, len(data), cause)
-                right = sha256(columns + tail + data).digest()
-                if right != digest or number != version + 1 or len(cause) != CAUSE_BYTES:
+                kind_length, suffix = suffixes[kind]
+                columns = pack(
+                    previous, name_length, number, at, kind_length, schema, len(data), cause
+                )
+                expected_hash = sha256(columns + suffix + data).digest()
+                if expected_hash != digest or number != version + 1 or len(cause) != CAUSE_BYTES:
                     break
-                if cause != caused:
-                    if caused:
-                        found.append((caused, spans, first, version))
-                    caused, first = cause, number
+                if cause != current_cause:
+                    if current_cause:
+                        records.append((current_cause, prefix, first, version))
+                    current_cause, first = cause, number
                 version, previous = number, digest
         except _MALFORMED_ERRORS:
-            pass  # `_examine` says what is wrong
+            pass  # `_examine` reports what is wrong
         stop = start + version - self._version
-        self._version, self._hash, self._cause, self._first = version, previous, caused, first
-        if found:
-            self._matcher.add_found(spans, [_RECORD_FORMAT % each for each in found])
+        self._version, self._hash = version, previous
+        self._cause, self._first = current_cause, first
+        if records:
+            self._matcher.add_found(prefix, [_RECORD_FORMAT % each for each in records])
         return stop
 
     def _examine(self, row: StoredRow) -> None:
-        """Go over a row that is not as it was written; the folds over this stream end here."""
+        """Report a row that deviates; visitors see no more of this stream."""
         if self._visitor is not None:
             self._visitor.stop(self._stream)
             self._visitor = None
         try:
-            right = hash_entry(self._hash, *row[:7])
+            expected_hash = hash_entry(self._hash, *row[:7])
         except _MALFORMED_ERRORS:
-            right = b""
-        version, cause, digest = self._examiner.examine(row, self._version + 1, self._hash, right)
+            expected_hash = b""
+        version, cause, digest = self._examiner.examine(
+            row, self._version + 1, self._hash, expected_hash
+        )
         if cause != self._cause:
             self._record_current_cause()
             self._cause, self._first = cause, version
@@ -215,8 +218,8 @@ class _StreamChain:
 
     def _record_current_cause(self) -> None:
         if self._cause:
-            last = (self._cause, self._spans, self._first, self._version)
-            self._matcher.add_found(self._spans, [_RECORD_FORMAT % last])
+            record = (self._cause, self._span_prefix, self._first, self._version)
+            self._matcher.add_found(self._span_prefix, [_RECORD_FORMAT % record])
 
     def _visit(self, rows: Sequence[StoredRow]) -> None:
         if self._visitor is None:
@@ -228,53 +231,53 @@ class _StreamChain:
 
 
 class _HashSuffixes(dict[str, tuple[int, bytes]]):
-    """What follows the columns in what is hashed, for the few kinds there are of a stream."""
+    """The hashed bytes after the columns, cached for the few kinds of a stream."""
 
     def __init__(self, name: bytes) -> None:
         super().__init__()
         self._name = name
 
     def __missing__(self, kind: str) -> tuple[int, bytes]:
-        tag = kind.encode()
-        self[kind] = tail = len(tag), self._name + tag
-        return tail
+        kind_bytes = kind.encode()
+        self[kind] = suffix = len(kind_bytes), self._name + kind_bytes
+        return suffix
 
 
 class _EntryExaminer:
-    """Says what is wrong with an entry, and what to go on with after it."""
+    """Report the faults of an entry and find where the chain continues."""
 
     def __init__(self, stream: str, findings: list[IntegrityFinding]) -> None:
         self._stream, self._findings = stream, findings
-        self._doubtful = 0
+        self._faulty_version = 0
         self._expected_hash: bytes | None = None
 
     def examine(
-        self, row: StoredRow, expected: int, previous: bytes, right: bytes
+        self, row: StoredRow, expected: int, previous: bytes, expected_hash: bytes
     ) -> tuple[int, bytes, bytes]:
-        """Note what is wrong; return the version, cause and hash that the next entry follows."""
+        """Report faults; return the version, cause and hash to continue from."""
         number, cause, digest = row[1], row[6], row[7]
         if type(number) is int and number < expected:
-            what = f"stands where version {expected} should be"
+            what = f"is where version {expected} should be"
             self._note(f"{self._stream} version {number}", what)
             return expected - 1, b"", previous
-        missing = type(number) is int and number > expected
-        if missing:
+        has_gap = type(number) is int and number > expected
+        if has_gap:
             self._note(describe_versions(self._stream, expected, number - 1), "missing")
             expected = number
         if what := _describe_malformation(row):
             self._note(f"{self._stream} version {expected}", what)
-            self._doubtful, self._expected_hash = expected, None
-            known = type(digest) is bytes and len(digest) == 32
-            return expected, b"", digest if known else EMPTY_HEAD.hash
-        if not missing and not self._is_explained(row, expected):
+            self._faulty_version, self._expected_hash = expected, None
+            well_formed = type(digest) is bytes and len(digest) == 32
+            return expected, b"", digest if well_formed else EMPTY_HEAD.hash
+        if not has_gap and not self._is_explained(row, expected):
             what = "its hash is not that of its columns and of the entry before it"
             self._note(f"{self._stream} version {expected}", what)
-            self._doubtful, self._expected_hash = expected, right
+            self._faulty_version, self._expected_hash = expected, expected_hash
         return expected, cause, digest
 
     def _is_explained(self, row: StoredRow, expected: int) -> bool:
-        """Tell whether the hash is wrong only because that of the entry before is."""
-        if expected != self._doubtful + 1 or not self._doubtful:
+        """Tell whether the hash is wrong only because the previous one is."""
+        if expected != self._faulty_version + 1 or not self._faulty_version:
             return False
         return self._expected_hash is None or hash_entry(self._expected_hash, *row[:7]) == row[7]
 
@@ -290,44 +293,45 @@ def _describe_malformation(row: StoredRow) -> str:
     if len(cause) != 32 or len(digest) != 32:
         return f"its {'cause' if len(cause) != 32 else 'hash'} is not 32 bytes long"
     try:
-        _HASHED_COLUMNS.pack(digest, 0, version, at, len(kind.encode()), schema, len(data), cause)
+        HASHED_COLUMNS.pack(digest, 0, version, at, len(kind.encode()), schema, len(data), cause)
     except UnicodeEncodeError:
-        return "its kind is no text"
+        return "its kind is not valid text"
     except struct.error:
         return f"its version {version}, time {at} or schema {schema} is out of range"
     return ""
 
 
 class _SignedVersions:
-    """What checkpoints say of a stream, compared with what it holds."""
+    """Compare the hashes that checkpoints signed for a stream with its entries."""
 
     def __init__(self, stream: str, claims: dict[int, list[tuple[bytes, int]]]) -> None:
         self._claims, self._order = claims, sorted(claims)
-        self._stream, self._agreed = stream, 0
-        self._wrong: list[tuple[int, int, int]] = []
+        self._stream, self._last_agreed = stream, 0
+        self._contradictions: list[tuple[int, int, int]] = []
 
     def compare(self, first: int, rows: Sequence[StoredRow]) -> None:
-        """Compare what is claimed of the versions that rows hold, from the first on."""
+        """Compare the signed hashes of the versions in rows, the first being `first`."""
         start, stop = (bisect_left(self._order, each) for each in (first, first + len(rows)))
         for version in self._order[start:stop]:
             digest = rows[version - first][7]
             for signed, number in self._claims.pop(version, ()):
                 if signed == digest:
-                    self._agreed = version
+                    self._last_agreed = version
                 else:
-                    self._wrong.append((self._agreed, version, number))
+                    self._contradictions.append((self._last_agreed, version, number))
 
     def find_contradictions(self, last: int) -> list[IntegrityFinding]:
-        """Return where a stream of so many entries is not what was signed."""
+        """Report where a stream of `last` entries contradicts the checkpoints."""
         findings = []
-        if self._wrong:
-            agreed, version, number = self._wrong[0]
+        if self._contradictions:
+            agreed, version, number = self._contradictions[0]
             first = min(agreed + 1, version)
-            more = f", nor what {len(self._wrong) - 1} more say" if len(self._wrong) > 1 else ""
+            more = len(self._contradictions) - 1
+            others = f", nor what {more} more signed" if more else ""
             findings.append(
                 IntegrityFinding(
                     describe_versions(self._stream, first, version),
-                    f"not what checkpoint {number} signed{more}",
+                    f"not what checkpoint {number} signed{others}",
                 )
             )
         for version, claims in sorted(self._claims.items())[-1:]:

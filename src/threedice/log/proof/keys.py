@@ -1,8 +1,8 @@
-"""The house's signing key, kept outside the database, and the public keys that its checks need.
+"""The house's signing key, stored outside the database, and its public keys.
 
-In the folder `keys` of the state directory lie `signing.pem`, the one private key, and a record for
-every public key there has ever been. A rotation is signed by the key that it retires, so that
-whoever trusts the first key can trust them all; the retired private key is destroyed.
+The folder `keys` of the state directory holds `signing.pem`, the one private key, and a record for
+every public key so far. A rotation is signed by the key that it retires, so trust in the first key
+extends to all later ones; the retired private key is destroyed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KEYS_FOLDER, PRIVATE_KEY_FILE, KNOWN_KEYS_FILE = "keys", "signing.pem", "known-k
 
 
 class PublicKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A key by which checkpoints are checked, and which key before it vouches for it, if any."""
+    """A key that verifies checkpoints, and the endorsement by the key before it, if any."""
 
     key_id: str
     public: str
@@ -47,58 +47,58 @@ class PublicKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class SigningKeys:
-    """What a server signs with, and all public keys known beside it."""
+    """The private key that a server signs with, and all known public keys."""
 
     key_id: str
     private: Ed25519PrivateKey
     public: Mapping[str, PublicKey]
 
     def sign(self, body: bytes) -> bytes:
-        """Sign as the house."""
+        """Sign bytes as the house."""
         return self.private.sign(body)
 
 
 def open_keys(state_dir: Path) -> SigningKeys:
-    """Return the keys in a state directory; the first time, make one."""
+    """Return the keys in a state directory; create the first key if there is none."""
     folder = _folder(state_dir)
     if not os.path.lexists(folder / PRIVATE_KEY_FILE):
         if any(folder.glob("*.json")):
             raise StoreUnusable(
-                f"{folder / PRIVATE_KEY_FILE} is missing; bring it back from where it is kept, or move"
-                f" {folder} away to begin with a new key, and tell those who check"
+                f"{folder / PRIVATE_KEY_FILE} is missing; restore it from its copy, or move"
+                f" {folder} away to start with a new key, and inform those who verify the log"
             )
         _create_first_key(folder)
     private = _read_private(folder / PRIVATE_KEY_FILE)
     key_id = key_id_of(private.public_key())
     record = folder / f"{key_id}.json"
-    if not record.exists():  # the first start was cut short after it made the private key
+    if not record.exists():  # the first start was interrupted after it created the private key
         _write_record(record, PublicKey(key_id, _raw_bytes(private.public_key()).hex()))
     return SigningKeys(key_id, private, _read_records(folder))
 
 
 def has_signing_key(state_dir: Path) -> bool:
-    """Tell whether there is a private key in a state directory, making none."""
+    """Tell whether a state directory has a private key, without creating one."""
     return os.path.lexists(state_dir / KEYS_FOLDER / PRIVATE_KEY_FILE)
 
 
 def read_public_keys(state_dir: Path) -> dict[str, PublicKey]:
-    """Return the public keys in a state directory, making none: its own, and those remembered."""
-    folder, known = state_dir / KEYS_FOLDER, state_dir / KNOWN_KEYS_FILE
+    """Return the public keys of a state directory, its own and imported ones."""
+    folder, imported = state_dir / KEYS_FOLDER, state_dir / KNOWN_KEYS_FILE
     own = dict(_read_records(folder)) if folder.is_dir() else {}
-    return (import_public_keys(known.read_bytes()) if known.exists() else {}) | own
+    return (import_public_keys(imported.read_bytes()) if imported.exists() else {}) | own
 
 
 def save_known_keys(state_dir: Path, keys: Mapping[str, PublicKey]) -> None:
-    """Keep the public keys of the house that a database was restored from."""
+    """Save the public keys of the house that a database was restored from."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     (state_dir / KNOWN_KEYS_FILE).write_bytes(export_public_keys(keys.values()))
 
 
 def rotate_signing_key(state_dir: Path) -> SigningKeys:
-    """Make a new signing key, have the old one vouch for it, and destroy the old one."""
+    """Create a signing key, endorse it with the old one, and destroy the old one."""
     folder, old = _folder(state_dir), open_keys(state_dir)
-    for left in folder.glob("new-*.pem"):  # by a rotation that was cut short
-        left.unlink()
+    for leftover in folder.glob("new-*.pem"):  # from an interrupted rotation
+        leftover.unlink()
     new = Ed25519PrivateKey.generate()
     key_id, raw = key_id_of(new.public_key()), _raw_bytes(new.public_key())
     file = folder / f"new-{key_id}.pem"
@@ -111,12 +111,12 @@ def rotate_signing_key(state_dir: Path) -> SigningKeys:
 
 
 def key_id_of(key: Ed25519PublicKey) -> str:
-    """Return the short name of a key: the first 16 hexadecimal digits of its SHA-256."""
+    """Return the id of a key: the first 16 hexadecimal digits of its SHA-256."""
     return sha256(_raw_bytes(key)).hexdigest()[:16]
 
 
 def is_valid_signature(key: PublicKey, body: bytes, signature: bytes) -> bool:
-    """Tell whether a signature over a body is by a key."""
+    """Tell whether a key has signed a body."""
     try:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.public)).verify(signature, body)
     except (InvalidSignature, ValueError):
@@ -124,74 +124,76 @@ def is_valid_signature(key: PublicKey, body: bytes, signature: bytes) -> bool:
     return True
 
 
-# --- public keys, to take elsewhere -------------------------------------------------------------
+# --- exporting and trusting public keys ---------------------------------------------------------
 
 
 def export_public_keys(keys: Iterable[PublicKey]) -> bytes:
-    """Write public keys, with who vouches for whom, as JSON."""
+    """Encode public keys and their endorsements as JSON."""
     ordered = sorted(keys, key=lambda key: key.key_id)
     return msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n"
 
 
 def export_pem(key: PublicKey) -> bytes:
-    """Write one public key as PEM, as other programs read it."""
+    """Encode one public key as PEM, for other programs."""
     public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.public))
     return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 def import_public_keys(data: bytes) -> dict[str, PublicKey]:
-    """Read public keys written by `export_public_keys`, each checked to be what its id says."""
+    """Decode keys written by `export_public_keys`, checking that their ids match."""
     try:
         keys = msgspec.json.decode(data, type=list[PublicKey])
-        wrong = [key.key_id for key in keys if not _has_matching_id(key)]
+        mismatched = [key.key_id for key in keys if not _has_matching_id(key)]
     except (msgspec.DecodeError, ValueError) as error:
-        raise InvalidInput(f"these are no public keys as they are exported: {error}") from error
-    if wrong:
-        raise InvalidInput(f"public key {wrong[0]} has not that id; ask for the file again")
+        raise InvalidInput(f"these are not exported public keys: {error}") from error
+    if mismatched:
+        raise InvalidInput(f"public key {mismatched[0]} does not match its id; get the file again")
     return {key.key_id: key for key in keys}
 
 
 def trusted_keys(
     trusted_roots: Mapping[str, PublicKey], offered: Mapping[str, PublicKey]
 ) -> dict[str, PublicKey]:
-    """Return the keys already trusted and those offered for which they vouch, however indirectly.
+    """Return the trusted keys and those offered that they endorse, directly or not.
 
-    Signatures by a key that nobody trusted vouches for prove nothing.
+    A signature by any other key proves nothing.
     """
-    known = dict(trusted_roots)
-    waiting = {key_id: key for key_id, key in offered.items() if key_id not in known}
-    while new := {key_id: key for key_id, key in waiting.items() if _is_endorsed(key, known)}:
-        known.update(new)
-        waiting = {key_id: key for key_id, key in waiting.items() if key_id not in new}
-    return known
+    trusted = dict(trusted_roots)
+    remaining = {key_id: key for key_id, key in offered.items() if key_id not in trusted}
+    while endorsed := {
+        key_id: key for key_id, key in remaining.items() if _is_endorsed(key, trusted)
+    }:
+        trusted.update(endorsed)
+        remaining = {key_id: key for key_id, key in remaining.items() if key_id not in endorsed}
+    return trusted
 
 
 def retired_keys(keys: Mapping[str, PublicKey]) -> dict[str, frozenset[str]]:
-    """Return which keys each key has retired: the one that vouches for it, and all before that."""
+    """Return the keys that each key has retired: its endorser and all keys before that."""
     return {key_id: frozenset(_retired_before(key, keys)) for key_id, key in keys.items()}
 
 
 def _retired_before(key: PublicKey, keys: Mapping[str, PublicKey]) -> set[str]:
-    found = set[str]()
-    while _is_endorsed(key, keys) and key.endorsed_by not in found:
-        found.add(key.endorsed_by)
+    retired = set[str]()
+    while _is_endorsed(key, keys) and key.endorsed_by not in retired:
+        retired.add(key.endorsed_by)
         key = keys[key.endorsed_by]
-    return found
+    return retired
 
 
 def _is_endorsed(key: PublicKey, known: Mapping[str, PublicKey]) -> bool:
-    by = known.get(key.endorsed_by)
-    if by is None:
+    endorser = known.get(key.endorsed_by)
+    if endorser is None:
         return False
     body, signature = (
         _endorsement_message(bytes.fromhex(key.public)),
         bytes.fromhex(key.endorsement),
     )
-    return is_valid_signature(by, body, signature)
+    return is_valid_signature(endorser, body, signature)
 
 
 def _endorsement_message(raw: bytes) -> bytes:
-    """Return what a retiring key signs; its first words keep it apart from any checkpoint."""
+    """Return the message that a retiring key signs; its prefix fits no checkpoint."""
     return b"threedice: the house signs from now on with " + raw
 
 
@@ -208,16 +210,16 @@ def _raw_bytes(key: Ed25519PublicKey) -> bytes:
 # --- files --------------------------------------------------------------------------------------
 
 
-def _folder(state: Path) -> Path:
-    folder = state / KEYS_FOLDER
-    for directory in (state, folder):
+def _folder(state_dir: Path) -> Path:
+    folder = state_dir / KEYS_FOLDER
+    for directory in (state_dir, folder):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     _require_private(folder, folder.lstat(), stat.S_IFDIR, "0700")
     return folder
 
 
 def _create_first_key(folder: Path) -> None:
-    """Make the first private key; of several servers that start at once, one makes it for all."""
+    """Create the first private key; one of several servers starting at once wins."""
     key = Ed25519PrivateKey.generate()
     file = folder / f"new-{key_id_of(key.public_key())}.pem"
     _write_private(file, key)
@@ -234,10 +236,10 @@ def _write_private(file: Path, key: Ed25519PrivateKey) -> None:
 
 
 def _write_record(file: Path, record: PublicKey) -> None:
-    beside = file.with_suffix(f".{token_hex(4)}.new")
+    temporary = file.with_suffix(f".{token_hex(4)}.new")
     data = msgspec.json.encode(record)
-    _write(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), data)
-    beside.replace(file)
+    _write(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), data)
+    temporary.replace(file)
     sync_directory(file.parent)
 
 
@@ -254,7 +256,7 @@ def _read_private(file: Path) -> Ed25519PrivateKey:
     except OSError as error:
         raise StoreUnusable(
             f"the private key {file} cannot be read ({error.strerror}); it must be a plain file"
-            " that belongs to whoever runs this program"
+            " owned by the user that runs this program"
         ) from error
     with os.fdopen(descriptor, "rb") as opened:
         _require_private(file, os.fstat(opened.fileno()), stat.S_IFREG, "0600")
@@ -282,20 +284,20 @@ def _read_records(folder: Path) -> dict[str, PublicKey]:
 
 
 def _damaged(file: Path) -> StoreUnusable:
-    return StoreUnusable(f"the key file {file} is damaged; bring it back from where a copy is kept")
+    return StoreUnusable(f"the key file {file} is damaged; restore it from its copy")
 
 
-def _require_private(path: Path, found: os.stat_result, kind: int, mode: str) -> None:
-    """Refuse a key that others than the house could have read or changed."""
-    if stat.S_IFMT(found.st_mode) != kind:
+def _require_private(path: Path, status: os.stat_result, kind: int, mode: str) -> None:
+    """Refuse a key that other users could have read or changed."""
+    if stat.S_IFMT(status.st_mode) != kind:
         raise StoreUnusable(
-            f"{path} is not what it should be; move it away and look who put it there"
+            f"{path} is not a plain file or folder; move it away and find out who put it there"
         )
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise StoreUnusable(
             f"{path} belongs to another user; run as that user, or chown it if that is a mistake"
         )
-    if found.st_mode & 0o077:
+    if status.st_mode & 0o077:
         raise StoreUnusable(
             f"{path} is open to other users; run chmod {mode} {path}, and rotate the key if they"
             " may have read it"

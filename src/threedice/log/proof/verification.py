@@ -1,15 +1,11 @@
 """Verify a log: chains, heads, answers, games and checkpoints.
 
-Proof that a log is what was written: every chain, head, answer, game and checkpoint.
+Everything is recomputed from the rows exactly as stored. Faults are returned as findings with their
+location; no content of a row makes the verification itself fail.
 
-Everything is computed anew from the rows exactly as they are stored. What is wrong comes out as
-findings that say where; whatever a row may hold, it is a finding and never a failure.
-
-Checkpoints as witnesses: whether they can be believed, and what they say the streams held.
-
-Those in the store must follow one another without a gap, each signed by a trusted key that was not
-retired by then and holding the hash of the one before; those kept outside must be in the store just
-as they are.
+Stored checkpoints must be numbered without gaps, hold the hash of the previous one, and be signed
+by a trusted key that was not retired before. Checkpoints kept outside must be in the store,
+unchanged.
 """
 
 from __future__ import annotations
@@ -58,10 +54,10 @@ def verify_log(
     visitor: RowVisitor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> VerificationReport:
-    """Verify a store, an SQLite file such as a backup, or rows, as they are at this moment.
+    """Verify a store, an SQLite file such as a backup, or rows, as of this moment.
 
-    The visitor is shown all rows that are sound. `progress` hears how many entries of how many are
-    done.
+    The visitor receives all sound rows. `progress` receives the number of entries done and the
+    total.
     """
     try:
         with open_rows(store) as rows:
@@ -88,58 +84,61 @@ def verify_rows(
     visitor: RowVisitor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> VerificationReport:
-    """Verify rows; with `streams`, only those streams and what concerns them."""
-    found: list[IntegrityFinding] = []
+    """Verify rows; with `streams`, only those streams and the records about them."""
+    findings: list[IntegrityFinding] = []
     if streams is None:
-        found += (IntegrityFinding("the database", what) for what in rows.find_damage())
-    with AnswerMatcher() as matching:
-        witnesses = CheckpointVerifier(public_keys, found)
-        with _tampering_as_finding(found):
-            witnesses.verify(chain.from_iterable(rows.chunks(schema.checkpoints)), against)
-        walk = _LogWalk(rows, witnesses.signed_hashes, matching, found, streams)
-        with _tampering_as_finding(found):
+        findings += (IntegrityFinding("the database", what) for what in rows.find_damage())
+    with AnswerMatcher() as matcher:
+        checkpoints = CheckpointVerifier(public_keys, findings)
+        with _tampering_as_finding(findings):
+            checkpoints.verify(chain.from_iterable(rows.chunks(schema.checkpoints)), against)
+        walk = _LogWalk(rows, checkpoints.signed_hashes, matcher, findings, streams)
+        with _tampering_as_finding(findings):
             walk.check_streams(visitor, progress)
             if streams is None:
-                found += (
+                findings += (
                     IntegrityFinding("the database", what)
                     for what in rows.find_unread_entries(walk.entry_count)
                 )
             walk.check_answers()
         games = 0
-        with _tampering_as_finding(found):
-            games = _check_games(rows, found)
+        with _tampering_as_finding(findings):
+            games = _check_games(rows, findings)
     return VerificationReport(
-        tuple(found),
+        tuple(findings),
         walk.stream_count,
         walk.entry_count,
         walk.answer_count,
         games,
-        witnesses.checkpoint_count,
+        checkpoints.checkpoint_count,
     )
 
 
 @contextmanager
-def _tampering_as_finding(found: list[IntegrityFinding]) -> Iterator[None]:
-    """Take what the database cannot read as a finding, and leave what follows from it unchecked."""
+def _tampering_as_finding(findings: list[IntegrityFinding]) -> Iterator[None]:
+    """Turn `TamperedData` into a finding and skip the rest of the block."""
     try:
         yield
     except TamperedData as tampered:
-        found.append(IntegrityFinding(tampered.where, tampered.problem))
+        findings.append(IntegrityFinding(tampered.where, tampered.problem))
+
+
+# --- streams and answers ------------------------------------------------------------------------
 
 
 class _LogWalk:
-    """Goes through streams and answers, and compares what they say of each other."""
+    """Read streams and answers once, and compare them with each other."""
 
     def __init__(
         self,
         rows: LogRows,
         signed_hashes: SignedHashes,
         matcher: AnswerMatcher,
-        found: list[IntegrityFinding],
+        findings: list[IntegrityFinding],
         names: Sequence[str] | None,
     ) -> None:
         self._rows, self._signed_hashes, self._matcher = rows, signed_hashes, matcher
-        self._found, self._names = found, names
+        self._findings, self._names = findings, names
         self.stream_count = self.entry_count = self.answer_count = 0
 
     def check_streams(
@@ -147,17 +146,17 @@ class _LogWalk:
         visitor: RowVisitor | None,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        """Follow every stream."""
+        """Verify every stream."""
         heads = {
             stream: (version, digest)
             for chunk in self._rows.chunks(schema.streams, self._names)
             for stream, version, digest in chunk
         }
         total = sum(version for version, _ in heads.values() if type(version) is int)
-        claims = (
+        signed = (
             self._signed_hashes if self._names is None else self._signed_hashes.select(self._names)
         )
-        chains = ChainVerifier(heads, claims, self._matcher, self._found, visitor)
+        chains = ChainVerifier(heads, signed, self._matcher, self._findings, visitor)
         try:
             for chunk in self._rows.chunks(schema.entries, self._names):
                 chains.check_rows(chunk)
@@ -169,27 +168,27 @@ class _LogWalk:
         chains.finish()
 
     def check_answers(self) -> None:
-        """Compare what every answer says was written with what was found."""
+        """Compare the entries that answers claim with those found."""
         if not self._answers_match():
             self._matcher.clear_claimed()
             self._add_answers()
             self._report_mismatches()
 
     def _answers_match(self) -> bool:
-        """Tell whether all answers agree with all entries, without saying which do not."""
+        """Tell whether all answers agree with all entries, without locating faults."""
         if self._names is not None:
             return False
         try:
             for chunk in self._rows.chunks_unordered(schema.answers):
                 self.answer_count += len(chunk)
-                for begin, records in encode_answer_records(chunk).items():
-                    self._matcher.add_claimed(begin, records)
+                for prefix, records in encode_answer_records(chunk).items():
+                    self._matcher.add_claimed(prefix, records)
         except MALFORMED_ANSWER_ERRORS:
             return False
         return self._matcher.is_consistent()
 
     def _add_answers(self) -> None:
-        """Take in what every answer says, one by one, and note what cannot be read."""
+        """Add the claims of every answer one by one, and report malformed answers."""
         wanted = None if self._names is None else set(self._names)
         self.answer_count = 0
         for row in self._all_answers():
@@ -200,47 +199,46 @@ class _LogWalk:
                 cause = hash_cause(account, key, command_hash)
                 for span in decoded:
                     if wanted is None or span.stream in wanted:
-                        begin, one = encode_record(cause, span)
-                        self._matcher.add_claimed(begin, [one])
+                        prefix, record = encode_record(cause, span)
+                        self._matcher.add_claimed(prefix, [record])
             except MALFORMED_ANSWER_ERRORS as error:
                 self._note(_describe_answer(row), f"cannot be read: {error}")
 
     def _report_mismatches(self) -> None:
-        """Note entries that no answer accounts for, and answers that account for what is not."""
+        """Report entries that no answer claims, and answers with wrong claims."""
         mismatches = {each.cause: each for each in self._matcher.mismatches()}
         for mismatch in mismatches.values():
             if not mismatch.claimed:
                 for span in mismatch.found:
-                    self._note(_describe_span(span), "no answer says which command caused it")
+                    self._note(_describe_span(span), "no answer names the command that caused it")
         if any(mismatch.claimed for mismatch in mismatches.values()):
             self._report_answers(mismatches)
 
     def _report_answers(self, mismatches: Mapping[bytes, AnswerMismatch]) -> None:
-        """Note which answers are meant, by a second look at all of them."""
+        """Report the answers with wrong claims, found by a second pass over all."""
         for row in self._all_answers():
             try:
                 mismatch = mismatches.get(hash_cause(*row[:3]))
             except MALFORMED_ANSWER_ERRORS:
                 continue
             if mismatch is not None:
-                said, found = _describe_spans(mismatch.claimed), _describe_spans(mismatch.found)
-                self._note(
-                    _describe_answer(row), f"says it wrote {said}; what it caused is {found}"
-                )
+                claimed = _describe_spans(mismatch.claimed)
+                found = _describe_spans(mismatch.found)
+                self._note(_describe_answer(row), f"claims {claimed}; its command caused {found}")
 
     def _all_answers(self) -> Iterator[StoredRow]:
         return chain.from_iterable(self._rows.chunks(schema.answers))
 
     def _note(self, where: str, what: str) -> None:
-        self._found.append(IntegrityFinding(where, what))
+        self._findings.append(IntegrityFinding(where, what))
 
 
-def _check_games(rows: LogRows, found: list[IntegrityFinding]) -> int:
+def _check_games(rows: LogRows, findings: list[IntegrityFinding]) -> int:
     count = 0
     for digest, canonical in chain.from_iterable(rows.chunks(schema.games)):
         count += 1
         if type(canonical) is not bytes or sha256(canonical).hexdigest() != digest:
-            found.append(IntegrityFinding(f"game {digest}", "its bytes do not have that hash"))
+            findings.append(IntegrityFinding(f"game {digest}", "its bytes do not have that hash"))
     return count
 
 
@@ -256,40 +254,11 @@ def _describe_span(span: EntrySpan) -> str:
     return describe_versions(span.stream, span.first, span.last)
 
 
-_SIGNED_HASH = Struct(">Q32sQ")
-
-
-class SignedHashes:
-    """Which hash which version of a stream had, by which checkpoint; kept small, for all nights."""
-
-    def __init__(self) -> None:
-        self._packed: dict[str, bytearray] = {}
-
-    def add(self, stream: str, version: int, digest: str, number: int) -> None:
-        """Note what a checkpoint says of a stream."""
-        packed = _SIGNED_HASH.pack(version, bytes.fromhex(digest), number)
-        self._packed.setdefault(stream, bytearray()).extend(packed)
-
-    def pop(self, stream: str) -> dict[int, list[tuple[bytes, int]]]:
-        """Return what is claimed of a stream, by version, and forget it."""
-        claims: dict[int, list[tuple[bytes, int]]] = {}
-        for version, digest, number in _SIGNED_HASH.iter_unpack(self._packed.pop(stream, b"")):
-            claims.setdefault(version, []).append((digest, number))
-        return claims
-
-    def select(self, streams: Iterable[str]) -> SignedHashes:
-        """Return the claims about some streams alone."""
-        part = SignedHashes()
-        part._packed = {name: self._packed[name] for name in streams if name in self._packed}
-        return part
-
-    def streams(self) -> list[str]:
-        """Return the streams of which something is claimed still."""
-        return sorted(self._packed)
+# --- checkpoints --------------------------------------------------------------------------------
 
 
 class CheckpointVerifier:
-    """Hears checkpoints one by one, and notes what is wrong with them."""
+    """Verify checkpoints one by one, and collect their signed hashes."""
 
     def __init__(
         self, public_keys: Mapping[str, PublicKey], findings: list[IntegrityFinding]
@@ -297,52 +266,56 @@ class CheckpointVerifier:
         self.signed_hashes, self.checkpoint_count = SignedHashes(), 0
         self._keys, self._findings = public_keys, findings
         self._retires = retired_keys(public_keys)
-        self._retired: dict[str, int] = {}  # and by which checkpoint
+        self._retired: dict[str, int] = {}  # key id -> number of the retiring checkpoint
         self._last: Checkpoint | None = None
         self._last_is_verified = True
         self._signed_heads: dict[str, tuple[int, str]] = {}
 
     def verify(self, stored: Iterable[StoredRow], against: Sequence[Checkpoint]) -> None:
-        """Hear all checkpoints in the store, and those kept outside that it no longer has."""
-        outside = self._index_external(against)
+        """Verify the stored checkpoints, and those kept outside that the store lacks."""
+        external = self._index_external(against)
         for row in stored:
             self.checkpoint_count += 1
             if tuple(map(type, row)) != (int, bytes, str, bytes):
-                self._note(row[0], "has columns that no checkpoint has")
+                self._note(row[0], "has columns of the wrong type")
                 continue
             checkpoint = Checkpoint(*row)
-            kept = outside.pop(checkpoint.number, checkpoint)
-            if kept != checkpoint:
-                self._note(checkpoint.number, "is not the one that was kept outside the store")
-                self._add_external(kept)
+            external_copy = external.pop(checkpoint.number, checkpoint)
+            if external_copy != checkpoint:
+                self._note(checkpoint.number, "differs from the copy kept outside the store")
+                self._add_external(external_copy)
             self._verify_next(checkpoint)
-        for number, kept in sorted(outside.items()):
-            self._note(number, "was kept outside the store, and is missing in it")
-            self._add_external(kept)
+        for number, external_copy in sorted(external.items()):
+            self._note(number, "is kept outside the store, but missing in it")
+            self._add_external(external_copy)
 
     def _index_external(self, against: Sequence[Checkpoint]) -> dict[int, Checkpoint]:
-        outside: dict[int, Checkpoint] = {}
+        external: dict[int, Checkpoint] = {}
         for checkpoint in against:
-            if outside.setdefault(checkpoint.number, checkpoint) != checkpoint:
-                self._note(checkpoint.number, "was kept outside the store twice, and not the same")
-        numbers = sorted(outside)
+            if external.setdefault(checkpoint.number, checkpoint) != checkpoint:
+                self._note(
+                    checkpoint.number, "is kept outside the store twice, with different content"
+                )
+        numbers = sorted(external)
         for before, number in pairwise(numbers):
             if number != before + 1:
-                self._note(number, f"outside the store, follows checkpoint {before} at once")
-        return outside
+                self._note(number, f"outside the store, directly follows checkpoint {before}")
+        return external
 
-    def _add_external(self, kept: Checkpoint) -> None:
-        """Take in what a checkpoint outside the store says, if it can be believed."""
-        if (body := self._verified_body(kept)) is not None:
+    def _add_external(self, checkpoint: Checkpoint) -> None:
+        """Add the signed hashes of a checkpoint kept outside, if it is valid."""
+        if (body := self._verified_body(checkpoint)) is not None:
             for stream, head in body.heads.items():
                 self.signed_hashes.add(stream, *head, body.number)
 
     def _verify_next(self, checkpoint: Checkpoint) -> None:
-        """Take in what a checkpoint in the store says, if it can be believed."""
+        """Verify the next stored checkpoint, and add its hashes if it is valid."""
         number, before = checkpoint.number, 0 if self._last is None else self._last.number
         body = self._verified_body(checkpoint)
         if number != before + 1:
-            self._note(number, f"follows checkpoint {before} at once" if before else "is the first")
+            self._note(
+                number, f"directly follows checkpoint {before}" if before else "is the first"
+            )
         elif body and self._last_is_verified and body.previous != link_hash(self._last):
             self._note(number, f"does not hold the hash of checkpoint {before}")
         if body is not None:
@@ -351,17 +324,17 @@ class CheckpointVerifier:
 
     def _add_body(self, body: CheckpointBody) -> None:
         for stream, head in body.heads.items():
-            known = self._signed_heads.get(stream)
-            if head == known:
+            signed = self._signed_heads.get(stream)
+            if head == signed:
                 continue
-            if known is not None and head[0] <= known[0]:
-                what = f"says version {head[0]} of {stream} after version {known[0]} was signed"
+            if signed is not None and head[0] <= signed[0]:
+                what = f"signs version {head[0]} of {stream} after version {signed[0]} was signed"
                 self._note(body.number, what)
             self.signed_hashes.add(stream, *head, body.number)
             self._signed_heads[stream] = head
         if body.full:
             for stream in sorted(self._signed_heads.keys() - body.heads.keys()):
-                self._note(body.number, f"says nothing of {stream}, which was there before")
+                self._note(body.number, f"omits {stream}, which was signed before")
 
     def _verified_body(self, checkpoint: Checkpoint) -> CheckpointBody | None:
         number, key_id = checkpoint.number, checkpoint.key_id
@@ -371,7 +344,7 @@ class CheckpointVerifier:
             self._note(number, tampered.problem)
             return None
         if (body.number, body.key_id) != (number, key_id):
-            self._note(number, "its number or its key is not the one that was signed")
+            self._note(number, "its number or key id is not the signed one")
         elif (key := self._keys.get(key_id)) is None:
             self._note(number, f"is signed with the key {key_id}, which is not trusted")
         elif not is_valid_signature(key, checkpoint.body, checkpoint.signature):
@@ -386,3 +359,35 @@ class CheckpointVerifier:
 
     def _note(self, number: object, what: str) -> None:
         self._findings.append(IntegrityFinding(f"checkpoint {number}", what))
+
+
+_SIGNED_HASH = Struct(">Q32sQ")
+
+
+class SignedHashes:
+    """The hashes that checkpoints signed, by stream and version, in compact form."""
+
+    def __init__(self) -> None:
+        self._packed: dict[str, bytearray] = {}
+
+    def add(self, stream: str, version: int, digest: str, number: int) -> None:
+        """Add a head that a checkpoint signed."""
+        packed = _SIGNED_HASH.pack(version, bytes.fromhex(digest), number)
+        self._packed.setdefault(stream, bytearray()).extend(packed)
+
+    def pop(self, stream: str) -> dict[int, list[tuple[bytes, int]]]:
+        """Remove and return the signed hashes of a stream, by version."""
+        claims: dict[int, list[tuple[bytes, int]]] = {}
+        for version, digest, number in _SIGNED_HASH.iter_unpack(self._packed.pop(stream, b"")):
+            claims.setdefault(version, []).append((digest, number))
+        return claims
+
+    def select(self, streams: Iterable[str]) -> SignedHashes:
+        """Return the signed hashes of some streams only."""
+        part = SignedHashes()
+        part._packed = {name: self._packed[name] for name in streams if name in self._packed}
+        return part
+
+    def streams(self) -> list[str]:
+        """Return the streams with signed hashes left."""
+        return sorted(self._packed)
