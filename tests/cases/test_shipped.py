@@ -64,7 +64,7 @@ def played(folder: Path, text: str) -> list[str]:
         ('"dice 6 5 4"]', '"dice 6 5 4", "ann bets 5 on big -> refused 9.9"]',
          "was refused for 1.7, 3.2, betting/not-open, expected 9.9"),
         ('"dice 6 5 4"]', '"dice 6 5 4", "ann bets 5 on big"]', "stopped: betting is not open"),
-        ('"dice 6 5 4"]', '"ann sings"]', "'ann sings' is no line of a case"),
+        ('"dice 6 5 4"]', '"ann sings"]', "'ann sings' is not a line of a case"),
         ('"dice 6 5 4"]', '"dice 6 5 9"]', "stopped: no face '9'"),
         ('"dice 6 5 4"]', '"ann bets 5 on bigg -> maybe"]', "write '-> refused'"),
         ("v6/a", "v6/z", "stopped: no game"),

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from tests.faults.kill_words import Asking, Failed, Refused, Told, spans_of
 from tests.house.setting import player
 from threedice.account.commands import Deposit
-from threedice.cases.language import CaseContext
-from threedice.cases.phrases import parse_line
+from threedice.cases import CaseContext, parse_line
 from threedice.errors import Refusal, StoreUnavailable
 from threedice.house.reports.statements import update_statements
 from threedice.house.stream_state import account_stream, table_stream

@@ -1,9 +1,11 @@
-"""Cases: rounds of play that a person who does not program can write down and have checked.
+"""Cases: scenario files that describe rounds of play in plain words and check the result.
 
-A TOML file of cases -> `phrases` (lines in plain words -> commands, made of what is in `script`) ->
-`run` (commands through the table, what came out against what was expected).
+`runner` reads a TOML file of cases and plays them; `phrases` and `expectations` translate its lines
+into commands and checks, in the language that `language` defines.
 """
 
+from threedice.cases.language import CaseContext
+from threedice.cases.phrases import parse_line
 from threedice.cases.runner import (
     Case,
     CaseOutcome,
@@ -13,4 +15,13 @@ from threedice.cases.runner import (
     shipped_cases,
 )
 
-__all__ = ["Case", "CaseOutcome", "narrate_case", "read_cases", "run_case", "shipped_cases"]
+__all__ = [
+    "Case",
+    "CaseContext",
+    "CaseOutcome",
+    "narrate_case",
+    "parse_line",
+    "read_cases",
+    "run_case",
+    "shipped_cases",
+]

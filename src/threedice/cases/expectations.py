@@ -1,6 +1,6 @@
-"""Lines of a case that state how the table stands; they ask nothing of it.
+"""Lines of a case that state an expected state of the table; they send no commands.
 
-A statement that is not so is a difference of the case, and play goes on.
+An expectation that fails is a difference of the case, and play continues.
 """
 
 from __future__ import annotations
@@ -25,28 +25,33 @@ if TYPE_CHECKING:
 
 
 @phrase("ann has 300", rf"(?P<who>{NAME_PATTERN}) has (?P<amount>\d+)")
-def _has(scene: CaseContext, line: re.Match[str]) -> Iterator[Any]:
-    seat = scene.state.seats.get(line["who"])
-    _expect_equal(f"{line['who']} has", seat.stack if seat else 0, line["amount"])
+def _has(context: CaseContext, match: re.Match[str]) -> Iterator[Any]:
+    seat = context.state.seats.get(match["who"])
+    _expect_equal(f"{match['who']} has", seat.stack if seat else 0, match["amount"])
     yield from ()
 
 
 @phrase("the float is 5000 / the drop is 500", r"the (?P<what>float|drop) is (?P<amount>\d+)")
-def _float_is(scene: CaseContext, line: re.Match[str]) -> Iterator[Any]:
-    now = scene.state.drop if line["what"] == "drop" else scene.state.float_amount
-    _expect_equal(f"the {line['what']} is", now, line["amount"])
+def _float_is(context: CaseContext, match: re.Match[str]) -> Iterator[Any]:
+    actual = context.state.drop if match["what"] == "drop" else context.state.float_amount
+    _expect_equal(f"the {match['what']} is", actual, match["amount"])
     yield from ()
 
 
 @phrase(
     "ann has room for 300 on big [at left]",
-    rf"(?P<who>{NAME_PATTERN}) has room for (?P<amount>\d+) on (?P<box>{BOX_PATTERN}){AREA_PATTERN}",
+    rf"(?P<who>{NAME_PATTERN}) has room for (?P<amount>\d+)"
+    rf" on (?P<box>{BOX_PATTERN}){AREA_PATTERN}",
 )
-def _has_room(scene: CaseContext, line: re.Match[str]) -> Iterator[Any]:
-    require_box(scene.game, line["box"])
-    spot = resolve_spot(scene.game, line["box"], line["area"] or "")
-    now = remaining_room(scene.game, scene.state, spot, line["who"]) if scene.state.round else 0
-    _expect_equal(f"{line['who']} has room on {spot} for", now, line["amount"])
+def _has_room(context: CaseContext, match: re.Match[str]) -> Iterator[Any]:
+    require_box(context.game, match["box"])
+    spot = resolve_spot(context.game, match["box"], match["area"] or "")
+    actual = (
+        remaining_room(context.game, context.state, spot, match["who"])
+        if context.state.round
+        else 0
+    )
+    _expect_equal(f"{match['who']} has room on {spot} for", actual, match["amount"])
     yield from ()
 
 
@@ -54,16 +59,16 @@ def _has_room(scene: CaseContext, line: re.Match[str]) -> Iterator[Any]:
     "flags: big over the maximum; odd over the differential; ann's on big under the minimum",
     r"flags: (?P<flags>.+)",
 )
-def _flags(scene: CaseContext, line: re.Match[str]) -> Iterator[Any]:
+def _flags(context: CaseContext, match: re.Match[str]) -> Iterator[Any]:
     raised = (
-        [_describe_flag(each) for each in find_breaches(scene.game, scene.state)]
-        if scene.state.round
+        [_describe_flag(each) for each in find_breaches(context.game, context.state)]
+        if context.state.round
         else []
     )
-    now = "; ".join(raised) or "none"
-    expected = [each.strip() for each in line["flags"].split(";")]
+    actual = "; ".join(raised) or "none"
+    expected = [each.strip() for each in match["flags"].split(";")]
     if sorted(raised or ["none"]) != sorted(expected):
-        raise ExpectationFailed(f"flags: {now}, expected {'; '.join(expected)}")
+        raise ExpectationFailed(f"flags: {actual}, expected {'; '.join(expected)}")
     yield from ()
 
 
@@ -73,6 +78,6 @@ def _describe_flag(flag: LimitBreach) -> str:
     return f"{where} {side} the {flag.kind}"
 
 
-def _expect_equal(what: str, now: int, expected: str) -> None:
-    if now != int(expected):
-        raise ExpectationFailed(f"{what} {now}, expected {expected}")
+def _expect_equal(what: str, actual: int, expected: str) -> None:
+    if actual != int(expected):
+        raise ExpectationFailed(f"{what} {actual}, expected {expected}")

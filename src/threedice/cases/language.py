@@ -1,9 +1,4 @@
-"""The language of cases: the phrase registry, actors, and the ordinary commands of each step.
-
-What the phrases of cases are made of: who acts, how a step ordinarily goes, plain limits.
-
-How a phrase of the language of cases is declared: its words, its pattern, what it does.
-"""
+"""The language of cases: its registry of phrases, its actors, and the usual steps of a round."""
 
 from __future__ import annotations
 
@@ -24,32 +19,59 @@ if TYPE_CHECKING:
     from threedice.table.state import TableState
 
 
-STAFF_ROLES: Final = tuple(
-    role for role in get_args(TableRole) if role not in ("player", "shooter")
-)
-
-
 @dataclass(frozen=True, slots=True)
 class CaseContext:
-    """What a line can see: the game, and the table as it stands."""
+    """The game and the current state of the table, as a line sees them."""
 
     game: Game
     state: TableState
 
 
+# --- phrases ------------------------------------------------------------------------------------
+
+
+NAME_PATTERN: Final = r"[a-z][a-z0-9-]*"
+BOX_PATTERN: Final = r"[a-z][a-z0-9:-]*"
+AREA_PATTERN: Final = r"( at (?P<area>\w+))?"
+PhraseHandler = Callable[[CaseContext, re.Match[str]], Iterator[Any]]
+
+PHRASES: Final[list[tuple[re.Pattern[str], PhraseHandler, str]]] = []
+"""Every phrase: its pattern, its handler and an example; the first match wins."""
+
+
+class ExpectationFailed(ThreediceError):
+    """An expectation about the table does not hold."""
+
+
+def phrase(example: str, pattern: str) -> Callable[[PhraseHandler], PhraseHandler]:
+    """Register the decorated handler for lines that match a pattern."""
+
+    def register(handler: PhraseHandler) -> PhraseHandler:
+        PHRASES.append((re.compile(pattern), handler, example))
+        return handler
+
+    return register
+
+
+# --- actors and steps ---------------------------------------------------------------------------
+
+
+STAFF_ROLES: Final = tuple(
+    role for role in get_args(TableRole) if role not in ("player", "shooter")
+)
+DEALER, SUPERVISOR = Actor(id="dealer", role="dealer"), Actor(id="supervisor", role="supervisor")
+
+
 def actor(name: str, context: CaseContext | None = None) -> Actor:
-    """Return who acts: a member of staff by role, the shooter, or a player by name."""
+    """Return the actor of a name: a member of staff by role, the shooter, or a player."""
     if name in STAFF_ROLES:
         return Actor(id=name, role=cast("TableRole", name))
     shooter = context.state.shooter if context else None
     return Actor(id=name, role="shooter" if shooter and shooter.player == name else "player")
 
 
-DEALER, SUPERVISOR = Actor(id="dealer", role="dealer"), Actor(id="supervisor", role="supervisor")
-
-
 def commands_before(context: CaseContext, step: StepName) -> Iterator[AnyCommand]:
-    """Yield the steps before one that have not been taken, as an ordinary round has them."""
+    """Yield the usual commands for the pending steps of the round before a step."""
     order = context.game.facts.procedure.order
     steps = context.game.facts.procedure.steps
     for each in order[: order.index(step)]:
@@ -71,7 +93,7 @@ _SIMPLE_STEP_COMMANDS: Final[dict[StepName, Callable[..., AnyCommand]]] = {
 def step_commands(
     context: CaseContext, step: StepName, dice: tuple[int, int, int] | None
 ) -> Iterator[AnyCommand]:
-    """Yield the commands for a step as it ordinarily goes."""
+    """Yield the usual commands for a step."""
     shooter = context.state.shooter
     thrower = Actor(id=shooter.player, role="shooter") if shooter and not shooter.absent else DEALER
     at_least = context.game.facts.procedure.steps[step].at_least
@@ -88,33 +110,3 @@ def step_commands(
             yield commands.PressEnter(by=DEALER)
         case _ if step in _SIMPLE_STEP_COMMANDS:
             yield _SIMPLE_STEP_COMMANDS[step](by=DEALER)
-
-
-NAME_PATTERN: Final = r"[a-z][a-z0-9-]*"
-
-
-BOX_PATTERN: Final = r"[a-z][a-z0-9:-]*"
-
-
-AREA_PATTERN: Final = r"( at (?P<area>\w+))?"
-
-
-PhraseHandler = Callable[[CaseContext, re.Match[str]], Iterator[Any]]
-
-
-PHRASES: Final[list[tuple[re.Pattern[str], PhraseHandler, str]]] = []
-"""Every phrase: its pattern, what it does, and how it is written."""
-
-
-class ExpectationFailed(ThreediceError):
-    """What a line states about the table is not so."""
-
-
-def phrase(example: str, pattern: str) -> Callable[[PhraseHandler], PhraseHandler]:
-    """Declare a phrase of the language of cases."""
-
-    def declare(lines: PhraseHandler) -> PhraseHandler:
-        PHRASES.append((re.compile(pattern), lines, example))
-        return lines
-
-    return declare

@@ -1,15 +1,15 @@
-"""Lines of a case in plain words, each turned into commands for the table.
+"""Lines of a case in plain words, each translated into commands for the table.
 
-Staff are named by their role; every other name is a player. Where a line is short for several
-commands ("dice 1 3 6" plays the rest of a round), it yields them one by one, so that each can look
-at the table before the next.
+Staff are named by their role; every other name is a player. A line that is short for several
+commands ("dice 1 3 6" plays the rest of a round) yields them one by one, so that each handler sees
+the state of the table after the previous command.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from threedice.cases import expectations as _statements  # noqa: F401 - declares its phrases
+from threedice.cases import expectations as _expectations  # noqa: F401 - registers its phrases
 from threedice.cases.language import (
     AREA_PATTERN,
     BOX_PATTERN,
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 
 
 def parse_line(line: str, context: CaseContext) -> Iterator[AnyCommand]:
-    """Yield the commands that a line asks for."""
-    for pattern, lines, _ in PHRASES:
+    """Yield the commands of a line, reading the table's state between them."""
+    for pattern, handler, _ in PHRASES:
         match = pattern.fullmatch(line)
         if match:
-            yield from lines(context, match)
+            yield from handler(context, match)
             return
-    known = "; ".join(written for *_, written in PHRASES)
-    raise InvalidInput(f"{line!r} is no line of a case; the lines are: {known}")
+    examples = "; ".join(example for *_, example in PHRASES)
+    raise InvalidInput(f"{line!r} is not a line of a case; the lines are: {examples}")
 
 
 def _numbers(text: str) -> list[int]:
     return [int(each) for each in text.split()]
 
 
-def _dice(scene: CaseContext, text: str) -> tuple[int, int, int]:
-    return scene.game.roll(text.split())
+def _dice(context: CaseContext, text: str) -> tuple[int, int, int]:
+    return context.game.roll(text.split())
 
 
 # --- chips and bets -----------------------------------------------------------------------------
@@ -59,15 +59,16 @@ def _dice(scene: CaseContext, text: str) -> tuple[int, int, int]:
 
 @phrase(
     "ann buys 500 [from account] [aged 17]",
-    rf"(?P<who>{NAME_PATTERN}) buys (?P<amount>\d+)(?P<account> from account)?( aged (?P<age>\d+))?",
+    rf"(?P<who>{NAME_PATTERN}) buys (?P<amount>\d+)(?P<account> from account)?"
+    r"( aged (?P<age>\d+))?",
 )
-def _buys(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _buys(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.BuyIn(
-        by=actor(line["who"]),
-        player=line["who"],
-        amount=int(line["amount"]),
-        source="account" if line["account"] else "cash",
-        age_years=int(line["age"] or 30),
+        by=actor(match["who"]),
+        player=match["who"],
+        amount=int(match["amount"]),
+        source="account" if match["account"] else "cash",
+        age_years=int(match["age"] or 30),
     )
 
 
@@ -75,66 +76,69 @@ def _buys(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     "ann leaves with 300 [to account]",
     rf"(?P<who>{NAME_PATTERN}) leaves with (?P<amount>\d+)(?P<account> to account)?",
 )
-def _leaves(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    to: Any = "account" if line["account"] else "outside"
-    who = line["who"]
-    yield commands.CashOut(by=actor(who), player=who, amount=int(line["amount"]), to=to)
+def _leaves(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    destination: Any = "account" if match["account"] else "outside"
+    player = match["who"]
+    yield commands.CashOut(
+        by=actor(player), player=player, amount=int(match["amount"]), to=destination
+    )
 
 
 @phrase(
     "ann repays 50 [in cash]", rf"(?P<who>{NAME_PATTERN}) repays (?P<amount>\d+)(?P<cash> in cash)?"
 )
-def _repays(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    source: Any = "cash" if line["cash"] else "stack"
-    who, amount = line["who"], int(line["amount"])
-    yield commands.RepayDebt(by=actor(who), player=who, amount=amount, source=source)
+def _repays(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    source: Any = "cash" if match["cash"] else "stack"
+    player, amount = match["who"], int(match["amount"])
+    yield commands.RepayDebt(by=actor(player), player=player, amount=amount, source=source)
 
 
 @phrase(
     "ann changes 100 into 25s",
     rf"(?P<who>{NAME_PATTERN}) changes (?P<amount>\d+) into (?P<into>\d+)s",
 )
-def _changes(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    amount, into = int(line["amount"]), int(line["into"])
-    yield commands.ChangeChips(by=DEALER, player=line["who"], amount=amount, into=into)
+def _changes(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    amount, into = int(match["amount"]), int(match["into"])
+    yield commands.ChangeChips(by=DEALER, player=match["who"], amount=amount, into=into)
 
 
 @phrase("ann takes red at 25", rf"(?P<who>{NAME_PATTERN}) takes (?P<colour>\w+) at (?P<value>\d+)")
-def _takes(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _takes(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.TakeColour(
-        by=DEALER, player=line["who"], colour=line["colour"], value=int(line["value"])
+        by=DEALER, player=match["who"], colour=match["colour"], value=int(match["value"])
     )
 
 
 @phrase("ann colours up", rf"(?P<who>{NAME_PATTERN}) colours up")
-def _colours_up(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.ColourUp(by=DEALER, player=line["who"])
+def _colours_up(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.ColourUp(by=DEALER, player=match["who"])
 
 
 @phrase(
     "ann bets 50 on big [at left]",
     rf"(?P<who>{NAME_PATTERN}) bets (?P<amount>-?\d+) on (?P<box>{BOX_PATTERN}){AREA_PATTERN}",
 )
-def _bets(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _bets(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.PlaceBet(
-        by=actor(line["who"], scene),
-        player=line["who"],
-        box=line["box"],
-        amount=int(line["amount"]),
-        area=line["area"] or "",
+        by=actor(match["who"], context),
+        player=match["who"],
+        box=match["box"],
+        amount=int(match["amount"]),
+        area=match["area"] or "",
     )
 
 
 @phrase(
     "dealer bets 50 on big for ann",
-    rf"(?P<by>{NAME_PATTERN}) bets (?P<amount>\d+) on (?P<box>{BOX_PATTERN}) for (?P<who>{NAME_PATTERN})",
+    rf"(?P<by>{NAME_PATTERN}) bets (?P<amount>\d+) on (?P<box>{BOX_PATTERN})"
+    rf" for (?P<who>{NAME_PATTERN})",
 )
-def _bets_for(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _bets_for(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.PlaceBet(
-        by=actor(line["by"], scene),
-        player=line["who"],
-        box=line["box"],
-        amount=int(line["amount"]),
+        by=actor(match["by"], context),
+        player=match["who"],
+        box=match["box"],
+        amount=int(match["amount"]),
         manner="behalf",
     )
 
@@ -143,12 +147,12 @@ def _bets_for(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     "ann calls 50 on big",
     rf"(?P<who>{NAME_PATTERN}) calls (?P<amount>\d+) on (?P<box>{BOX_PATTERN})",
 )
-def _calls(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _calls(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.PlaceBet(
-        by=actor(line["who"], scene),
-        player=line["who"],
-        box=line["box"],
-        amount=int(line["amount"]),
+        by=actor(match["who"], context),
+        player=match["who"],
+        box=match["box"],
+        amount=int(match["amount"]),
         manner="call",
     )
 
@@ -158,13 +162,13 @@ def _calls(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     rf"(?P<by>{NAME_PATTERN}) withdraws (?P<amount>\d+) from (?P<box>{BOX_PATTERN}){AREA_PATTERN}"
     rf"( for (?P<who>{NAME_PATTERN}))?",
 )
-def _withdraws(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _withdraws(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.WithdrawBet(
-        by=actor(line["by"], scene),
-        player=line["who"] or line["by"],
-        box=line["box"],
-        area=line["area"] or "",
-        amount=int(line["amount"]),
+        by=actor(match["by"], context),
+        player=match["who"] or match["by"],
+        box=match["box"],
+        area=match["area"] or "",
+        amount=int(match["amount"]),
     )
 
 
@@ -172,8 +176,8 @@ def _withdraws(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     "dealer rejects the excess on big [at left]",
     rf"(?P<by>{NAME_PATTERN}) rejects the excess on (?P<box>{BOX_PATTERN}){AREA_PATTERN}",
 )
-def _rejects(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.RejectExcess(by=actor(line["by"]), box=line["box"], area=line["area"] or "")
+def _rejects(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.RejectExcess(by=actor(match["by"]), box=match["box"], area=match["area"] or "")
 
 
 @phrase(
@@ -181,15 +185,15 @@ def _rejects(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     rf"(?P<amount>\d+) of (?P<who>{NAME_PATTERN})'s is moved "
     rf"from (?P<box>{BOX_PATTERN}){AREA_PATTERN} to (?P<to>{BOX_PATTERN})( at (?P<to_area>\w+))?",
 )
-def _moved(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _moved(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.MoveChips(
         by=DEALER,
-        player=line["who"],
-        box=line["box"],
-        to_box=line["to"],
-        amount=int(line["amount"]),
-        area=line["area"] or "",
-        to_area=line["to_area"] or "",
+        player=match["who"],
+        box=match["box"],
+        to_box=match["to"],
+        amount=int(match["amount"]),
+        area=match["area"] or "",
+        to_area=match["to_area"] or "",
     )
 
 
@@ -198,31 +202,31 @@ def _moved(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     rf"(?P<by>{NAME_PATTERN}) puts (?P<amount>\d+) of (?P<who>{NAME_PATTERN})'s back "
     rf"from (?P<box>{BOX_PATTERN}){AREA_PATTERN} to (?P<to>{BOX_PATTERN})( at (?P<to_area>\w+))?",
 )
-def _puts_back(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _puts_back(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.PutBack(
-        by=actor(line["by"]),
-        player=line["who"],
-        box=line["box"],
-        to_box=line["to"],
-        amount=int(line["amount"]),
-        area=line["area"] or "",
-        to_area=line["to_area"] or "",
+        by=actor(match["by"]),
+        player=match["who"],
+        box=match["box"],
+        to_box=match["to"],
+        amount=int(match["amount"]),
+        area=match["area"] or "",
+        to_area=match["to_area"] or "",
     )
 
 
 @phrase(
     "supervisor accepts 50 of ann's on the line of big [at left] (or: rejects)",
-    rf"(?P<by>{NAME_PATTERN}) (?P<word>accepts|rejects) (?P<amount>\d+) of (?P<who>{NAME_PATTERN})'s "
-    rf"on the line of (?P<box>{BOX_PATTERN}){AREA_PATTERN}",
+    rf"(?P<by>{NAME_PATTERN}) (?P<word>accepts|rejects) (?P<amount>\d+) "
+    rf"of (?P<who>{NAME_PATTERN})'s on the line of (?P<box>{BOX_PATTERN}){AREA_PATTERN}",
 )
-def _judges(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _judges(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.JudgeLine(
-        by=actor(line["by"]),
-        player=line["who"],
-        box=line["box"],
-        amount=int(line["amount"]),
-        accepted=line["word"] == "accepts",
-        area=line["area"] or "",
+        by=actor(match["by"]),
+        player=match["who"],
+        box=match["box"],
+        amount=int(match["amount"]),
+        accepted=match["word"] == "accepts",
+        area=match["area"] or "",
     )
 
 
@@ -230,81 +234,81 @@ def _judges(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 
 @phrase("open betting", "open betting")
-def _opens(scene: CaseContext, _line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield from commands_before(scene, "open-betting")
+def _opens(context: CaseContext, _match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield from commands_before(context, "open-betting")
     yield commands.OpenBetting(by=DEALER)
 
 
 @phrase("close betting", "close betting")
-def _closes(_scene: CaseContext, _line: re.Match[str]) -> Iterator[AnyCommand]:
+def _closes(_context: CaseContext, _match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.CloseBetting(by=DEALER)
 
 
 @phrase("[dealer] tumbles 3 times", rf"((?P<by>{NAME_PATTERN}) )?tumbles (?P<times>\d+) times?")
-def _tumbles(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.Tumble(by=actor(line["by"] or "dealer"), times=int(line["times"]))
+def _tumbles(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.Tumble(by=actor(match["by"] or "dealer"), times=int(match["times"]))
 
 
 @phrase("uncover the dice", rf"((?P<by>{NAME_PATTERN}) )?uncovers? the dice")
-def _uncovers(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.Uncover(by=actor(line["by"] or "dealer"))
+def _uncovers(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.Uncover(by=actor(match["by"] or "dealer"))
 
 
 @phrase("offer the dice to ann", rf"offer the dice to (?P<who>{NAME_PATTERN})")
-def _offers(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.OfferDice(by=DEALER, player=line["who"])
+def _offers(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.OfferDice(by=DEALER, player=match["who"])
 
 
 @phrase("ann chooses dice 1 2 3", rf"(?P<who>{NAME_PATTERN}) chooses dice (?P<dice>[\d ]+)")
-def _chooses(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    by = Actor(id=line["who"], role="shooter")
-    yield commands.ChooseDice(by=by, dice=_numbers(line["dice"]))
+def _chooses(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    by = Actor(id=match["who"], role="shooter")
+    yield commands.ChooseDice(by=by, dice=_numbers(match["dice"]))
 
 
 @phrase("ann throws", rf"(?P<who>{NAME_PATTERN}) throws")
-def _throws(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.Throw(by=actor(line["who"], scene))
+def _throws(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.Throw(by=actor(match["who"], context))
 
 
 @phrase("call 1 3 6", r"call (?P<dice>[\w ]+)")
-def _call(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.CallResult(by=DEALER, dice=_dice(scene, line["dice"]))
+def _call(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.CallResult(by=DEALER, dice=_dice(context, match["dice"]))
 
 
 @phrase("[dealer] enters 1 3 6", rf"((?P<by>{NAME_PATTERN}) )?enters? (?P<keys>[\d ]+)")
-def _enters(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    by = actor(line["by"] or "dealer")
-    for key in _numbers(line["keys"]):
+def _enters(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    by = actor(match["by"] or "dealer")
+    for key in _numbers(match["keys"]):
         yield commands.PressKey(by=by, key=key)
     yield commands.PressEnter(by=by)
 
 
 @phrase("light the areas", "light the areas")
-def _lights(_scene: CaseContext, _line: re.Match[str]) -> Iterator[AnyCommand]:
+def _lights(_context: CaseContext, _match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.Illuminate(by=DEALER)
 
 
 @phrase("the lights fail", "the lights fail")
-def _lights_fail(_scene: CaseContext, _line: re.Match[str]) -> Iterator[AnyCommand]:
+def _lights_fail(_context: CaseContext, _match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.Illuminate(by=DEALER, correct=False)
 
 
 @phrase("collect the losers", "collect the losers")
-def _collects(_scene: CaseContext, _line: re.Match[str]) -> Iterator[AnyCommand]:
+def _collects(_context: CaseContext, _match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.CollectLosers(by=DEALER)
 
 
 @phrase("pay the winners", "pay the winners")
-def _pays(_scene: CaseContext, _line: re.Match[str]) -> Iterator[AnyCommand]:
+def _pays(_context: CaseContext, _match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.PayWinners(by=DEALER)
 
 
 @phrase("dice 1 3 6 (plays the rest of the round)", r"dice (?P<dice>[\w ]+)")
-def _plays_out(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    dice = _dice(scene, line["dice"])
-    for step in scene.game.facts.procedure.order:
-        if scene.state.round is None or step not in scene.state.round.done:
-            yield from step_commands(scene, step, dice)
+def _plays_out(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    dice = _dice(context, match["dice"])
+    for step in context.game.facts.procedure.order:
+        if context.state.round is None or step not in context.state.round.done:
+            yield from step_commands(context, step, dice)
 
 
 # --- irregularities -----------------------------------------------------------------------------
@@ -316,27 +320,28 @@ def _plays_out(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     rf"( knowing (?P<known>[\w ]+?))?( affecting (?P<rounds>[\d ]+?))?"
     rf"( with (?P<second>{NAME_PATTERN}))?(: (?P<note>.*))?",
 )
-def _reports(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    known = [scene.game.faces.number(each) for each in (line["known"] or "").split()]
-    what: Any = line["what"]
+def _reports(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    known = [context.game.faces.number(each) for each in (match["known"] or "").split()]
+    what: Any = match["what"]
     yield commands.Report(
-        by=actor(line["by"], scene),
+        by=actor(match["by"], context),
         irregularity=what,
-        player=line["who"] or "",
+        player=match["who"] or "",
         known=known,
-        rounds=_numbers(line["rounds"] or ""),
-        note=line["note"] or "",
-        approved_by=actor(line["second"]) if line["second"] else None,
+        rounds=_numbers(match["rounds"] or ""),
+        note=match["note"] or "",
+        approved_by=actor(match["second"]) if match["second"] else None,
     )
 
 
 @phrase(
     "dealer amends the result to 1 3 5 with supervisor",
-    rf"(?P<by>{NAME_PATTERN}) amends the result to (?P<dice>[\w ]+?) with (?P<second>{NAME_PATTERN})",
+    rf"(?P<by>{NAME_PATTERN}) amends the result to (?P<dice>[\w ]+?)"
+    rf" with (?P<second>{NAME_PATTERN})",
 )
-def _amends(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    dice = _dice(scene, line["dice"])
-    yield commands.AmendResult(by=actor(line["by"]), dice=dice, approved_by=actor(line["second"]))
+def _amends(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    dice = _dice(context, match["dice"])
+    yield commands.AmendResult(by=actor(match["by"]), dice=dice, approved_by=actor(match["second"]))
 
 
 @phrase(
@@ -344,14 +349,14 @@ def _amends(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     rf"(?P<by>{NAME_PATTERN}) corrects round (?P<round>\d+) for (?P<who>{NAME_PATTERN}) "
     rf"by (?P<amount>-?\d+) with (?P<second>{NAME_PATTERN}): (?P<reason>.*)",
 )
-def _corrects(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _corrects(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.CorrectBet(
-        by=actor(line["by"]),
-        round=int(line["round"]),
-        player=line["who"],
-        amount=int(line["amount"]),
-        reason=line["reason"],
-        approved_by=actor(line["second"]),
+        by=actor(match["by"]),
+        round=int(match["round"]),
+        player=match["who"],
+        amount=int(match["amount"]),
+        reason=match["reason"],
+        approved_by=actor(match["second"]),
     )
 
 
@@ -359,12 +364,12 @@ def _corrects(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     "shift-manager rules 50 for ann: a reason",
     rf"(?P<by>{NAME_PATTERN}) rules (?P<amount>-?\d+) for (?P<who>{NAME_PATTERN}): (?P<reason>.*)",
 )
-def _rules(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
+def _rules(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.MakeRuling(
-        by=actor(line["by"]),
-        player=line["who"],
-        amount=int(line["amount"]),
-        reason=line["reason"],
+        by=actor(match["by"]),
+        player=match["who"],
+        amount=int(match["amount"]),
+        reason=match["reason"],
     )
 
 
@@ -372,8 +377,8 @@ def _rules(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
 
 
 @phrase("supervisor checks power", rf"(?P<by>{NAME_PATTERN}) checks (?P<check>{NAME_PATTERN})")
-def _checks(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.PassCheck(by=actor(line["by"]), check=line["check"])
+def _checks(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.PassCheck(by=actor(match["by"]), check=match["check"])
 
 
 @phrase(
@@ -381,26 +386,30 @@ def _checks(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
     rf"(?P<by>{NAME_PATTERN}) sets limits (?P<minimum>\d+) to (?P<maximum>\d+)"
     rf"( differential (?P<differential>\d+))? with (?P<second>{NAME_PATTERN})",
 )
-def _sets_limits(scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    differential = int(line["differential"]) if line["differential"] else None
-    limits = uniform_limits(scene.game, int(line["minimum"]), int(line["maximum"]), differential)
-    yield commands.SetLimits(by=actor(line["by"]), limits=limits, approved_by=actor(line["second"]))
+def _sets_limits(context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    differential = int(match["differential"]) if match["differential"] else None
+    limits = uniform_limits(
+        context.game, int(match["minimum"]), int(match["maximum"]), differential
+    )
+    yield commands.SetLimits(
+        by=actor(match["by"]), limits=limits, approved_by=actor(match["second"])
+    )
 
 
 @phrase("fill 5000 / credit 5000", r"(?P<what>fill|credit) (?P<amount>\d+)")
-def _fills(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    kind = commands.FillFloat if line["what"] == "fill" else commands.CreditFloat
-    yield kind(by=SUPERVISOR, amount=int(line["amount"]))
+def _fills(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    kind = commands.FillFloat if match["what"] == "fill" else commands.CreditFloat
+    yield kind(by=SUPERVISOR, amount=int(match["amount"]))
 
 
 @phrase(
     "supervisor releases the table: a reason",
     rf"(?P<by>{NAME_PATTERN}) releases the table: (?P<reason>.*)",
 )
-def _releases(_scene: CaseContext, line: re.Match[str]) -> Iterator[AnyCommand]:
-    yield commands.ReleaseTable(by=actor(line["by"]), reason=line["reason"])
+def _releases(_context: CaseContext, match: re.Match[str]) -> Iterator[AnyCommand]:
+    yield commands.ReleaseTable(by=actor(match["by"]), reason=match["reason"])
 
 
 @phrase("close the table", "close the table")
-def _closes_table(_scene: CaseContext, _line: re.Match[str]) -> Iterator[AnyCommand]:
+def _closes_table(_context: CaseContext, _match: re.Match[str]) -> Iterator[AnyCommand]:
     yield commands.CloseTable(by=SUPERVISOR)

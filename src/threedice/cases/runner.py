@@ -1,4 +1,4 @@
-"""Running a case: lines through the table, and what came out against what was expected."""
+"""Run a case: play its lines at a table, and compare the result with what it expects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from threedice.cases.language import CaseContext, ExpectationFailed
+from threedice.cases.language import SUPERVISOR, CaseContext, ExpectationFailed
 from threedice.cases.phrases import parse_line
 from threedice.errors import InvalidInput, RulebookError, ThreediceError
 from threedice.ledger import Balances, table_postings
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from threedice.table.commands import AnyCommand
     from threedice.table.events import AnyEvent
 
-_SUPERVISOR = Actor(id="supervisor", role="supervisor")
-
 
 class CaseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits for every box, a differential for every pair, and exceptions by family or box."""
+    """Limits for every box, a differential for every pair, exceptions by family or box."""
 
     minimum: int = 5
     maximum: int = 10_000
@@ -63,7 +61,7 @@ class CaseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(slots=True)
 class CaseOutcome:
-    """What a case led to: its events, and every difference from what was expected."""
+    """The result of a case: its events, final stacks, and differences from the expected."""
 
     case: Case
     events: list[AnyEvent] = field(default_factory=list)
@@ -72,12 +70,12 @@ class CaseOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether everything came out as expected."""
+        """Whether there are no differences."""
         return not self.differences
 
 
 def read_cases(file: Path) -> list[Case]:
-    """Read a file of cases strictly."""
+    """Read a file of cases, refusing unknown keys."""
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         return msgspec.convert(data, CaseFile).case
@@ -88,17 +86,17 @@ def read_cases(file: Path) -> list[Case]:
 
 
 def shipped_cases() -> list[Path]:
-    """Return the files of cases that come with the package."""
+    """Return the case files of the package."""
     return sorted(Path(__file__).parent.glob("shipped/*.toml"))
 
 
 def run_case(case: Case) -> CaseOutcome:
-    """Play a case and compare its end with what it expects."""
+    """Play a case and compare its result with what it expects."""
     outcome = CaseOutcome(case)
     for citation in clause_numbers(case.clause):
         book, _, number = citation.partition(" ")
         if number not in (shipped_clause_numbers(book) or ()):
-            outcome.differences.append(f"there is no clause {citation!r} to show")
+            outcome.differences.append(f"there is no clause {citation!r} to illustrate")
     try:
         game = load(case.game, case.readings)
         table = _CaseTable(game)
@@ -115,7 +113,7 @@ def run_case(case: Case) -> CaseOutcome:
 
 
 def narrate_case(outcome: CaseOutcome) -> str:
-    """Return a case as prose: its name, what happened, and what everyone ended up with."""
+    """Describe a case in prose: its name, its events, and the final stacks."""
     game = load(outcome.case.game, outcome.case.readings)
     clauses = ", ".join(clause_numbers(outcome.case.clause))
     ends = [f"In the end {player} has {stack}." for player, stack in outcome.stacks.items()]
@@ -124,7 +122,7 @@ def narrate_case(outcome: CaseOutcome) -> str:
 
 
 class _CaseTable:
-    """A table being played in a case, with its money watched."""
+    """A table in play, with its ledger."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -140,16 +138,16 @@ class _CaseTable:
 
 
 def _open_table(case: Case, game: Game, table: _CaseTable) -> None:
-    """Open the table, make its checks and give the players their chips."""
+    """Open the table, pass its checks and sell the players their chips."""
     limits = uniform_limits(
         game, case.limits.minimum, case.limits.maximum, case.limits.differential
     )
-    for name, (least, most) in case.limits.only.items():
-        kind = limits.boxes if name in game.boxes and ":" in name else limits.families
-        kind[name] = StakeRange(least, most)
+    for name, (minimum, maximum) in case.limits.only.items():
+        ranges = limits.boxes if name in game.boxes and ":" in name else limits.families
+        ranges[name] = StakeRange(minimum, maximum)
     table.handle(
         commands.OpenTable(
-            by=_SUPERVISOR,
+            by=SUPERVISOR,
             table="case",
             currency="SGD",
             mode=case.mode,
@@ -160,44 +158,47 @@ def _open_table(case: Case, game: Game, table: _CaseTable) -> None:
     )
     if case.checked:
         for check in game.facts.opening:
-            table.handle(commands.PassCheck(by=_SUPERVISOR, check=check))
+            table.handle(commands.PassCheck(by=SUPERVISOR, check=check))
     for player, amount in case.players.items():
         by = Actor(id=player, role="player")
         table.handle(commands.BuyIn(by=by, player=player, amount=amount, age_years=30))
 
 
 def _play_line(line: str, table: _CaseTable, outcome: CaseOutcome) -> None:
-    """Play a line; one that ends in "-> refused ..." must be refused, and for that reason."""
-    words, arrow, expected = (part.strip() for part in line.partition("->"))
+    """Play a line; one that ends in "-> refused ..." must be refused for that reason."""
+    command_text, arrow, expected = (part.strip() for part in line.partition("->"))
     try:
-        for command in parse_line(words, CaseContext(table.game, table.state)):
+        for command in parse_line(command_text, CaseContext(table.game, table.state)):
             table.handle(command)
     except Refusal as refusal:
         if not arrow:
             raise
-        _compare_refusal(words, expected, refusal, outcome)
+        _compare_refusal(command_text, expected, refusal, outcome)
         return
     except ExpectationFailed as difference:
         outcome.differences.append(str(difference))
         return
     if arrow:
-        outcome.differences.append(f"{words!r} was accepted, expected {expected}")
+        outcome.differences.append(f"{command_text!r} was accepted, expected {expected}")
 
 
-def _compare_refusal(words: str, expected: str, refusal: Refusal, outcome: CaseOutcome) -> None:
-    asked_for, *reasons = expected.split()
-    if asked_for != "refused":
+def _compare_refusal(
+    command_text: str, expected: str, refusal: Refusal, outcome: CaseOutcome
+) -> None:
+    keyword, *reasons = expected.split()
+    if keyword != "refused":
         raise InvalidInput(f"'-> {expected}': write '-> refused' and a code or clauses")
-    told = {refusal.code, *refusal.clause}
-    missing = [reason for reason in reasons if reason not in told]
+    actual_reasons = {refusal.code, *refusal.clause}
+    missing = [reason for reason in reasons if reason not in actual_reasons]
     if missing:
         outcome.differences.append(
-            f"{words!r} was refused for {', '.join(sorted(told))}, expected {' '.join(reasons)}"
+            f"{command_text!r} was refused for {', '.join(sorted(actual_reasons))},"
+            f" expected {' '.join(reasons)}"
         )
 
 
 def _compare_stacks(case: Case, state: TableState) -> list[str]:
-    """Return how stacks and debts at the end differ from those expected."""
+    """Return the differences of final stacks and debts from the expected ones."""
     stacks = {player: seat.stack for player, seat in state.seats.items()}
     differences = [
         f"{player} has {stacks.get(player, 0)}, expected {amount}"
