@@ -1,1 +1,1 @@
-"""Printable pages, each one self-contained file of HTML with its pictures drawn as SVG."""
+"""Printable pages: self-contained HTML files with charts drawn as SVG."""

@@ -1,4 +1,4 @@
-"""The net result of a mix of bets over many rounds, as a page to print."""
+"""A printable page: the net result of a mix of bets over many rounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARKED_PERMILLE: Final = (1, 50, 500, 950, 999)
 
 
 def distribution_page(bets: Mix, result: LongRun) -> str:
-    """Return the whole page."""
+    """Return the page."""
     stakes = ", ".join(f"{stake} on {box}" for box, stake in bets.stakes.items())
     marks = [
         (_percent_label(Fraction(each, 1000)), float(result.quantile(Fraction(each, 1000))))
@@ -50,9 +50,9 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
                 distribution_chart(
                     result.as_floats(), marks, "Distribution of the net result", "net result"
                 ),
-                "How likely each net result is; red is lost, green is won. Dashed lines mark the "
-                "results that are not exceeded with the probability written above. One part in a "
-                "hundred thousand at either end is left out of the picture.",
+                "The probability of each net result; losses are red, wins are green. Dashed lines "
+                "mark the results that are not exceeded with the probability above. One part in a "
+                "hundred thousand at either end is left out.",
             ),
             heading("Quantiles"),
             table(
@@ -84,7 +84,7 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
 
 
 def describe_distribution_method(error: float) -> str:
-    """Say how a distribution was found, and how sure its digits are."""
+    """Describe how a distribution was computed and how exact it is."""
     if error:
         return (
             "The results of one round were counted over the 216 rolls and raised to the number of "
@@ -98,7 +98,7 @@ def describe_distribution_method(error: float) -> str:
 
 
 def format_signed_percent(share: Fraction) -> str:
-    """Write a share of the stakes, which may be negative, as a percentage."""
+    """Format a share of the stakes, which may be negative, as a percentage."""
     return f"{float(share) * 100:,.3f} %".replace("-", "−")
 
 

@@ -1,4 +1,4 @@
-"""A layout's felt as a drawing, each area tinted by its house edge."""
+"""An SVG drawing of a layout's felt, each area tinted by its house edge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RED_SYMBOLS = {"crown", "heart", "diamond"}
 
 
 def felt_picture(game: Game, felt: Felt, edges: Mapping[str, Fraction]) -> str:
-    """Return the felt with every box in the colour of its house edge."""
+    """Draw the felt with every box in the colour of its house edge."""
     parts = [tag("rect", x=0, y=0, width=felt.width, height=felt.height, fill="#fff", stroke=INK)]
     parts += [_area(area, game, edge_colour(edges[area.box])) for area in felt.areas]
     parts += [_inscription(each) for each in felt.inscriptions]
@@ -36,7 +36,7 @@ def felt_picture(game: Game, felt: Felt, edges: Mapping[str, Fraction]) -> str:
 
 
 def edge_colour(edge: Fraction) -> str:
-    """Return the colour of a house edge: green at nothing, then sand, red from 30 % up."""
+    """Return the colour of a house edge: green at zero, then sand, red from 30 % up."""
     share = min(max(float(edge), 0.0) / 0.30, 1.0)
     stops = ((214, 234, 221), (250, 236, 196), (235, 150, 128))
     low, high = (stops[0], stops[1]) if share < 0.5 else (stops[1], stops[2])
@@ -46,40 +46,40 @@ def edge_colour(edge: Fraction) -> str:
 
 
 def _area(area: Area, game: Game, fill: str) -> str:
-    """Draw an area: its dice, its words and its odds, stacked and centred."""
+    """Draw an area: its dice, text and odds, stacked and centred."""
     rows = _rows(area)
     die = min(area.width / (len(area.dice) + 1), area.height * (0.36 if rows else 0.6), 46)
-    high = sum(size * 1.2 for size, _ in rows) + (die * 1.15 if area.dice else 0)
-    shrink = min(1.0, area.height * 0.92 / high) if high else 1.0
-    die, y = die * shrink, area.y + (area.height - high * shrink) / 2
+    stack_height = sum(size * 1.2 for size, _ in rows) + (die * 1.15 if area.dice else 0)
+    shrink = min(1.0, area.height * 0.92 / stack_height) if stack_height else 1.0
+    die, y = die * shrink, area.y + (area.height - stack_height * shrink) / 2
     middle = area.x + area.width / 2
-    drawn = [
+    parts = [
         tag("title", area.box),
         tag(
             "rect", x=area.x, y=area.y, width=area.width, height=area.height, fill=fill, stroke=INK
         ),
     ]
     if area.dice:
-        drawn.append(_dice(area.dice, middle, y, die, game))
+        parts.append(_dice(area.dice, middle, y, die, game))
         y += die * 1.15
     for size, line in rows:
         y += size * shrink * 1.2
-        drawn.append(text(line, middle, y - size * shrink * 0.3, size * shrink, fill=INK))
-    return tag("g", "".join(drawn))
+        parts.append(text(line, middle, y - size * shrink * 0.3, size * shrink, fill=INK))
+    return tag("g", "".join(parts))
 
 
 def _rows(area: Area) -> list[tuple[float, str]]:
-    """Return an area's lines with their letter sizes; first its name in both tongues."""
+    """Return an area's lines with their font sizes; the first is its name in both languages."""
     title = " ".join([*area.en[:1], *area.zh[:1]])
     rows = [(_fit_font_size(title, area, 0.34, 34), title)] if title else []
     rows += [(_fit_font_size(line, area, 0.16, 15), line) for line in (*area.en[1:], *area.zh[1:])]
     return [*rows, (_fit_font_size(area.odds, area, 0.2, 17), area.odds)] if area.odds else rows
 
 
-def _fit_font_size(line: str, area: Area, share: float, most: float) -> float:
-    """Return a letter size at which a line fits its area."""
-    wide = sum(1.0 if ord(each) > 0x2E80 else 0.72 for each in line)
-    return min(most, area.height * share, area.width * 0.94 / max(wide, 1))
+def _fit_font_size(line: str, area: Area, share: float, max_size: float) -> float:
+    """Return a font size at which a line fits its area."""
+    width_units = sum(1.0 if ord(each) > 0x2E80 else 0.72 for each in line)
+    return min(max_size, area.height * share, area.width * 0.94 / max(width_units, 1))
 
 
 def _dice(faces: tuple[int, ...], middle: float, y: float, size: float, game: Game) -> str:
@@ -104,28 +104,34 @@ def _die(game: Game, face: int, x: float, y: float, size: float) -> str:
     )
 
 
-def _inscription(each: Inscription) -> str:
-    lines = [*each.en, *each.zh]
-    upright = each.height > each.width * 1.5 and len(lines) == 1
-    if upright:
-        size = min(15.0, each.width * 0.6)
-        cx, cy = each.x + each.width / 2, each.y + each.height / 2
+def _inscription(inscription: Inscription) -> str:
+    lines = [*inscription.en, *inscription.zh]
+    is_vertical = inscription.height > inscription.width * 1.5 and len(lines) == 1
+    if is_vertical:
+        size = min(15.0, inscription.width * 0.6)
+        cx, cy = inscription.x + inscription.width / 2, inscription.y + inscription.height / 2
         return text(lines[0], cx, cy, size, fill=INK, transform=f"rotate(-90 {cx:.1f} {cy:.1f})")
-    wrapped = [part for line in lines for part in _wrap_words(line, each.width / 8.5)]
-    size = min(14.0, each.height / (len(wrapped) * 1.3))
-    top = each.y + (each.height - len(wrapped) * size * 1.25) / 2
+    wrapped = [part for line in lines for part in _wrap_words(line, inscription.width / 8.5)]
+    size = min(14.0, inscription.height / (len(wrapped) * 1.3))
+    top = inscription.y + (inscription.height - len(wrapped) * size * 1.25) / 2
     return "".join(
-        text(line, each.x + each.width / 2, top + (i + 0.85) * size * 1.25, size, fill=INK)
+        text(
+            line,
+            inscription.x + inscription.width / 2,
+            top + (i + 0.85) * size * 1.25,
+            size,
+            fill=INK,
+        )
         for i, line in enumerate(wrapped)
     )
 
 
-def _wrap_words(line: str, letters: float) -> list[str]:
+def _wrap_words(line: str, max_characters: float) -> list[str]:
     lines = [""]
     for word in line.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if len(longer) > letters and lines[-1]:
+        extended = f"{lines[-1]} {word}".strip()
+        if len(extended) > max_characters and lines[-1]:
             lines.append(word)
         else:
-            lines[-1] = longer
+            lines[-1] = extended
     return lines

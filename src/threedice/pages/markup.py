@@ -1,9 +1,4 @@
-"""HTML and SVG building blocks shared by the pages, and number formats.
-
-What the pages about many rounds share: the sheet of paper, tables, figures, numbers in words.
-
-Small pieces of SVG, as text.
-"""
+"""HTML and SVG building blocks of the pages, and number formats."""
 
 from __future__ import annotations
 
@@ -15,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from threedice.rulebook import Game
+
+
+# --- pages --------------------------------------------------------------------------------------
 
 
 _STYLE = """
@@ -51,7 +49,7 @@ figure { margin: 12px 0 28px; } figcaption { font-size: 13px; color: #55605a; ma
 
 
 def page(title: str, game: Game, parts: Iterable[str]) -> str:
-    """Return a whole page about a game, in one self-contained file."""
+    """Return a self-contained page about a game."""
     body = "\n".join(
         [
             f"<h1>{escape(title)}</h1>",
@@ -69,30 +67,30 @@ def page(title: str, game: Game, parts: Iterable[str]) -> str:
 
 
 def _format_readings(game: Game) -> str:
-    told = ", ".join(f"{name}={choice}" for name, choice in game.readings.items())
-    return f" · {escape(told)}" if told else ""
+    readings = ", ".join(f"{name}={choice}" for name, choice in game.readings.items())
+    return f" · {escape(readings)}" if readings else ""
 
 
-def heading(text: str) -> str:
+def heading(content: str) -> str:
     """Return a heading."""
-    return f"<h2>{escape(text)}</h2>"
+    return f"<h2>{escape(content)}</h2>"
 
 
-def paragraph(text: str, kind: str = "") -> str:
-    """Return a paragraph of plain words."""
-    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+def paragraph(content: str, kind: str = "") -> str:
+    """Return a paragraph of plain text."""
+    return f'<p class="{kind}">{escape(content)}</p>' if kind else f"<p>{escape(content)}</p>"
 
 
 def key_figures(figures: Iterable[tuple[str, str]]) -> str:
-    """Return the few numbers that matter most, large, each with its words below."""
+    """Return the key numbers in large type, each with its label below."""
     items = (
-        f"<li><b>{escape(value)}</b><span>{escape(words)}</span></li>" for words, value in figures
+        f"<li><b>{escape(value)}</b><span>{escape(label)}</span></li>" for label, value in figures
     )
     return f'<ul class="key">{"".join(items)}</ul>'
 
 
 def figure(drawing: str, caption: str) -> str:
-    """Return a picture above its caption; a narrow screen scrolls it."""
+    """Return a drawing above its caption; it scrolls on a narrow screen."""
     return (
         f'<figure><div class="scroll">{drawing}</div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
@@ -100,34 +98,39 @@ def figure(drawing: str, caption: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """Return a table; the first column is words, the others are numbers."""
-    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    """Return a table; the first column is text, the others are numbers."""
+    caption_tag = f"<caption>{escape(caption)}</caption>" if caption else ""
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in columns)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
     )
     return (
-        f'<div class="scroll"><table>{told}<thead><tr>{head}</tr></thead>'
+        f'<div class="scroll"><table>{caption_tag}<thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
+# --- numbers ------------------------------------------------------------------------------------
+
+
 def format_amount(value: Fraction | float) -> str:
-    """Write an amount of money with thousands apart, cents only where there are some.
+    """Format an amount of money with thousands separators, and cents only if there are any.
 
     >>> format_amount(Fraction(-12500)), format_amount(Fraction(7, 3)), format_amount(0.0)
     ('−12,500', '2.33', '0')
     """
-    whole = Fraction(value).limit_denominator(10**12) if isinstance(value, float) else value
-    told = f"{int(whole):,}" if whole == int(whole) else f"{float(whole):,.2f}"
-    return told.replace("-", "−")
+    exact = Fraction(value).limit_denominator(10**12) if isinstance(value, float) else value
+    formatted = f"{int(exact):,}" if exact == int(exact) else f"{float(exact):,.2f}"
+    return formatted.replace("-", "−")
 
 
 def format_chance(value: Fraction | float) -> str:
-    """Write a probability as a percentage, and a small one as one in so many.
+    """Format a probability as a percentage, or a small one as "1 in n".
 
-    >>> format_chance(Fraction(1, 4)), format_chance(Fraction(1, 20_000)), format_chance(0), format_chance(1)
-    ('25.0000 %', '1 in 20,000', '0 %', '100 %')
+    >>> format_chance(Fraction(1, 4)), format_chance(Fraction(1, 20_000))
+    ('25.0000 %', '1 in 20,000')
+    >>> format_chance(0), format_chance(1)
+    ('0 %', '100 %')
     """
     if value in (0, 1):
         return f"{int(value) * 100} %"
@@ -135,6 +138,9 @@ def format_chance(value: Fraction | float) -> str:
         odds = 1 / float(value) if float(value) else 0
         return f"1 in {odds:,.0f}" if 0 < odds < 1e9 else f"{float(value):.3g}"
     return f"{float(value) * 100:.4f} %"
+
+
+# --- SVG ----------------------------------------------------------------------------------------
 
 
 Number = int | float
@@ -146,25 +152,25 @@ def tag(name: str, body: str = "", **attributes: Number | str) -> str:
     >>> tag("rect", x=1, stroke_width=2)
     '<rect x="1" stroke-width="2"/>'
     """
-    told = "".join(
+    rendered = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_format_number(value))}"'
         for key, value in attributes.items()
     )
-    return f"<{name}{told}>{body}</{name}>" if body else f"<{name}{told}/>"
+    return f"<{name}{rendered}>{body}</{name}>" if body else f"<{name}{rendered}/>"
 
 
 def _format_number(value: Number | str) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
-def text(words: str, x: Number, y: Number, size: Number, **attributes: Number | str) -> str:
-    """Return words at a place, centred unless told otherwise."""
+def text(content: str, x: Number, y: Number, size: Number, **attributes: Number | str) -> str:
+    """Return text at a position, centred by default."""
     attributes = {"text_anchor": "middle", **attributes}
-    return tag("text", escape(words), x=x, y=y, font_size=size, **attributes)
+    return tag("text", escape(content), x=x, y=y, font_size=size, **attributes)
 
 
 def picture(width: Number, height: Number, body: str, title: str) -> str:
-    """Return a whole drawing that scales to the width of the page."""
+    """Return a drawing that scales to the width of the page."""
     return tag(
         "svg",
         tag("title", escape(title)) + body,

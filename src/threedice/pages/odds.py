@@ -1,4 +1,4 @@
-"""The odds sheet of a game as a page to print and to send: figures, pictures, readings, clauses."""
+"""A printable page: the odds sheet of a game, with charts, readings and clauses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ dt { font-weight: 600; margin-top: 10px; } dd { margin: 0; max-width: 74ch; }
 
 
 def odds_page(sheet: OddsSheet, readings: tuple[ReadingInForce, ...], book: Rulebook) -> str:
-    """Return the whole page."""
+    """Return the page."""
     game = sheet.game
     body = "\n".join(
         [
@@ -80,12 +80,12 @@ def _identity(book: Rulebook) -> str:
 
 def _lead(sheet: OddsSheet) -> str:
     edge = sheet.layout_edge
-    one = sum(each.box.throws == 1 for each in sheet.boxes)
-    rest = len(sheet.boxes) - one
-    besides = f", and {rest} settled over several throws" if rest else ""
+    single_roll = sum(each.box.throws == 1 for each in sheet.boxes)
+    multi_throw = len(sheet.boxes) - single_roll
+    more = f", and {multi_throw} settled over several throws" if multi_throw else ""
     return (
-        f'<p class="lead">{one} boxes settled by one roll{besides}. One unit on every box settled '
-        f"by one roll: house edge {edge} = {percent(edge)}.</p>"
+        f'<p class="lead">{single_roll} boxes settled by one roll{more}. One unit on every box '
+        f"settled by one roll: house edge {edge} = {percent(edge)}.</p>"
     )
 
 
@@ -100,7 +100,7 @@ def _figures(sheet: OddsSheet) -> str:
         _figure(
             round_chart(sheet),
             "One round with a unit on every box settled by one roll: how many of the 216 rolls "
-            "bring the players which net result, worst to best. Red bars cost the house money.",
+            "give the players each net result, worst to best. Red bars cost the house money.",
         ),
     ]
     if game.felt:
@@ -139,8 +139,8 @@ def _family(name: str, boxes: list[BoxOdds]) -> str:
     )
 
 
-def _cells(each: BoxOdds) -> str:
-    box, figures = each.box, each.figures
+def _cells(odds: BoxOdds) -> str:
+    box, figures = odds.box, odds.figures
     lead = figures.stakes_to_lead
     cells = (
         box.id,
@@ -175,22 +175,23 @@ def _readings(readings: tuple[ReadingInForce, ...]) -> str:
     return f"<dl>{''.join(_reading(each) for each in readings)}</dl>"
 
 
-def _reading(each: ReadingInForce) -> str:
-    others = "".join(_alternative(other) for other in each.alternatives)
+def _reading(reading: ReadingInForce) -> str:
+    others = "".join(_alternative(alternative) for alternative in reading.alternatives)
     return (
-        f"<dt>{escape(each.name)} = {escape(each.choice)} "
-        f"<span class='id'>{', '.join(each.clauses)}</span></dt>"
-        f"<dd>{escape(each.question)} {escape(each.text)}{others}</dd>"
+        f"<dt>{escape(reading.name)} = {escape(reading.choice)} "
+        f"<span class='id'>{', '.join(reading.clauses)}</span></dt>"
+        f"<dd>{escape(reading.question)} {escape(reading.text)}{others}</dd>"
     )
 
 
-def _alternative(other: AlternativeReading) -> str:
+def _alternative(alternative: AlternativeReading) -> str:
     changes = "; ".join(
-        f"{box} from {now or 'not offered'} to {then or 'not offered'}"
-        for box, (now, then) in other.edge_changes.items()
+        f"{box} from {current or 'not offered'} to {changed or 'not offered'}"
+        for box, (current, changed) in alternative.edge_changes.items()
     )
     effect = f"House edge: {changes}." if changes else "No house edge changes."
-    return f"<div class='other'>Or {escape(other.name)}: {escape(other.text)} {effect}</div>"
+    name, description = escape(alternative.name), escape(alternative.text)
+    return f"<div class='other'>Or {name}: {description} {effect}</div>"
 
 
 def _clauses(sheet: OddsSheet) -> str:

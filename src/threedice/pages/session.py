@@ -1,4 +1,4 @@
-"""A player's session as a page to print: what it ends in, the fan of bankrolls, ruin over time."""
+"""A printable page: a player's session, with its endings, bankroll fan and ruin over time."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from threedice.odds import BettingSession, SessionOdds
 
 ENDING_TEXTS = {
-    "ruined": "could not make the least stake any more",
-    "stop-loss": "left having lost as much as he would",
-    "stop-win": "left having won as much as he would",
+    "ruined": "could no longer make the minimum stake",
+    "stop-loss": "left at the loss limit",
+    "stop-win": "left at the win limit",
     "played out": "played to the last round",
 }
 
 
 def session_page(result: SessionOdds) -> str:
-    """Return the whole page."""
+    """Return the page."""
     session = result.session
     ruin_time = result.mean_rounds_to_ruin
     return page(
@@ -46,7 +46,7 @@ def session_page(result: SessionOdds) -> str:
                 [
                     ("risk of ruin", format_chance(result.ruin)),
                     ("mean final bankroll", format_amount(result.mean_final)),
-                    ("leaves with more than he brought", format_chance(result.ahead)),
+                    ("leaves with more than the bankroll", format_chance(result.ahead)),
                     ("rounds played on average", f"{float(result.mean_rounds):.2f}"),
                     *(
                         [("rounds to ruin, of the ruined", f"{float(ruin_time):.2f}")]
@@ -79,24 +79,24 @@ def session_page(result: SessionOdds) -> str:
 
 
 def describe_session(session: BettingSession) -> str:
-    """Say in a sentence what is played."""
+    """Describe the session in a sentence."""
     plan = session.plan
     stops = [
         f"leaves after a {word} of {value:,}"
         for word, value in (("loss", session.stop_loss), ("win", session.stop_win))
         if value is not None
     ]
-    most = "up" if plan.maximum == MAX_AMOUNT else f"to {plan.maximum:,}"
+    upper = "up" if plan.maximum == MAX_AMOUNT else f"to {plan.maximum:,}"
     line = f", line {','.join(map(str, plan.line))}" if plan.name == "labouchere" else ""
     return (
         f"A bankroll of {session.bankroll:,} for {session.rounds:,} rounds: base stake "
-        f"{plan.base:,}{line}, at the table from {session.min_stake:,} {most}"
+        f"{plan.base:,}{line}, at the table from {session.min_stake:,} {upper}"
         f"{''.join(f'; {each}' for each in stops)}."
     )
 
 
 def describe_session_method(result: SessionOdds) -> str:
-    """Say how a session was worked out, and how sure its digits are."""
+    """Describe how a session was computed and how exact it is."""
     if result.method == "exact":
         return (
             "Every sequence of rolls is followed to its end and counted, in whole numbers of any "
@@ -105,8 +105,9 @@ def describe_session_method(result: SessionOdds) -> str:
     if result.method == "simulated":
         low, high = result.confidence_intervals["ruin"]
         return (
-            f"{result.simulated_sessions:,} sessions were simulated, with no stake over the maximum above. "
-            f"With 95 % confidence the risk of ruin is between {format_chance(low)} and {format_chance(high)}."
+            f"{result.simulated_sessions:,} sessions were simulated, with no stake over the "
+            "maximum above. With 95 % confidence the risk of ruin is between "
+            f"{format_chance(low)} and {format_chance(high)}."
         )
     return (
         "Every sequence of rolls is followed to its end, with probabilities in float64. Each is "
@@ -114,41 +115,39 @@ def describe_session_method(result: SessionOdds) -> str:
     )
 
 
-def _interrupted_note(found: SessionOdds) -> str:
-    if found.rounds == found.session.rounds:
+def _interrupted_note(result: SessionOdds) -> str:
+    if result.rounds == result.session.rounds:
         return ""
     return paragraph(
-        f"Stopped on request: these are the first {found.rounds:,} of {found.session.rounds:,} "
+        f"Stopped on request: these are the first {result.rounds:,} of {result.session.rounds:,} "
         "rounds; those still playing count as played out."
     )
 
 
-def _figures(found: SessionOdds) -> list[str]:
-    session = found.session
+def _figures(result: SessionOdds) -> list[str]:
+    session = result.session
     results = [
-        (float(left - session.bankroll), float(share)) for left, share in found.final_bankrolls
+        (float(final - session.bankroll), float(share)) for final, share in result.final_bankrolls
     ]
-    middle = found.quantile(Fraction(1, 2)) - session.bankroll
+    median = result.quantile(Fraction(1, 2)) - session.bankroll
     bands = ", ".join(f"{float(each) * 100:g}" for each in FAN_QUANTILES)
     return [
         figure(
             fan_chart(
-                [(when, [float(each) for each in bands]) for when, bands in found.fan],
+                [(number, [float(each) for each in bands]) for number, bands in result.fan],
                 session.bankroll,
                 "Bankroll by round",
                 "round",
             ),
             f"The bankroll after each round: quantiles at {bands} per cent, the median as a line. "
-            "Those who have left stay where they left; the dashed line is what was brought.",
+            "Players who have left keep their last bankroll; the dashed line is the initial one.",
         ),
         figure(
-            distribution_chart(
-                results, [("median", float(middle))], "What was won or lost", "net result"
-            ),
-            "What is won or lost in the whole session. Red is lost, green is won.",
+            distribution_chart(results, [("median", float(median))], "Net result", "net result"),
+            "The net result of the whole session. Losses are red, wins are green.",
         ),
         figure(
-            curve_chart([float(each) for each in found.ruin_by_round()], "Ruin", "round"),
+            curve_chart([float(each) for each in result.ruin_by_round()], "Ruin", "round"),
             "The probability of having been ruined by each round.",
         ),
     ]

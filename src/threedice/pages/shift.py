@@ -1,4 +1,4 @@
-"""The house's shift as a page to print: win, hold, the worst roll, and what limits do to them."""
+"""A printable page: the house's shift, with win, hold, worst roll and the effect of limits."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ SHIFT_QUANTILES: Final = tuple(Fraction(each, 1000) for each in (1, 10, 50, 500,
 
 @dataclass(frozen=True)
 class ShiftForecast:
-    """All that is told of a table's shift: what was assumed, the periods, what limits would do.
+    """A forecast of a table's shift: assumptions, periods and the effect of limits.
 
-    `compared` holds a shift for each differential; `safe` answers which maximum keeps a loss of
-    more than `loss` in a shift at most `share` likely.
+    `compared` holds a shift for each differential; `safe` is the maximum that keeps a loss of more
+    than `loss` in a shift at most `share` likely.
     """
 
     game: Game
@@ -43,11 +43,11 @@ class ShiftForecast:
     loss: int = 0
     share: Fraction = Fraction(1, 100)
     drop: Fraction | None = None
-    """Cash changed into chips in a round, on average, for hold as the trade reckons it."""
+    """Average cash changed into chips per round, for the hold as the trade computes it."""
 
 
 def shift_page(forecast: ShiftForecast) -> str:
-    """Return the whole page."""
+    """Return the page."""
     return page(
         "The house's shift",
         forecast.game,
@@ -72,7 +72,7 @@ def shift_page(forecast: ShiftForecast) -> str:
 
 
 def win_rows(forecast: ShiftForecast) -> list[tuple[str, ...]]:
-    """Return the figures of all periods, a row for each figure."""
+    """Return the figures of all periods, one row per figure."""
     periods = forecast.periods
     rows = [
         ("rounds", *(f"{each.rounds:,}" for each in periods)),
@@ -83,11 +83,11 @@ def win_rows(forecast: ShiftForecast) -> list[tuple[str, ...]]:
         ("house loses", *(format_chance(each.loss_probability) for each in periods)),
     ]
     for share in SHIFT_QUANTILES:
-        words = f"win, {float(share) * 100:g} % or less"
-        rows.append((words, *(format_amount(each.win.quantile(share)) for each in periods)))
+        label = f"win, {float(share) * 100:g} % or less"
+        rows.append((label, *(format_amount(each.win.quantile(share)) for each in periods)))
     for share in (Fraction(1, 100), Fraction(1, 2)):
-        words = f"worst roll, {float(share) * 100:g} %"
-        rows.append((words, *(format_amount(each.worst_round_quantile(share)) for each in periods)))
+        label = f"worst roll, {float(share) * 100:g} %"
+        rows.append((label, *(format_amount(each.worst_round_quantile(share)) for each in periods)))
     if forecast.drop:
         holds = [each.win.mean / (forecast.drop * each.rounds) for each in periods]
         rows.append(("expected hold of drop", *map(format_signed_percent, holds)))
@@ -98,7 +98,7 @@ def comparison_rows(forecast: ShiftForecast) -> list[tuple[str, ...]]:
     """Return a row for each differential compared: win, risk, hold, worst roll."""
     return [
         (
-            "none" if apart is None else f"{apart:,}",
+            "none" if differential is None else f"{differential:,}",
             format_amount(shift.turnover),
             format_amount(shift.win.mean),
             format_amount(shift.win.sd),
@@ -106,42 +106,51 @@ def comparison_rows(forecast: ShiftForecast) -> list[tuple[str, ...]]:
             format_amount(shift.win.worst_1_in_1000),
             format_amount(shift.worst_round_quantile(Fraction(1, 100))),
         )
-        for apart, shift in forecast.compared
+        for differential, shift in forecast.compared
     ]
 
 
-COMPARISON_COLUMNS: Final = ("differential", "staked", "expected win", "sd", "house loses", "1 in 1,000",
-                   "worst roll, 1 %")  # fmt: skip
+COMPARISON_COLUMNS: Final = (
+    "differential",
+    "staked",
+    "expected win",
+    "sd",
+    "house loses",
+    "1 in 1,000",
+    "worst roll, 1 %",
+)
 
 
 def describe_safe_maximum(forecast: ShiftForecast) -> str:
-    """Say which maximum keeps the loss unlikely, or that none does."""
+    """Describe which maximum keeps the loss unlikely, if any does."""
     if forecast.safe is None:
         return ""
-    asked = f"a loss of more than {forecast.loss:,} in a shift at most {format_chance(forecast.share)} likely"
+    target = (
+        f"a loss of more than {forecast.loss:,} in a shift"
+        f" at most {format_chance(forecast.share)} likely"
+    )
     safe = forecast.safe
     if safe.maximum is None or safe.chance is None:
-        tried = "No table maximum keeps" if safe.all_tried else "None of the maxima tried keeps"
-        return f"{tried} {asked}."
-    above = (
+        subject = "No table maximum keeps" if safe.all_tried else "None of the maxima tried keeps"
+        return f"{subject} {target}."
+    next_text = (
         "A higher one changes nothing, because nobody stakes more."
         if safe.next_chance is None
         else f"The next one up makes it {format_chance(safe.next_chance)}."
     )
-    return (
-        f"A table maximum of {safe.maximum:,} keeps {asked}: {format_chance(safe.chance)}. {above}"
-    )
+    chance = format_chance(safe.chance)
+    return f"A table maximum of {safe.maximum:,} keeps {target}: {chance}. {next_text}"
 
 
-def _win_figure(each: PeriodForecast) -> str:
+def _win_figure(period: PeriodForecast) -> str:
     marks = [
-        (f"{float(share) * 100:g} %", float(each.win.quantile(share)))
+        (f"{float(share) * 100:g} %", float(period.win.quantile(share)))
         for share in (SHIFT_QUANTILES[1], SHIFT_QUANTILES[3], SHIFT_QUANTILES[5])
     ]
     drawing = distribution_chart(
-        each.win.as_floats(), marks, f"Win of one {each.name}", "house's win"
+        period.win.as_floats(), marks, f"Win of one {period.name}", "house's win"
     )
-    return figure(drawing, f"The house's win of one {each.name}, {each.rounds:,} rounds.")
+    return figure(drawing, f"The house's win of one {period.name}, {period.rounds:,} rounds.")
 
 
 def _comparison_section(forecast: ShiftForecast) -> list[str]:
@@ -154,5 +163,5 @@ def _comparison_section(forecast: ShiftForecast) -> list[str]:
 
 
 def _safe_maximum_section(forecast: ShiftForecast) -> list[str]:
-    words = describe_safe_maximum(forecast)
-    return [heading("A safe maximum"), paragraph(words)] if words else []
+    description = describe_safe_maximum(forecast)
+    return [heading("A safe maximum"), paragraph(description)] if description else []

@@ -1,4 +1,4 @@
-"""A simulation as a page to print: estimates with their intervals, and pictures of them."""
+"""A printable page: a simulation's estimates with their intervals, and charts."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from threedice.sim.simulation import Study
 
 _ENDING_TEXTS: Final = {
-    "ruined": "could not make the least stake any more",
-    "stop-loss": "left having lost as much as he would",
-    "stop-win": "left having won as much as he would",
+    "ruined": "could no longer make the minimum stake",
+    "stop-loss": "left at the loss limit",
+    "stop-win": "left at the win limit",
     "played-out": "played to the last round",
 }
 _COLUMNS: Final = ("", "estimate", "standard error", "95 % from", "to")
 _QUANTILES: Final = tuple(Fraction(each, 100) for each in (1, 5, 25, 50, 75, 95, 99))
 _METHOD_TEXT: Final = (
-    "Simulated with Philox 4x32-10, three unbiased rolls to each word of 32 bits, and counted in "
-    "whole numbers; the same seed brings the same numbers on any machine. Where an interval is "
-    "given, it holds the true value 95 times in 100."
+    "Simulated with Philox 4x32-10, three unbiased rolls from each 32-bit word, and counted in "
+    "whole numbers; the same seed gives the same numbers on any machine. An interval contains the "
+    "true value 95 times in 100."
 )
 
 
 def simulation_page(game: Game, study: Study) -> str:
-    """Return the whole page."""
+    """Return the page."""
     match study:
         case SessionStudy():
             return _sessions_page(game, study)
@@ -52,8 +52,8 @@ def simulation_page(game: Game, study: Study) -> str:
             return _table_page(game, study)
 
 
-def _estimate_row(name: str, each: Estimate, places: int) -> tuple[str, ...]:
-    numbers = (each.value, each.standard_error, each.low, each.high)
+def _estimate_row(name: str, estimate: Estimate, places: int) -> tuple[str, ...]:
+    numbers = (estimate.value, estimate.standard_error, estimate.low, estimate.high)
     return (name, *(f"{number:,.{places}f}".replace("-", "−") for number in numbers))
 
 
@@ -81,7 +81,7 @@ def _sessions_page(game: Game, study: SessionStudy) -> str:
                 [
                     ("risk of ruin", format_chance(study.ruin.value)),
                     ("mean final bankroll", format_amount(round(study.mean_final.value, 2))),
-                    ("leaves with more than he brought", format_chance(study.ahead.value)),
+                    ("leaves with more than the bankroll", format_chance(study.ahead.value)),
                     ("rounds played on average", f"{study.mean_rounds:.2f}"),
                 ]
             ),
@@ -112,9 +112,11 @@ def _sessions_page(game: Game, study: SessionStudy) -> str:
     )
 
 
-def _interrupted_note(done: int, asked: int) -> str:
+def _interrupted_note(done: int, requested: int) -> str:
     return (
-        "" if done == asked else paragraph(f"Stopped on request: {done:,} of {asked:,} sessions.")
+        ""
+        if done == requested
+        else paragraph(f"Stopped on request: {done:,} of {requested:,} sessions.")
     )
 
 
@@ -123,12 +125,12 @@ def _session_figures(study: SessionStudy) -> list[str]:
     results = [
         (float(each.low - bankroll), each.times / study.sessions) for each in study.final_bankrolls
     ]
-    middle = float(study.quantile(Fraction(1, 2)).low - bankroll)
+    median = float(study.quantile(Fraction(1, 2)).low - bankroll)
     bands = ", ".join(f"{float(each) * 100:g}" for each in FAN_QUANTILES)
-    pictures = [
+    figures = [
         figure(
-            distribution_chart(results, [("median", middle)], "What was won or lost", "net result"),
-            "What is won or lost in the whole session. Red is lost, green is won.",
+            distribution_chart(results, [("median", median)], "Net result", "net result"),
+            "The net result of the whole session. Losses are red, wins are green.",
         ),
         figure(
             curve_chart(ruin_curve(study), "Ruin", "round"),
@@ -136,27 +138,27 @@ def _session_figures(study: SessionStudy) -> list[str]:
         ),
     ]
     if len(study.fan) > 1:
-        fan = [(when, [float(each) for each in row]) for when, row in study.fan]
+        fan = [(number, [float(each) for each in row]) for number, row in study.fan]
         drawing = fan_chart(fan, bankroll, "Bankroll by round", "round")
-        pictures.insert(
+        figures.insert(
             0,
             figure(
                 drawing,
                 f"The bankroll after each round: quantiles at {bands} per cent, the median as a "
-                "line. Those who have left stay where they left; the dashed line is what was "
-                "brought.",
+                "line. Players who have left keep their last bankroll; the dashed line is the "
+                "initial one.",
             ),
         )
-    return pictures
+    return figures
 
 
 def ruin_curve(study: SessionStudy) -> list[float]:
-    """Return the share ruined by each round, one value for every round."""
+    """Return the share of sessions ruined by each round, a value for every round."""
     rows = dict(study.ruin_by_round)
-    curve, so_far = [], 0.0
+    curve, share = [], 0.0
     for number in range(study.job.terms.rounds + 1):
-        so_far = rows.get(number, so_far)
-        curve.append(so_far)
+        share = rows.get(number, share)
+        curve.append(share)
     return curve
 
 
@@ -174,7 +176,7 @@ def _flat_bets_page(game: Game, study: FlatStudy) -> str:
                 [
                     ("house edge, estimated", percent(Fraction(study.edge.value), 4)),
                     ("house edge, exact", percent(study.mix.figures.edge, 4)),
-                    ("won in all", format_amount(study.net_result)),
+                    ("net result", format_amount(study.net_result)),
                 ]
             ),
             heading("House edge of each bet"),
@@ -225,7 +227,7 @@ def _table_page(game: Game, study: TableStudy) -> str:
             ),
             figure(
                 distribution_chart(house, [], "The house's win", "win of the house"),
-                "What the house wins in a session. Green is won, red is lost.",
+                "The house's win in a session. Wins are green, losses are red.",
             ),
             heading("Players and house"),
             table(_COLUMNS, rows),
