@@ -1,7 +1,7 @@
 """Kills of PostgreSQL under a house that goes on: its postmaster, and single connections.
 
-The house is in this process. Whoever asks while the server is away hears `StoreAway` at most, asks
-again under the same key, and must find that nothing was lost or done twice.
+The house is in this process. A command sent while the server is away fails with `StoreUnavailable`
+at most; sent again with the same key, it must be found neither lost nor done twice.
 """
 
 from __future__ import annotations
