@@ -104,7 +104,7 @@ def check_name(label: str, name: str) -> None:
         or "\0" in name
     ):
         raise InvalidInput(
-            f"{label} {name[:40]!r}: use at most {MAX_NAME_CHARACTERS} Unicode characters,"
+            f"{label} {name[:40]!r}: use at most {MAX_NAME_CHARACTERS} characters of valid Unicode,"
             " without NUL"
         )
 
