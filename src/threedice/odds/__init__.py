@@ -1,11 +1,11 @@
-"""Exact odds: integers and fractions, by counting the 216 rolls of a compiled Game.
+"""Exact odds in integers and fractions, computed from the 216 rolls of a compiled Game.
 
-One round: `figures` (one box) -> `sheet` (a layout) and `mix` (any stakes, exposure); `readings`,
-`lint` and `difference` compare games with one another.
-Many rounds: `laws` (one round) -> `powers` -> `rounds`, or `tilted` -> `approximation` where it is
-too much to count; `longrun` chooses.
-A player's session: `plans` (the definition), `spread` and `sessions` (the question) -> `states` ->
-`walks` -> `session_odds`. The house's shift: `limits`, `habits`, `crowd` -> `shift`.
+- One round: `figures` (edge and variance of a box or a layout), `stakes` (any stakes on boxes,
+  exposure, settlement); `comparison` and `lint` examine rulebooks.
+- Many rounds: `distribution` (one round) -> `convolution` (exact), or `tilted_distribution` where
+  exact counts are infeasible; `approximation.long_run` chooses between them.
+- A player's session: the package `sessions`.
+- The house's win over a shift: `limits` -> `layouts` -> `shift`.
 """
 
 from threedice.errors import InfeasibleComputation

@@ -1,12 +1,8 @@
-"""Distribution over very many rounds: exact where feasible, approximated with an error bound beyond.
+"""Distribution over many rounds: exact if feasible, otherwise in float64 with an error bound.
 
-The net result over very many rounds in float64, with the answers of an exact `Distribution`.
-
-Which way to the long run: counting where that is feasible, a bounded approximation beyond.
-
-The border was measured on one core: counting takes 0.2 to 0.5 ns for each unit of `estimate_exact_work` here (a
-coefficient times its terms times a number that grows with the digits), so the border stands at half
-a minute, or at a gigabyte of counts, whichever comes first.
+`long_run` chooses the method. Exact counting was measured at 0.2 to 0.5 ns on one core for each
+unit of `estimate_exact_work`, so that the limit is about half a minute, or a gigabyte of counts,
+whichever comes first.
 """
 
 from __future__ import annotations
@@ -28,7 +24,11 @@ from threedice.odds.convolution import (
     over_rounds,
 )
 from threedice.odds.notebook import html_bars, html_table
-from threedice.odds.tilted_distribution import TiltedDistribution, tail_probability
+from threedice.odds.tilted_distribution import (
+    UNIT_ROUNDOFF,
+    TiltedDistribution,
+    tail_probability,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Approximation:
-    """The net result of `rounds` rounds: a window of probabilities from place `first` on.
+    """Distribution of the net result of `rounds` rounds, with the interface of `Distribution`.
 
-    Every probability it gives is within `error` of the truth; mean and variance are exact.
+    It holds a window of probabilities from the lattice index `first_index` on. The absolute error
+    of every probability is at most `error`; mean and variance are exact.
     """
 
     one_round: RoundDistribution
@@ -50,56 +51,60 @@ class Approximation:
     error: float
 
     def net(self, index: int) -> Fraction:
-        """Return the net result at a place of the window."""
-        law = self.one_round
+        """Return the net result at an index of the window."""
+        one_round = self.one_round
         from_worst = self.first_index + index
-        return Fraction(self.rounds * law.lowest + from_worst * law.step, law.unit)
+        return Fraction(
+            self.rounds * one_round.lowest + from_worst * one_round.step, one_round.unit
+        )
 
     def results(self) -> Iterator[tuple[Fraction, float]]:
         """Yield the net results of the window, worst first, with their probabilities."""
         return (
-            (self.net(k), share) for k, share in enumerate(self.probabilities.tolist()) if share
+            (self.net(k), probability)
+            for k, probability in enumerate(self.probabilities.tolist())
+            if probability
         )
 
     def as_floats(self) -> list[tuple[float, float]]:
-        """Return the net results with their probabilities as floats, for drawing."""
-        (places,) = self.probabilities.nonzero()
-        nets = float(self.net(0)) + places * (self.one_round.step / self.one_round.unit)
-        return list(zip(nets.tolist(), self.probabilities[places].tolist(), strict=True))
+        """Return the net results with their probabilities as floats, for charts."""
+        (indices,) = self.probabilities.nonzero()
+        nets = float(self.net(0)) + indices * (self.one_round.step / self.one_round.unit)
+        return list(zip(nets.tolist(), self.probabilities[indices].tolist(), strict=True))
 
     @property
     def mean(self) -> Fraction:
-        """The expected net result."""
+        """Expected net result."""
         return self.one_round.mean * self.rounds
 
     @property
     def variance(self) -> Fraction:
-        """The variance of the net result."""
+        """Variance of the net result."""
         return self.one_round.variance * self.rounds
 
     @property
     def sd(self) -> float:
-        """The standard deviation of the net result."""
+        """Standard deviation of the net result."""
         return sqrt(self.variance)
 
     @property
     def ahead(self) -> float:
-        """The probability of winning something on the whole."""
+        """Probability of a positive net result."""
         return 1 - self.at_most(0)
 
     @property
     def behind(self) -> float:
-        """The probability of losing something on the whole."""
+        """Probability of a negative net result."""
         return self._below(lattice_index(self.one_round, self.rounds, 0, ceil))
 
     @property
     def level(self) -> float:
-        """The probability of ending where one began."""
+        """Probability of a net result of zero."""
         return max(1 - self.ahead - self.behind, 0.0)
 
     @property
     def worst_1_in_1000(self) -> Fraction:
-        """The result that is reached or undercut once in a thousand times."""
+        """Quantile of 1/1000: the probability of this net result or a worse one is 1 in 1,000."""
         return self.quantile(WORST_PROBABILITY)
 
     def at_least(self, net: Fraction | int) -> float:
@@ -111,9 +116,9 @@ class Approximation:
         return self._below(lattice_index(self.one_round, self.rounds, net, floor) + 1)
 
     def quantile(self, probability: Fraction) -> Fraction:
-        """Return the least net result not exceeded with at least this probability.
+        """Return the least net result with a cumulative probability of at least this.
 
-        A probability that the error swallows, next to nought or one, has no quantile to be told.
+        A probability closer to 0 or 1 than `error` is refused: its quantile is not known.
         """
         check_probability(probability)
         if probability == 1:
@@ -121,10 +126,10 @@ class Approximation:
         if not self.error < probability < 1 - self.error:
             raise InvalidInput(
                 f"a quantile of {float(probability):g} among probabilities that are known within "
-                f"{self.error:.1e} only; count exactly, or ask for one less extreme"
+                f"{self.error:.1e} only; count exactly, or give a less extreme probability"
             )
-        place = int(self._cumulative.searchsorted(float(probability)))
-        return self.net(min(place, len(self.probabilities) - 1))
+        index = int(self._cumulative.searchsorted(float(probability)))
+        return self.net(min(index, len(self.probabilities) - 1))
 
     def _repr_html_(self) -> str:
         rows = [
@@ -143,49 +148,19 @@ class Approximation:
         return self.probabilities.cumsum()
 
     def _below(self, index: int) -> float:
-        inside = min(max(index - self.first_index, 0), len(self.probabilities))
-        return min(float(self._cumulative[inside - 1]), 1.0) if inside else 0.0
-
-
-def approximate(one_round: RoundDistribution, rounds: int) -> Approximation:
-    """Return the distribution of the net result of very many rounds, with its error."""
-    check_rounds(rounds)
-    window = TiltedDistribution(one_round).convolve(rounds)
-    # A running sum rounds once for each of its terms; none of them is over one.
-    added = len(window.probabilities) * 2.0**-53
-    shares = window.probabilities.clip(0.0, None)
-    return Approximation(one_round, rounds, window.first_index, shares, window.sum_error + added)
-
-
-LongRunMethod = Literal["exact", "float64"]
+        clamped = min(max(index - self.first_index, 0), len(self.probabilities))
+        return min(float(self._cumulative[clamped - 1]), 1.0) if clamped else 0.0
 
 
 LongRun = Distribution | Approximation
 
+LongRunMethod = Literal["exact", "float64"]
 
 MAX_EXACT_WORK: Final = 10**11
-
+"""Maximum work of exact counts, in the unit of `estimate_exact_work`."""
 
 MAX_EXACT_BYTES: Final = 10**9
-
-
-def estimate_exact_work(one_round: RoundDistribution, rounds: int) -> float:
-    """Return how much work counting is: coefficients x terms x (1000 + half a count's bits)."""
-    bits = rounds * log2(one_round.total_ways)
-    return (rounds * one_round.degree + 1) * len(one_round.ways) * (1000 + bits / 2)
-
-
-def estimate_exact_bytes(one_round: RoundDistribution, rounds: int) -> int:
-    """Return about how much memory all the counts take."""
-    return int((rounds * one_round.degree + 1) * (44 + rounds * log2(one_round.total_ways) / 7.5))
-
-
-def choose_method(one_round: RoundDistribution, rounds: int) -> LongRunMethod:
-    """Return how the long run is found unless somebody asks otherwise."""
-    small = estimate_exact_bytes(one_round, rounds) <= MAX_EXACT_BYTES
-    return (
-        "exact" if small and estimate_exact_work(one_round, rounds) <= MAX_EXACT_WORK else "float64"
-    )
+"""Maximum memory of exact counts."""
 
 
 def long_run(
@@ -193,16 +168,50 @@ def long_run(
 ) -> LongRun:
     """Return the distribution of the net result of independent rounds."""
     check_rounds(rounds)
-    chosen = method or choose_method(one_round, rounds)
-    return over_rounds(one_round, rounds) if chosen == "exact" else approximate(one_round, rounds)
+    method = method or choose_method(one_round, rounds)
+    return over_rounds(one_round, rounds) if method == "exact" else approximate(one_round, rounds)
 
 
 def chance_above(
     one_round: RoundDistribution, rounds: int, net: Fraction | int
 ) -> tuple[Fraction | float, float]:
-    """Return the probability of more than a net result, and how far it may be from the truth."""
+    """Return the probability of more than a net result, and a bound on its error."""
     check_rounds(rounds)
-    reached = Fraction(floor(net * one_round.unit) + 1, one_round.unit)
+    next_net = Fraction(floor(net * one_round.unit) + 1, one_round.unit)
     if choose_method(one_round, rounds) == "exact":
-        return chance_at_least(one_round, rounds, reached), 0.0
-    return tail_probability(one_round, rounds, reached)
+        return chance_at_least(one_round, rounds, next_net), 0.0
+    return tail_probability(one_round, rounds, next_net)
+
+
+def approximate(one_round: RoundDistribution, rounds: int) -> Approximation:
+    """Return the distribution of the net result of very many rounds in float64."""
+    check_rounds(rounds)
+    window = TiltedDistribution(one_round).convolve(rounds)
+    # A cumulative sum rounds once for each of its terms, and stays at most one.
+    summation_error = len(window.probabilities) * UNIT_ROUNDOFF
+    return Approximation(
+        one_round,
+        rounds,
+        window.first_index,
+        window.probabilities.clip(0.0, None),
+        window.sum_error + summation_error,
+    )
+
+
+def choose_method(one_round: RoundDistribution, rounds: int) -> LongRunMethod:
+    """Return the default method: exact if time and memory allow."""
+    fits = estimate_exact_bytes(one_round, rounds) <= MAX_EXACT_BYTES
+    return (
+        "exact" if fits and estimate_exact_work(one_round, rounds) <= MAX_EXACT_WORK else "float64"
+    )
+
+
+def estimate_exact_work(one_round: RoundDistribution, rounds: int) -> float:
+    """Return the work of exact counts: coefficients x terms x (1000 + half the bits of a count)."""
+    bits = rounds * log2(one_round.total_ways)
+    return (rounds * one_round.degree + 1) * len(one_round.ways) * (1000 + bits / 2)
+
+
+def estimate_exact_bytes(one_round: RoundDistribution, rounds: int) -> int:
+    """Return an estimate of the memory of all exact counts."""
+    return int((rounds * one_round.degree + 1) * (44 + rounds * log2(one_round.total_ways) / 7.5))

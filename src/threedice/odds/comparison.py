@@ -1,8 +1,7 @@
-"""Compare games: alternative readings of one rulebook, and two rulebooks with each other.
+"""Compare games: the alternative readings of one rulebook, and two games with each other.
 
-What the readings of a game are, and what each alternative would do to the house edge.
-
-How two games differ: in their clauses, in what they allow and pay, and in the house edge.
+`readings_in_force` shows how each alternative reading changes the house edge; `compare_games` lists
+the differences of two games in clauses, rules, odds and house edge.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AlternativeReading:
-    """Another way to read a clause, and the boxes whose edge it would change: (now, then).
+    """Another reading of a clause, and the house edges it would change: box -> (now, then).
 
-    A box that only one of the two readings offers has no edge under the other.
+    A box that only one of the two readings offers has the edge None under the other.
     """
 
     name: str
@@ -40,7 +39,7 @@ class AlternativeReading:
 
 @dataclass(frozen=True, slots=True)
 class ReadingInForce:
-    """A question a document leaves open, the answer in force, and the other answers."""
+    """A question that a rule document leaves open, the answer in force, and the other answers."""
 
     name: str
     clauses: tuple[str, ...]
@@ -51,7 +50,7 @@ class ReadingInForce:
 
 
 def readings_in_force(source: RulebookSource, game: Game) -> tuple[ReadingInForce, ...]:
-    """Return every reading of a game with what its alternatives would change."""
+    """Return every reading of a game, with the edge changes of its alternatives."""
     return tuple(
         _describe_reading(source, game, name, choice) for name, choice in game.readings.items()
     )
@@ -60,7 +59,7 @@ def readings_in_force(source: RulebookSource, game: Game) -> tuple[ReadingInForc
 def _describe_reading(source: RulebookSource, game: Game, name: str, choice: str) -> ReadingInForce:
     reading = source.book.readings[name]
     others = {other: option for other, option in reading.options.items() if other != choice}
-    pays = any(COMPILED_TABLES & option.set.keys() for option in reading.options.values())
+    changes_odds = any(COMPILED_TABLES & option.set.keys() for option in reading.options.values())
     return ReadingInForce(
         name,
         clause_numbers(reading.clause),
@@ -69,7 +68,9 @@ def _describe_reading(source: RulebookSource, game: Game, name: str, choice: str
         reading.options[choice].says,
         tuple(
             AlternativeReading(
-                other, option.says, _edge_changes(source, game, name, other) if pays else {}
+                other,
+                option.says,
+                _edge_changes(source, game, name, other) if changes_odds else {},
             )
             for other, option in others.items()
         ),
@@ -85,21 +86,13 @@ def _edge_changes(
     return {
         box_id: (_edge(now.get(box_id)), _edge(then.get(box_id)))
         for box_id in dict.fromkeys([*now, *then])
-        if _lines(now.get(box_id)) != _lines(then.get(box_id))
+        if _payment(now.get(box_id)) != _payment(then.get(box_id))
     }
-
-
-def _edge(box: Box | None) -> Fraction | None:
-    return box_figures(box).edge if box else None
-
-
-def _lines(box: Box | None) -> object:
-    return (box.lines, box.throws) if box else None
 
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """One place where two games differ; nothing stands for what one of them lacks."""
+    """A difference between two games at `where`; an entry that a game lacks is empty text."""
 
     where: str
     before: str
@@ -108,7 +101,7 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True)
 class BoxChange:
-    """A box that pays differently, or is offered by one game only."""
+    """A box that pays differently, or that only one game offers."""
 
     box: str
     before: str
@@ -144,27 +137,27 @@ def _clause_changes(
     clauses: Mapping[str, Clause], other: Mapping[str, Clause]
 ) -> Iterator[RuleChange]:
     for number in dict.fromkeys([*clauses, *other]):
-        before, after = (_clause(each.get(number)) for each in (clauses, other))
+        before, after = _clause_text(clauses.get(number)), _clause_text(other.get(number))
         if before != after:
             yield RuleChange(number, before, after)
 
 
-def _clause(clause: Clause | None) -> str:
+def _clause_text(clause: Clause | None) -> str:
     return f"[{clause.status}] {clause.summary}" if clause else ""
 
 
 def _conduct(game: Game) -> dict[str, Any]:
-    """Return what a game allows and demands as plain data, its boxes and its name aside."""
+    """Return the rules of a game as plain data, without its boxes and its id."""
     facts: dict[str, Any] = to_plain_data(game.facts)
     return {key: value for key, value in facts.items() if key not in ("id", "boxes")}
 
 
 def _rule_changes(before: Any, after: Any, path: str = "") -> Iterator[RuleChange]:
-    """Walk two trees of plain data side by side."""
+    """Yield the differences between two trees of plain data."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys([*before, *after]):
-            below = f"{path}.{key}" if path else key
-            yield from _rule_changes(before.get(key), after.get(key), below)
+            child = f"{path}.{key}" if path else key
+            yield from _rule_changes(before.get(key), after.get(key), child)
     elif before != after and not path.endswith("clause"):
         yield RuleChange(path, _text(before), _text(after))
 
@@ -173,19 +166,25 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return ", ".join(_text(each) for each in value)
+        return ", ".join(_text(item) for item in value)
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _box_changes(one: Game, other: Game) -> Iterator[BoxChange]:
-    for box_id in dict.fromkeys([*one.boxes, *other.boxes]):
-        before, after = one.boxes.get(box_id), other.boxes.get(box_id)
-        if before and after and (before.lines, before.throws) == (after.lines, after.throws):
-            continue
-        yield BoxChange(
-            box_id,
-            " / ".join(str(line.odds) for line in before.lines) if before else "",
-            " / ".join(str(line.odds) for line in after.lines) if after else "",
-            box_figures(before).edge if before else None,
-            box_figures(after).edge if after else None,
-        )
+def _box_changes(game: Game, other_game: Game) -> Iterator[BoxChange]:
+    for box_id in dict.fromkeys([*game.boxes, *other_game.boxes]):
+        before, after = game.boxes.get(box_id), other_game.boxes.get(box_id)
+        if _payment(before) != _payment(after):
+            yield BoxChange(box_id, _odds(before), _odds(after), _edge(before), _edge(after))
+
+
+def _payment(box: Box | None) -> object:
+    """Return the facts that decide what a box pays, for comparison."""
+    return (box.lines, box.throws) if box else None
+
+
+def _odds(box: Box | None) -> str:
+    return " / ".join(str(line.odds) for line in box.lines) if box else ""
+
+
+def _edge(box: Box | None) -> Fraction | None:
+    return box_figures(box).edge if box else None

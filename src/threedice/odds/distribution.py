@@ -1,7 +1,8 @@
-"""The law of one round: every net result with how often it comes, on the coarsest lattice it fits.
+"""Probability distribution of the net result of one round, on the coarsest lattice it fits.
 
-`mix` or `crowd` -> `law` -> `powers`, which raise it to the number of rounds. Dividing out what all
-results and all counts have in common keeps the integers of a hundred rounds small.
+Stakes (`stakes.Mix`) or a layout (`layouts`) give the distribution of one round; `convolution`
+raises it to the number of rounds. Dividing all results and all counts by their common divisors
+keeps the integers of a hundred rounds small.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RoundDistribution:
-    """A net result of (lowest + k step) / unit comes `ways` of `of` times, for each (k, ways)."""
+    """Distribution of a net result on a lattice.
+
+    For each pair (k, ways) in `ways`, the net result (lowest + k step) / unit has the probability
+    ways / total_ways. The pairs are sorted by k, and the first k is 0.
+    """
 
     lowest: int
     step: int
@@ -32,27 +37,29 @@ class RoundDistribution:
 
     @property
     def degree(self) -> int:
-        """How many steps the best result lies above the worst."""
+        """Number of lattice steps from the worst result to the best."""
         return self.ways[-1][0]
 
     @property
     def highest(self) -> Fraction:
-        """The best result of a round."""
+        """Best net result of a round."""
         return Fraction(self.lowest + self.degree * self.step, self.unit)
 
     @property
     def mean(self) -> Fraction:
-        """The expected net result of a round."""
-        first = sum(k * ways for k, ways in self.ways)
-        return (self.lowest + self.step * Fraction(first, self.total_ways)) / self.unit
+        """Expected net result of a round."""
+        first_moment = sum(k * ways for k, ways in self.ways)
+        return (self.lowest + self.step * Fraction(first_moment, self.total_ways)) / self.unit
 
     @property
     def variance(self) -> Fraction:
-        """The variance of the net result of a round."""
-        first = sum(k * ways for k, ways in self.ways)
-        second = sum(k * k * ways for k, ways in self.ways)
-        spread = Fraction(second * self.total_ways - first * first, self.total_ways**2)
-        return spread * self.step**2 / self.unit**2
+        """Variance of the net result of a round."""
+        first_moment = sum(k * ways for k, ways in self.ways)
+        second_moment = sum(k * k * ways for k, ways in self.ways)
+        index_variance = Fraction(
+            second_moment * self.total_ways - first_moment**2, self.total_ways**2
+        )
+        return index_variance * self.step**2 / self.unit**2
 
     def results(self) -> Iterator[tuple[Fraction, Fraction]]:
         """Yield every net result, worst first, with its probability."""
@@ -61,26 +68,28 @@ class RoundDistribution:
 
 
 def distribution_from_counts(counts: Mapping[int, int], unit: int = 1) -> RoundDistribution:
-    """Return the law of nets counted in 1/unit, given how often each of them comes.
+    """Return the distribution of net results in 1/unit, given the count of each.
 
     >>> distribution_from_counts({-50: 111, 50: 105})
     RoundDistribution(lowest=-50, step=100, unit=1, ways=((0, 37), (1, 35)), total_ways=72)
     """
     if not counts or min(counts.values()) < 1:
-        raise InvalidInput("a law needs results, each of which comes at least once")
+        raise InvalidInput("a distribution needs results, each of which comes at least once")
     lowest = min(counts)
     step = gcd(*(net - lowest for net in counts)) or 1
-    common = gcd(*counts.values())
-    ways = tuple((((net - lowest) // step), n // common) for net, n in sorted(counts.items()))
-    return RoundDistribution(lowest, step, unit, ways, sum(n for _, n in ways))
+    divisor = gcd(*counts.values())
+    ways = tuple(
+        (((net - lowest) // step), count // divisor) for net, count in sorted(counts.items())
+    )
+    return RoundDistribution(lowest, step, unit, ways, sum(count for _, count in ways))
 
 
 def round_distribution(mix: Mix) -> RoundDistribution:
-    """Return the law of the players' net of one round with these stakes."""
+    """Return the distribution of the players' net result of one round with these stakes."""
     return distribution_from_counts(Counter(mix.nets), mix.game.unit)
 
 
 def negate(distribution: RoundDistribution) -> RoundDistribution:
-    """Return the house's law, which is the players' with every sign turned."""
-    nets = {-(distribution.lowest + k * distribution.step): ways for k, ways in distribution.ways}
-    return distribution_from_counts(nets, distribution.unit)
+    """Return the distribution with the sign of every result reversed: the house's result."""
+    counts = {-(distribution.lowest + k * distribution.step): ways for k, ways in distribution.ways}
+    return distribution_from_counts(counts, distribution.unit)

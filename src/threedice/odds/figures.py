@@ -1,11 +1,7 @@
-"""Compute edge, variance and hit rate of a bet, a box and a whole layout.
+"""Compute edge, variance and hit rate of a bet, a box and a whole layout, exactly.
 
-The figures of a bet, exact: from how often each result occurs to edge and variance.
-
-Sums are kept as integers until the last step, so that a sheet of a hundred boxes costs a
-millisecond and still ends in exact fractions.
-
-The odds sheet of a game: every box's figures, and those of a unit on each.
+Sums stay integers until the last step, so that a sheet of a hundred boxes takes a millisecond and
+its figures are exact fractions.
 """
 
 from __future__ import annotations
@@ -24,16 +20,16 @@ if TYPE_CHECKING:
 
 
 ONE_SIDED_95_Z: Final = Fraction(1645, 1000)
-"""The one-sided 95 % point of the normal distribution, as the trade rounds it."""
+"""One-sided 95 % quantile of the standard normal distribution, as the trade rounds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What there is to know of a bet's result per unit staked.
+    """Figures of a bet's net result per unit staked.
 
-    `ways` of the equally likely `of` outcomes win. Fractions are exact; `sd` (the standard
-    deviation) and `volatility` (1.645 of it) are for display. `stakes_to_lead` is after how many
-    equal stakes the house leads with 95 % confidence, if ever.
+    `ways` of the `total_ways` equally likely outcomes win. Fractions are exact; `sd` (the standard
+    deviation) and `volatility` (1.645 standard deviations) are for display. `stakes_to_lead` is the
+    number of equal stakes after which the house leads with 95 % confidence, None if it never does.
     """
 
     ways: int
@@ -48,59 +44,59 @@ class Figures:
 
     @property
     def mean(self) -> Fraction:
-        """The player's expected net result."""
+        """Player's expected net result."""
         return -self.edge
 
 
 def compute_figures(results: Iterable[tuple[int, int]], total_ways: int, unit: int) -> Figures:
-    """Return the figures of a bet from its (net in 1/unit, ways) pairs, wins and losses alike."""
-    ways = first = second = 0
-    for net, times in results:
-        ways += times if net > 0 else 0
-        first += net * times
-        second += net * net * times
-    whole = total_ways * unit
-    squared = second * total_ways - first * first
-    variance = Fraction(squared, whole * whole)
+    """Return the figures of a bet from (net in 1/unit, ways) pairs of all wins and losses."""
+    winning_ways = first_moment = second_moment = 0
+    for net, ways in results:
+        winning_ways += ways if net > 0 else 0
+        first_moment += net * ways
+        second_moment += net * net * ways
+    scale = total_ways * unit
+    scaled_variance = second_moment * total_ways - first_moment * first_moment
+    variance = Fraction(scaled_variance, scale * scale)
     sd = sqrt(variance)
     return Figures(
-        ways,
+        winning_ways,
         total_ways,
-        Fraction(ways, total_ways),
-        Fraction(-first, whole),
-        Fraction(whole + first, whole),
+        Fraction(winning_ways, total_ways),
+        Fraction(-first_moment, scale),
+        Fraction(scale + first_moment, scale),
         variance,
         sd,
         float(ONE_SIDED_95_Z) * sd,
-        _stakes_to_lead(first, squared),
+        _stakes_to_lead(first_moment, scaled_variance),
     )
 
 
-def _stakes_to_lead(first: int, squared: int) -> int | None:
-    """Return (1.645 sd / edge)^2 rounded up, from sums over all outcomes: edge -first, variance."""
-    if first >= 0:
+def _stakes_to_lead(scaled_mean: int, scaled_variance: int) -> int | None:
+    """Return (1.645 sd / edge)^2, rounded up; the scale of the arguments cancels out."""
+    if scaled_mean >= 0:
         return None
     z, n = ONE_SIDED_95_Z.numerator, ONE_SIDED_95_Z.denominator
-    return -(-z * z * squared // (n * n * first * first))
+    return -(-z * z * scaled_variance // (n * n * scaled_mean * scaled_mean))
 
 
 PayoffProfile = tuple[int, tuple[tuple[int, int, int], ...]]
-"""Throws, and for each line its odds a to b and on how many rolls it wins."""
+"""Number of throws, and for each pay line its odds a to b and its number of winning rolls."""
 
 
 def payoff_profile(box: Box) -> PayoffProfile:
-    """Return all that a box's figures depend on; boxes with one profile share their figures."""
+    """Return the facts that determine a box's figures; boxes with equal profiles share them."""
     lines = tuple((line.odds.a, line.odds.b, line.rolls.bit_count()) for line in box.lines)
     return box.throws, lines
 
 
 def profile_figures(throws: int, lines: tuple[tuple[int, int, int], ...]) -> Figures:
     """Return the figures of a unit on a box of this profile, over all the throws that decide it."""
-    of = 216**throws
+    total_ways = 216**throws
     unit = lcm(*(b for _, b, _ in lines))
     wins = [(a * unit // b, rolls**throws) for a, b, rolls in lines]
-    losses = of - sum(ways for _, ways in wins)
-    return compute_figures([*wins, (-unit, losses)], of, unit)
+    losing_ways = total_ways - sum(ways for _, ways in wins)
+    return compute_figures([*wins, (-unit, losing_ways)], total_ways, unit)
 
 
 def box_figures(box: Box) -> Figures:
@@ -114,19 +110,19 @@ def box_figures(box: Box) -> Figures:
 
 
 def percent(value: Fraction, places: int = 3) -> str:
-    """Write a fraction as a percentage, rounded half to even from the exact value.
+    """Format a fraction as a percentage, rounded half to even from the exact value.
 
     >>> percent(Fraction(1, 36)), percent(Fraction(-1, 8), 1)
     ('2.778 %', '-12.5 %')
     """
     scaled = round(value * 100 * 10**places)
-    whole, rest = divmod(abs(scaled), 10**places)
-    return f"{'-' if scaled < 0 else ''}{whole}.{rest:0{places}d} %"
+    whole, decimals = divmod(abs(scaled), 10**places)
+    return f"{'-' if scaled < 0 else ''}{whole}.{decimals:0{places}d} %"
 
 
 @dataclass(frozen=True, slots=True)
 class BoxOdds:
-    """A box beside its figures."""
+    """A box with its figures."""
 
     box: Box
     figures: Figures
@@ -141,14 +137,14 @@ class OddsSheet:
 
     @property
     def layout_edge(self) -> Fraction:
-        """The house edge on one unit on every box that one roll decides."""
+        """House edge on one unit on every box that one roll decides."""
         edges = [each.figures.edge for each in self.boxes if each.box.throws == 1]
-        parts = lcm(*(edge.denominator for edge in edges))
-        lost = sum(edge.numerator * (parts // edge.denominator) for edge in edges)
-        return Fraction(lost, parts * len(edges))
+        denominator = lcm(*(edge.denominator for edge in edges))
+        edge_sum = sum(edge.numerator * (denominator // edge.denominator) for edge in edges)
+        return Fraction(edge_sum, denominator * len(edges))
 
     def families(self) -> Iterator[tuple[str, list[BoxOdds]]]:
-        """Yield the boxes family by family, with the family's name."""
+        """Yield the name and the boxes of each family."""
         families: dict[str, list[BoxOdds]] = {}
         for each in self.boxes:
             families.setdefault(each.box.family, []).append(each)
@@ -176,11 +172,11 @@ def odds_sheet(game: Game) -> OddsSheet:
     >>> str(odds_sheet(load("nz-tai-sai-2008/1")).layout_edge)
     '2/25'
     """
-    known: dict[PayoffProfile, Figures] = {}
+    computed: dict[PayoffProfile, Figures] = {}
     boxes = []
     for box in game.boxes.values():
-        key = payoff_profile(box)
-        if key not in known:
-            known[key] = profile_figures(*key)
-        boxes.append(BoxOdds(box, known[key]))
+        profile = payoff_profile(box)
+        if profile not in computed:
+            computed[profile] = profile_figures(*profile)
+        boxes.append(BoxOdds(box, computed[profile]))
     return OddsSheet(game, tuple(boxes))

@@ -1,19 +1,14 @@
-"""Bets of a round as the house sees them: a fixed layout, or bets drawn at random by weight.
+"""Layouts of a round as the house sees them: fixed stakes, or bets drawn at random by weight.
 
-A crowd at a table: who bets what in a round, what the limits leave of it, the house's law.
+In each round of a `RandomLayout` a fixed number of bets is made. Each is drawn independently, by
+weight, from weighted choices of a box and a stake, or is idle. All bets of a round share its roll,
+so the house's result is convolved separately for each class of rolls with equal payoffs, and the
+classes are mixed afterwards. Rounds are independent.
 
-In each round so many bets are made. Each is drawn independently of the others, by weight, from the
-crowd's habits: a box and a stake, or none at all. All bets of a round share its roll, so the
-house's result is added up roll by roll, and only then are the 216 rolls mixed; rounds are
-independent.
-
-Where a limit concerns several bets at once (a maximum that all players share, a differential
-between two boxes), the totals on those boxes are counted jointly before the limit is applied.
-
-What a crowd does, in groups that no limit connects: the arithmetic under `crowd`.
-
-Results are counted as weights that need not add up to anything in particular; the law made of them
-in the end divides by their sum.
+If a limit affects several bets together (a maximum that all players share, a differential between
+two boxes), the totals on those boxes are counted jointly before the limit is applied. Choices that
+no limit connects form separate groups. Results are counted with integer weights, which are divided
+by their sum at the end.
 """
 
 from __future__ import annotations
@@ -48,13 +43,21 @@ if TYPE_CHECKING:
 
     from threedice.rulebook import Game
 
-
 MAX_BETS_PER_ROUND: Final = 200
+
+MAX_OPERATIONS: Final = 60_000_000
+"""Maximum number of additions for the distribution of one round: about ten seconds."""
+
+NetWeights = Mapping[int, int]
+"""Weight of each net result."""
+
+BoxTotals = Counter[tuple[int, ...]]
+"""Weight of each combination of totals on the limited boxes."""
 
 
 @dataclass(frozen=True)
 class FixedLayout:
-    """The same chips in every round: what lies on each box before the limits.
+    """The same stakes in every round, given as totals on boxes before the limits.
 
     The maximum is applied to each box, as if its chips were one bet.
     """
@@ -68,27 +71,27 @@ class FixedLayout:
         check_differential(self.game, self.limits)
 
     def mix(self) -> Mix:
-        """Return what the limits leave on the layout."""
-        lies = {box: self.limits.clamp(stake) for box, stake in self.stakes.items()}
-        left = apply_limits(self.game, self.limits, lies)
-        return Mix(self.game, {box: stake for box, stake in left.items() if stake})
+        """Return the stakes after the limits."""
+        clamped = {box: self.limits.clamp(stake) for box, stake in self.stakes.items()}
+        limited = apply_limits(self.game, self.limits, clamped)
+        return Mix(self.game, {box: stake for box, stake in limited.items() if stake})
 
     def house_distribution(self) -> RoundDistribution:
-        """Return the law of the house's result of one round."""
+        """Return the distribution of the house's result of one round."""
         return negate(round_distribution(self.mix()))
 
     def turnover(self) -> Fraction:
-        """Return what is staked in a round."""
+        """Return the amount staked in a round."""
         return Fraction(self.mix().total)
 
     def max_box_total(self) -> int:
-        """Return the most that can lie on one box before the limits."""
+        """Return the largest total on one box before the limits."""
         return max(self.stakes.values())
 
 
 @dataclass(frozen=True)
 class RandomLayout:
-    """Bets in a round, each drawn from the habits; `idle` is the weight of making none."""
+    """A number of bets in each round, drawn by weight; `idle_weight` is the weight of no bet."""
 
     game: Game = field(repr=False)
     bets: int
@@ -102,100 +105,92 @@ class RandomLayout:
                 f"{self.bets} bets in a round; give a number from 1 to {MAX_BETS_PER_ROUND}"
             )
         if not self.choices:
-            raise InvalidInput("a crowd without habits; give it boxes and stakes to choose from")
+            raise InvalidInput("no bets to draw from; give boxes and stakes to choose from")
         if self.idle_weight < 0:
-            raise InvalidInput(f"an idle weight of {self.idle_weight}; give nought or more")
-        for each in self.choices:
-            each.check(self.game)
+            raise InvalidInput(f"an idle weight of {self.idle_weight}; give 0 or more")
+        for choice in self.choices:
+            choice.check(self.game)
         check_differential(self.game, self.limits)
 
     def house_distribution(self) -> RoundDistribution:
-        """Return the law of the house's result of one round."""
+        """Return the distribution of the house's result of one round."""
         boxes = self._boxes()
-        classes = Counter(zip(*(self.game.payoffs[box] for box in boxes), strict=True))
-        groups, adding = self._groups(), Convolver(len(classes))
-        mixed: Counter[int] = Counter()
-        for nets, rolls in classes.items():
-            paid = dict(zip(boxes, nets, strict=True))
-            for net, ways in self._net_weights(groups, paid, adding).items():
-                mixed[-net] += rolls * ways
-        return distribution_from_counts(mixed, self.game.unit)
+        roll_classes = Counter(zip(*(self.game.payoffs[box] for box in boxes), strict=True))
+        groups, convolver = self._groups(), Convolver(len(roll_classes))
+        house_weights: Counter[int] = Counter()
+        for payoffs, rolls in roll_classes.items():
+            box_payoffs = dict(zip(boxes, payoffs, strict=True))
+            for net, weight in self._net_weights(groups, box_payoffs, convolver).items():
+                house_weights[-net] += rolls * weight
+        return distribution_from_counts(house_weights, self.game.unit)
 
     def turnover(self) -> Fraction:
-        """Return what is staked in a round, on average, after the limits."""
-        groups, staked = self._groups(), 0
-        whole = sum(group.weight for group in groups)
+        """Return the expected amount staked in a round, after the limits."""
+        groups, weighted_stakes = self._groups(), 0
+        total_weight = sum(group.weight for group in groups)
         for group in groups:
-            others = whole - group.weight
+            other_weight = total_weight - group.weight
             for bets in range(self.bets + 1):
-                elsewhere = comb(self.bets, bets) * others ** (self.bets - bets)
-                staked += elsewhere * group.weighted_stakes(bets)
-        return Fraction(staked, whole**self.bets)
+                elsewhere = comb(self.bets, bets) * other_weight ** (self.bets - bets)
+                weighted_stakes += elsewhere * group.weighted_stakes(bets)
+        return Fraction(weighted_stakes, total_weight**self.bets)
 
     def max_box_total(self) -> int:
-        """Return the most that can lie on one box before the limits."""
-        top = max(each.stake for each in self.choices)
-        return top * self.bets if is_maximum_shared(self.game) else top
+        """Return the largest total on one box before the limits."""
+        max_stake = max(choice.stake for choice in self.choices)
+        return max_stake * self.bets if is_maximum_shared(self.game) else max_stake
 
     def _boxes(self) -> list[str]:
-        return list(dict.fromkeys(each.box for each in self.choices))
+        return list(dict.fromkeys(choice.box for choice in self.choices))
 
     def _groups(self) -> list[BetGroup]:
-        """Return the habits in groups that no limit connects, the free ones first."""
+        """Return the choices in groups that no limit connects, the unlimited group first."""
         limits = self.limits
-        habits = [
-            WeightedBet(each.box, limits.clamp(each.stake), each.weight) for each in self.choices
+        choices = [
+            WeightedBet(choice.box, limits.clamp(choice.stake), choice.weight)
+            for choice in self.choices
         ]
-        held = connected_boxes(self.game, limits, self._boxes(), self.max_box_total())
-        taken = {box for boxes in held for box in boxes}
-        free = tuple(each for each in habits if each.box not in taken)
+        connected = connected_boxes(self.game, limits, self._boxes(), self.max_box_total())
+        limited = {box for boxes in connected for box in boxes}
+        unlimited = tuple(choice for choice in choices if choice.box not in limited)
         groups = [
             BetGroup(
                 self.game,
                 limits,
                 self.bets,
-                tuple(each for each in habits if each.box in boxes),
+                tuple(choice for choice in choices if choice.box in boxes),
                 limited_boxes=boxes,
             )
-            for boxes in held
+            for boxes in connected
         ]
-        return [BetGroup(self.game, limits, self.bets, free, idle_weight=self.idle_weight), *groups]
+        return [
+            BetGroup(self.game, limits, self.bets, unlimited, idle_weight=self.idle_weight),
+            *groups,
+        ]
 
     def _net_weights(
         self, groups: Sequence[BetGroup], payoffs: Mapping[str, int], convolver: Convolver
     ) -> NetWeights:
-        """Return the players' net where each box brings what is given for a unit."""
+        """Return the weights of the players' net result, given the payoff of a unit on each box."""
         convolver.classes_started += 1
-        so_far, *others = [group.net_weights(payoffs, convolver) for group in groups]
+        combined, *others = [group.net_weights(payoffs, convolver) for group in groups]
         for other in others:
-            so_far = [
-                convolver.combine_groups(so_far, other, bets) for bets in range(self.bets + 1)
+            combined = [
+                convolver.combine_groups(combined, other, bets) for bets in range(self.bets + 1)
             ]
-        return so_far[self.bets]
-
-
-NetWeights = Mapping[int, int]
-"""How often each net comes."""
-
-
-BoxTotals = Counter[tuple[int, ...]]
-"""How often the amounts on the held boxes come out like this."""
-
-
-MAX_OPERATIONS: Final = 60_000_000
-"""The most sums for the law of one round: about ten seconds' work."""
+        return combined[self.bets]
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedBet:
-    """One thing a player may do in a round, and how often compared with the others."""
+    """A bet that a player may make in a round, with its weight relative to the others."""
 
     box: str
     stake: int
     weight: int = 1
 
     def check(self, game: Game) -> None:
-        """Refuse what cannot be done at this table."""
+        """Raise `InvalidInput` for a bet that is impossible at this table."""
         if game.box(self.box).throws > 1:
             raise InvalidInput(f"{self.box} is not decided by one roll; leave it out")
         if min(self.stake, self.weight) < 1:
@@ -205,35 +200,12 @@ class WeightedBet:
             )
 
 
-class Convolver:
-    """Sums of independent nets, counted: the first classes of rolls tell what all will take."""
-
-    def __init__(self, roll_classes: int) -> None:
-        self.roll_classes, self.classes_started, self.operations = roll_classes, 0, 0
-
-    def convolve(self, one: NetWeights, other: NetWeights, times: int = 1) -> Counter[int]:
-        """Return how often each sum of two independent nets comes."""
-        self.operations += len(one) * len(other)
-        check_operations(self.operations * self.roll_classes // self.classes_started)
-        both: Counter[int] = Counter()
-        for net, ways in one.items():
-            for more, n in other.items():
-                both[net + more] += ways * times * n
-        return both
-
-    def combine_groups(
-        self, one: Sequence[NetWeights], other: Sequence[NetWeights], bets: int
-    ) -> NetWeights:
-        """Return the net of so many bets that fall into either of two groups."""
-        both: Counter[int] = Counter()
-        for n in range(bets + 1):
-            both.update(self.convolve(one[n], other[bets - n], comb(bets, n)))
-        return both
-
-
 @dataclass(frozen=True)
 class BetGroup:
-    """Habits whose bets no limit connects with other bets; `held` names the boxes of a limit."""
+    """Choices that no limit connects with the other choices.
+
+    `limited_boxes` are the boxes of the limit that holds the group together, if there is one.
+    """
 
     game: Game = field(repr=False)
     limits: LayoutLimits
@@ -244,43 +216,46 @@ class BetGroup:
 
     @property
     def weight(self) -> int:
-        """The weight of all in the group."""
-        return sum(each.weight for each in self.choices) + self.idle_weight
+        """Total weight of the group."""
+        return sum(choice.weight for choice in self.choices) + self.idle_weight
 
     def net_weights(self, payoffs: Mapping[str, int], convolver: Convolver) -> list[NetWeights]:
-        """Return the players' net for each number of bets, given what a unit on each box brings."""
+        """Return the weights of the players' net for each number of bets, from none.
+
+        `payoffs` holds the payoff of a unit on each box.
+        """
         if self.limited_boxes:
-            brings = [payoffs[box] for box in self.limited_boxes]
-            return [_settle_totals(each, brings) for each in self.limited_totals]
-        one: Counter[int] = Counter({0: self.idle_weight} if self.idle_weight else {})
-        for each in self.choices:
-            one[each.stake * payoffs[each.box]] += each.weight
+            limited_payoffs = [payoffs[box] for box in self.limited_boxes]
+            return [_settle_totals(totals, limited_payoffs) for totals in self.limited_totals]
+        one_bet: Counter[int] = Counter({0: self.idle_weight} if self.idle_weight else {})
+        for choice in self.choices:
+            one_bet[choice.stake * payoffs[choice.box]] += choice.weight
         powers: list[NetWeights] = [{0: 1}]
         for _ in range(self.bets):
-            powers.append(convolver.convolve(powers[-1], one))
+            powers.append(convolver.convolve(powers[-1], one_bet))
         return powers
 
     def weighted_stakes(self, bets: int) -> int:
-        """Return what so many bets stake after the limits, summed by weight."""
+        """Return the sum, by weight, of the stakes of so many bets after the limits."""
         if self.limited_boxes:
-            return sum(sum(each) * ways for each, ways in self.limited_totals[bets].items())
-        one = sum(each.stake * each.weight for each in self.choices)
-        return bets * one * self.weight ** (bets - 1) if bets else 0
+            return sum(sum(total) * weight for total, weight in self.limited_totals[bets].items())
+        one_bet = sum(choice.stake * choice.weight for choice in self.choices)
+        return bets * one_bet * self.weight ** (bets - 1) if bets else 0
 
     @cached_property
     def limited_totals(self) -> list[BoxTotals]:
-        """What the limits leave on the held boxes, for each number of bets."""
+        """Totals on the limited boxes after the limits, for each number of bets."""
         totals: BoxTotals = Counter({(0,) * len(self.limited_boxes): 1})
-        standing = [self._apply_limits(totals)]
+        limited = [self._apply_limits(totals)]
         for _ in range(self.bets):
             check_operations(len(totals) * len(self.choices) * self.bets)
-            more: BoxTotals = Counter()
-            for total, ways in totals.items():
-                for each in self.choices:
-                    more[self._add_bet(total, each)] += ways * each.weight
-            totals = more
-            standing.append(self._apply_limits(totals))
-        return standing
+            next_totals: BoxTotals = Counter()
+            for total, weight in totals.items():
+                for choice in self.choices:
+                    next_totals[self._add_bet(total, choice)] += weight * choice.weight
+            totals = next_totals
+            limited.append(self._apply_limits(totals))
+        return limited
 
     def _add_bet(self, total: tuple[int, ...], choice: WeightedBet) -> tuple[int, ...]:
         return tuple(
@@ -290,26 +265,56 @@ class BetGroup:
 
     def _apply_limits(self, totals: BoxTotals) -> BoxTotals:
         limited: BoxTotals = Counter()
-        for total, ways in totals.items():
-            lies = dict(zip(self.limited_boxes, total, strict=True))
-            left = apply_limits(self.game, self.limits, lies)
-            limited[tuple(left[box] for box in self.limited_boxes)] += ways
+        for total, weight in totals.items():
+            amounts = dict(zip(self.limited_boxes, total, strict=True))
+            after = apply_limits(self.game, self.limits, amounts)
+            limited[tuple(after[box] for box in self.limited_boxes)] += weight
         return limited
 
 
 def _settle_totals(box_totals: BoxTotals, payoffs: list[int]) -> NetWeights:
-    """Return the players' net on boxes that bring these nets for a unit."""
+    """Return the weights of the players' net on boxes with these payoffs for a unit."""
     results: Counter[int] = Counter()
-    for amounts, ways in box_totals.items():
-        results[sum(map(mul, amounts, payoffs))] += ways
+    for amounts, weight in box_totals.items():
+        results[sum(map(mul, amounts, payoffs))] += weight
     return results
 
 
+class Convolver:
+    """Convolve net weights, and refuse early if all classes of rolls would take too long.
+
+    The work of the classes started so far is extrapolated to all `roll_classes`.
+    """
+
+    def __init__(self, roll_classes: int) -> None:
+        self.roll_classes, self.classes_started, self.operations = roll_classes, 0, 0
+
+    def convolve(self, one: NetWeights, other: NetWeights, factor: int = 1) -> Counter[int]:
+        """Return the weights of the sum of two independent nets, times a factor."""
+        self.operations += len(one) * len(other)
+        check_operations(self.operations * self.roll_classes // self.classes_started)
+        both: Counter[int] = Counter()
+        for net, weight in one.items():
+            for other_net, other_weight in other.items():
+                both[net + other_net] += weight * factor * other_weight
+        return both
+
+    def combine_groups(
+        self, one: Sequence[NetWeights], other: Sequence[NetWeights], bets: int
+    ) -> NetWeights:
+        """Return the weights of the net of so many bets that fall into either of two groups."""
+        both: Counter[int] = Counter()
+        for n in range(bets + 1):
+            both.update(self.convolve(one[n], other[bets - n], comb(bets, n)))
+        return both
+
+
 def check_operations(operations: int) -> None:
-    """Refuse a crowd whose law would take too long to work out."""
+    """Raise `InfeasibleComputation` for a layout whose distribution would take too long."""
     if operations > MAX_OPERATIONS:
         raise InfeasibleComputation(
-            f"a round with this crowd takes some {operations:,} sums, and {MAX_OPERATIONS:,} are the most",
+            f"a round of these bets takes about {operations:,} additions; "
+            f"the limit is {MAX_OPERATIONS:,}",
             operations,
             "give fewer bets, boxes or stakes, or stakes with a larger common divisor",
         )

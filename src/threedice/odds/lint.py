@@ -1,4 +1,4 @@
-"""A linter for game designers: what is legal in a rulebook but worth a second look.
+"""Find legal but suspicious entries in a rulebook, for game designers.
 
 `threedice rulebooks check` prints these findings after a strict load.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """Something to look at: its kind, the box or boxes, the figures in words, the clauses."""
+    """A finding: its kind, the box or family, a message with the figures, and the clauses."""
 
     kind: str
     box: str
@@ -33,60 +33,62 @@ class LintFinding:
 def lint(
     game: Game, book: Rulebook, min_return: Fraction, chips: tuple[int, ...] = ()
 ) -> list[LintFinding]:
-    """Return all findings about one game, the gravest kind first."""
+    """Return all findings about one game, the most severe kind first."""
     return [
-        *_edges(game),
-        *_returns(game, min_return),
-        *_dominated(game),
-        *_missing(game, book),
-        *_unpayable(game, chips),
+        *_non_positive_edges(game),
+        *_low_returns(game, min_return),
+        *_dominated_boxes(game),
+        *_incomplete_families(game, book),
+        *_unpayable_odds(game, chips),
     ]
 
 
-def _edges(game: Game) -> Iterator[LintFinding]:
+def _non_positive_edges(game: Game) -> Iterator[LintFinding]:
     for box in game.boxes.values():
         edge = box_figures(box).edge
         if edge <= 0:
             kind = "edge-zero" if edge == 0 else "edge-negative"
-            says = f"house edge {edge} ({percent(edge)})"
-            yield LintFinding(kind, box.id, says, _cites(box), {"edge": str(edge)})
+            message = f"house edge {edge} ({percent(edge)})"
+            yield LintFinding(kind, box.id, message, _clauses(box), {"edge": str(edge)})
 
 
-def _returns(game: Game, min_return: Fraction) -> Iterator[LintFinding]:
+def _low_returns(game: Game, min_return: Fraction) -> Iterator[LintFinding]:
     for box in game.boxes.values():
         returned = box_figures(box).return_to_player
         if returned < min_return:
-            says = f"returns {returned} ({percent(returned)}), under the floor of {percent(min_return)}"
+            floor = percent(min_return)
+            message = f"returns {returned} ({percent(returned)}), under the floor of {floor}"
             figures: dict[str, str | list[str]] = {
                 "return": str(returned),
                 "floor": str(min_return),
             }
-            yield LintFinding("return-low", box.id, says, _cites(box), figures)
+            yield LintFinding("return-low", box.id, message, _clauses(box), figures)
 
 
-def _dominated(game: Game) -> Iterator[LintFinding]:
+def _dominated_boxes(game: Game) -> Iterator[LintFinding]:
     """Find boxes that another box beats or equals on every roll."""
     rows = game.payoffs
     for box_id, row in rows.items():
         for other_id, other in rows.items():
             if row != other and all(a <= b for a, b in zip(row, other, strict=True)):
                 box, better = game.boxes[box_id], game.boxes[other_id]
-                same = "wins exactly when" if box.wins == better.wins else "wins only when"
-                says = f"at {_odds(box)} {same} {other_id} at {_odds(better)} does"
+                relation = "wins exactly when" if box.wins == better.wins else "wins only when"
+                message = f"at {_odds(box)} {relation} {other_id} at {_odds(better)} does"
                 figures: dict[str, str | list[str]] = {"better": other_id, "odds": _odds(box)}
-                yield LintFinding("dominated", box_id, says, _cites(box), figures)
+                yield LintFinding("dominated", box_id, message, _clauses(box), figures)
 
 
-def _missing(game: Game, book: Rulebook) -> Iterator[LintFinding]:
+def _incomplete_families(game: Game, book: Rulebook) -> Iterator[LintFinding]:
     for family, missing in missing_from_families(game, book).items():
         offered = [box for box in game.boxes.values() if box.family == family]
-        whole = len(offered) + len(missing)
-        says = f"{len(offered)} of {whole} {family} boxes offered; missing {', '.join(missing)}"
-        yield LintFinding("family-incomplete", family, says, offered[0].pays, {"missing": missing})
+        total = len(offered) + len(missing)
+        message = f"{len(offered)} of {total} {family} boxes offered; missing {', '.join(missing)}"
+        figures: dict[str, str | list[str]] = {"missing": missing}
+        yield LintFinding("family-incomplete", family, message, offered[0].pays, figures)
 
 
-def _unpayable(game: Game, chips: tuple[int, ...]) -> Iterator[LintFinding]:
-    """Find odds that some stake of the given chips cannot be paid at in those chips."""
+def _unpayable_odds(game: Game, chips: tuple[int, ...]) -> Iterator[LintFinding]:
+    """Find odds that cannot be paid in the given chips on every stake of such chips."""
     if not chips:
         return
     smallest = min(chips)
@@ -94,14 +96,16 @@ def _unpayable(game: Game, chips: tuple[int, ...]) -> Iterator[LintFinding]:
         for odds in (line.odds for line in box.lines):
             step = odds.ratio.denominator * smallest
             if step != smallest:
-                says = f"{odds} in chips of {smallest} comes out even only on multiples of {step}"
+                message = (
+                    f"{odds} in chips of {smallest} comes out even only on multiples of {step}"
+                )
                 figures: dict[str, str | list[str]] = {"odds": str(odds), "step": str(step)}
-                yield LintFinding("not-payable", box.id, says, _cites(box), figures)
+                yield LintFinding("not-payable", box.id, message, _clauses(box), figures)
 
 
 def _odds(box: Box) -> str:
     return " / ".join(str(line.odds) for line in box.lines)
 
 
-def _cites(box: Box) -> tuple[str, ...]:
+def _clauses(box: Box) -> tuple[str, ...]:
     return tuple(dict.fromkeys(box.rule + box.pays))

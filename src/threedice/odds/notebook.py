@@ -1,4 +1,4 @@
-"""How results show themselves in a notebook: a small table, and a picture of a distribution."""
+"""HTML for notebooks: a small table, and a bar chart of a distribution."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _CELL = "text-align:right;padding:1px 10px"
 
 
 def html_table(title: str, rows: Iterable[Sequence[str]], columns: Sequence[str] = ()) -> str:
-    """Return a table of words, every one of them escaped."""
-    head = "".join(f"<th style='{_CELL}'>{escape(each)}</th>" for each in columns)
+    """Return an HTML table; all text is escaped."""
+    head = "".join(f"<th style='{_CELL}'>{escape(column)}</th>" for column in columns)
     body = "".join(
         f"<tr>{''.join(f'<td style={_CELL!r}>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in rows
@@ -25,24 +25,24 @@ def html_table(title: str, rows: Iterable[Sequence[str]], columns: Sequence[str]
 
 
 def html_bars(results: Sequence[tuple[float, float]], bars: int = 60) -> str:
-    """Return a distribution as a small picture: losses red, gains green.
+    """Return a bar chart of (net, probability) pairs as SVG: losses red, gains green.
 
     >>> html_bars([(-1.0, 0.5), (1.0, 0.5)], 2).count("<rect")
     2
     """
     low, high = results[0][0], results[-1][0]
-    breadth = (high - low) / bars or 1.0
-    shares = [0.0] * bars
-    for net, share in results:
-        shares[min(int((net - low) / breadth), bars - 1)] += share
-    most = max(shares)
-    drawn = "".join(
-        f"<rect x='{i * 6}' y='{80 - share / most * 78:.1f}' width='5' "
-        f"height='{share / most * 78:.1f}' fill='{_colour(low + (i + 0.5) * breadth)}'/>"
-        for i, share in enumerate(shares)
-        if share
+    bin_width = (high - low) / bars or 1.0
+    heights = [0.0] * bars
+    for net, probability in results:
+        heights[min(int((net - low) / bin_width), bars - 1)] += probability
+    highest = max(heights)
+    rectangles = "".join(
+        f"<rect x='{i * 6}' y='{80 - height / highest * 78:.1f}' width='5' "
+        f"height='{height / highest * 78:.1f}' fill='{_colour(low + (i + 0.5) * bin_width)}'/>"
+        for i, height in enumerate(heights)
+        if height
     )
-    return f"<svg width='{bars * 6}' height='82' role='img'>{drawn}</svg>"
+    return f"<svg width='{bars * 6}' height='82' role='img'>{rectangles}</svg>"
 
 
 def _colour(net: float) -> str:

@@ -1,7 +1,7 @@
-"""The house's side of a table: its win over an hour, a shift, a year, and what limits do to it.
+"""The house's win at a table over an hour, a shift or a year, and how limits change it.
 
-A layout (fixed, or a crowd's) gives the law of one round; rounds are independent and all alike, so
-a period is a number of rounds.
+A layout (fixed or random) gives the distribution of one round. Rounds are independent and
+identically distributed, so a period is a number of rounds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Layout = FixedLayout | RandomLayout
 
 @dataclass(frozen=True)
 class PeriodForecast:
-    """A stretch of time at a table: the house's win, and what was staked for it on average."""
+    """A period at a table: the distribution of the house's win, and the expected turnover."""
 
     name: str
     rounds: int
@@ -39,27 +39,27 @@ class PeriodForecast:
 
     @cached_property
     def loss_probability(self) -> Fraction | float:
-        """The probability that the house loses, to many digits however small it is."""
+        """Probability that the house loses, precise however small it is."""
         return chance_of_loss_above(self.win.one_round, self.rounds, 0)[0]
 
     @property
     def mean_hold(self) -> Fraction:
-        """The expected win as a share of what is staked."""
+        """Expected win as a share of the expected turnover."""
         return self.win.mean / self.turnover
 
     def hold_quantile(self, probability: Fraction) -> Fraction:
-        """Return a quantile of the win as a share of what is staked on average."""
+        """Return a quantile of the win as a share of the expected turnover."""
         return self.win.quantile(probability) / self.turnover
 
     def worst_round_quantile(self, probability: Fraction) -> Fraction:
-        """Return what the period's worst roll undercuts or reaches with this probability."""
+        """Return a quantile of the house's worst single round of the period."""
         check_probability(probability)
         # All rounds stay above x with probability (1 - F(x))^n.
-        enough = -expm1(log1p(-float(probability)) / self.rounds) if probability < 1 else inf
+        target = -expm1(log1p(-float(probability)) / self.rounds) if probability < 1 else inf
         results = list(self.win.one_round.results())
-        sums = accumulate(float(chance) for _, chance in results)
-        pairs = zip(results, sums, strict=True)
-        return next((net for (net, _), below in pairs if below >= enough), results[-1][0])
+        cumulative = accumulate(float(chance) for _, chance in results)
+        pairs = zip(results, cumulative, strict=True)
+        return next((net for (net, _), below in pairs if below >= target), results[-1][0])
 
     def _repr_html_(self) -> str:
         rows = [
@@ -75,7 +75,7 @@ class PeriodForecast:
 def forecast_period(
     layout: Layout, name: str, rounds: int, method: LongRunMethod | None = None
 ) -> PeriodForecast:
-    """Return the house's win over so many rounds of a layout."""
+    """Forecast the house's win over a number of rounds of a layout."""
     win = long_run(layout.house_distribution(), rounds, method)
     return PeriodForecast(name, rounds, win, layout.turnover() * rounds)
 
@@ -83,17 +83,17 @@ def forecast_period(
 def chance_of_loss_above(
     one_round: RoundDistribution, rounds: int, amount: int
 ) -> tuple[Fraction | float, float]:
-    """Return the probability that the house loses more than an amount, and the error of it."""
+    """Return the probability that the house loses more than an amount, and its error bound."""
     return chance_above(negate(one_round), rounds, amount)
 
 
 @dataclass(frozen=True, slots=True)
 class SafeMaximum:
-    """The largest table maximum that keeps a loss unlikely enough, with both chances.
+    """The largest table maximum that keeps the probability of a loss within a bound.
 
-    `maximum` is None where none of those tried is small enough; `next` is the chance at the step
-    above, None where a higher maximum changes nothing any more. `all_tried` says that no maximum
-    was passed over, so that there is no larger one.
+    `maximum` is None if no maximum that was tried is small enough. `chance` is the probability at
+    the maximum, `next_chance` that at the next step above, None if a higher maximum changes
+    nothing. If `all_tried`, no maximum was skipped, and there is no larger safe one.
     """
 
     maximum: int | None
@@ -103,53 +103,54 @@ class SafeMaximum:
 
 
 MAX_MAXIMA_TRIED: Final = 128
-"""How many maxima are looked at one by one; where there are more, so many spread over them."""
+"""Number of maxima up to which all are tried; of more, this many are sampled evenly."""
 
 
 def safe_maximum(
     layout: Layout, rounds: int, amount: int, max_probability: Fraction, step: int | None = None
 ) -> SafeMaximum:
-    """Return the largest maximum under which losing more than an amount is at most this likely.
+    """Return the largest maximum that bounds the probability of losing more than an amount.
 
-    Maxima are tried in steps of a chip from the highest down, since a higher one can make a large
-    loss less likely: it lets one box make up for others. Where there are too many, some are tried,
-    and between the last that is not safe and the first that is, halving finds where that changes.
+    Maxima are tried in steps of a chip from the highest down, because the probability is not
+    monotonic: a higher maximum can make a large loss less likely, since one box makes up for
+    others. Of too many maxima, a sample is tried, and bisection finds the boundary between the last
+    unsafe and the first safe one.
     """
     check_probability(max_probability)
     if amount < 0:
-        raise InvalidInput(f"a loss of {amount}; give the amount that may be lost, nought or more")
+        raise InvalidInput(f"a loss of {amount}; give the amount that may be lost, 0 or more")
     chip = step or _common_chip(layout)
-    least = -(-layout.limits.minimum // chip)
-    maxima = range(least, max(-(-layout.max_box_total() // chip), least) + 1)
+    lowest = -(-layout.limits.minimum // chip)
+    maxima = range(lowest, max(-(-layout.max_box_total() // chip), lowest) + 1)
 
     @cache
     def chance(chips: int) -> Fraction | float:
         limits = replace(layout.limits, maximum=chips * chip)
-        law = replace(layout, limits=limits).house_distribution()
-        return chance_of_loss_above(law, rounds, amount)[0]
+        one_round = replace(layout, limits=limits).house_distribution()
+        return chance_of_loss_above(one_round, rounds, amount)[0]
 
-    tried = _sample(maxima)
-    all_tried = len(tried) == len(maxima)
-    above: int | None = None
-    for chips in reversed(tried):
+    sample = _sample(maxima)
+    all_tried = len(sample) == len(maxima)
+    unsafe: int | None = None
+    for chips in reversed(sample):
         if chance(chips) <= max_probability:
-            low, high = _bisect(chips, above, lambda each: chance(each) <= max_probability)
-            after = None if high is None else chance(high)
-            return SafeMaximum(low * chip, chance(low), after, all_tried)
-        above = chips
-    return SafeMaximum(None, None, chance(least), all_tried)
+            low, high = _bisect(chips, unsafe, lambda trial: chance(trial) <= max_probability)
+            next_chance = None if high is None else chance(high)
+            return SafeMaximum(low * chip, chance(low), next_chance, all_tried)
+        unsafe = chips
+    return SafeMaximum(None, None, chance(lowest), all_tried)
 
 
 def _sample(maxima: range) -> list[int]:
-    """Return all of the maxima, or some from the first to the last."""
+    """Return all maxima, or an even sample of them that includes the first and the last."""
     if len(maxima) <= MAX_MAXIMA_TRIED:
         return list(maxima)
     last = len(maxima) - 1
-    return [maxima[place * last // (MAX_MAXIMA_TRIED - 1)] for place in range(MAX_MAXIMA_TRIED)]
+    return [maxima[i * last // (MAX_MAXIMA_TRIED - 1)] for i in range(MAX_MAXIMA_TRIED)]
 
 
 def _bisect(low: int, high: int | None, is_safe: Callable[[int], bool]) -> tuple[int, int | None]:
-    """Return a safe maximum and the next, which is not, between one that is and one that is not."""
+    """Return adjacent maxima, the lower safe and the higher not, between such a pair."""
     while high is not None and high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if is_safe(middle) else (low, middle)
@@ -157,7 +158,7 @@ def _bisect(low: int, high: int | None, is_safe: Callable[[int], bool]) -> tuple
 
 
 def _common_chip(layout: Layout) -> int:
-    """Return the chip that all stakes can be made of."""
+    """Return the largest chip that all stakes are multiples of."""
     if isinstance(layout, RandomLayout):
-        return gcd(*(each.stake for each in layout.choices))
+        return gcd(*(choice.stake for choice in layout.choices))
     return gcd(*layout.stakes.values())

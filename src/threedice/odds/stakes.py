@@ -1,15 +1,8 @@
 """Stakes on boxes: net result on each of the 216 rolls, proportional spreads, settlement.
 
-A mix of stakes over the boxes of a layout: its distribution in one round, and the exposure.
-
-The same sums serve a player's spread of bets and the house's whole layout; only the sign differs.
-
-A box, or a fixed mix of bets, as something to put one stake on, however large.
-
-A staking plan names one stake; a spread divides it over its boxes in fixed proportions and says
-what each roll brings.
-
-What bets on a roll are paid, and under which clauses: one cell of the matrix for each bet.
+A `Mix` serves a player's bets and the house's whole layout alike; only the sign differs. A `Spread`
+divides one stake over boxes in fixed proportions, so that a staking plan needs only one amount.
+`settle` pays bets on a roll and cites the clauses.
 """
 
 from __future__ import annotations
@@ -34,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Mix:
-    """Stakes on boxes of one game, judged over the 216 rolls.
+    """Stakes on boxes of one game, evaluated over the 216 rolls.
 
     >>> from threedice.rulebook import load
     >>> mix = Mix(load("sg-rws-tai-sai-v6/a"), {"big": 50, "total:10": 20})
@@ -55,29 +48,29 @@ class Mix:
 
     @property
     def total(self) -> int:
-        """All that is staked."""
+        """Sum of the stakes."""
         return sum(self.stakes.values())
 
     @cached_property
     def nets(self) -> tuple[int, ...]:
-        """The players' net on each of the 216 rolls, in 1/unit."""
+        """Players' net result on each of the 216 rolls, in 1/unit."""
         rows = [(stake, self.game.payoffs[box_id]) for box_id, stake in self.stakes.items()]
         return tuple(sum(stake * row[i] for stake, row in rows) for i in range(len(ROLLS)))
 
     @property
     def exposure(self) -> tuple[Fraction, ...]:
-        """The house's result on each of the 216 rolls."""
+        """House's net result on each of the 216 rolls."""
         return tuple(Fraction(-net, self.game.unit) for net in self.nets)
 
     @cached_property
     def distribution(self) -> tuple[tuple[Fraction, int], ...]:
-        """Every net result of one round, from worst to best, with how many rolls bring it."""
+        """Every net result of one round, worst first, with the number of rolls that give it."""
         counts = sorted(Counter(self.nets).items())
         return tuple((Fraction(net, self.game.unit), ways) for net, ways in counts)
 
     @cached_property
     def figures(self) -> Figures:
-        """The figures per unit of the whole stake; a win is any round that ends ahead."""
+        """Figures per unit of the whole stake; a win is any round with a positive net result."""
         return compute_figures(Counter(self.nets).items(), len(ROLLS), self.game.unit * self.total)
 
     def result(self, roll: Roll) -> Fraction:
@@ -90,25 +83,26 @@ class Mix:
 
     @property
     def best(self) -> tuple[Fraction, tuple[Roll, ...]]:
-        """The best net result, and the rolls that bring it; the house's worst."""
+        """Players' best net result (the house's worst), and the rolls that give it."""
         return self._extreme(max(self.nets))
 
     @property
     def worst(self) -> tuple[Fraction, tuple[Roll, ...]]:
-        """The worst net result, and the rolls that bring it."""
+        """Players' worst net result, and the rolls that give it."""
         return self._extreme(min(self.nets))
 
     def _extreme(self, net: int) -> tuple[Fraction, tuple[Roll, ...]]:
-        rolls = (roll for roll, each in zip(ROLLS, self.nets, strict=True) if each == net)
+        rolls = (roll for roll, roll_net in zip(ROLLS, self.nets, strict=True) if roll_net == net)
         return Fraction(net, self.game.unit), tuple(rolls)
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Proportions over boxes, and for each step staked the nets with their ways out of `of`.
+    """Proportions of a stake over boxes, with the net results of staking one step.
 
     The step is the smallest whole stake that divides evenly over the boxes and is paid evenly by
-    all their odds; every stake is a multiple of it.
+    all their odds; every stake is a multiple of it. `nets` holds the net result of one step on
+    each of the 216 rolls, `results` the same as (net, ways) pairs out of `total_ways`.
     """
 
     game: Game = field(repr=False)
@@ -125,28 +119,30 @@ class Spread:
 
 
 def spread(game: Game, shares: Mapping[str, int]) -> Spread:
-    """Return the spread of a stake over boxes in the proportions given.
+    """Return the spread of a stake over boxes in the given proportions.
 
     >>> from threedice.rulebook import load
     >>> big = spread(load("sg-rws-tai-sai-v6/a"), {"big": 1})
     >>> big.step, big.results, big.total_ways
     (1, ((-1, 37), (1, 35)), 72)
     """
-    common = gcd(*shares.values())
-    least = {box: share // common for box, share in shares.items()}
-    mix = Mix(game, least)
-    # Each box's part must itself be a multiple of what its odds can pay.
-    times = lcm(*(game.box(box).unit // gcd(game.box(box).unit, n) for box, n in least.items()))
-    nets = tuple(net * times // game.unit for net in mix.nets)
+    shares_divisor = gcd(*shares.values())
+    reduced = {box: share // shares_divisor for box, share in shares.items()}
+    mix = Mix(game, reduced)
+    # Each box's part must itself be a multiple of the stake that its odds pay evenly.
+    factor = lcm(
+        *(game.box(box).unit // gcd(game.box(box).unit, share) for box, share in reduced.items())
+    )
+    nets = tuple(net * factor // game.unit for net in mix.nets)
     counts = Counter(nets)
-    shared = gcd(*counts.values())
-    results = tuple((net, ways // shared) for net, ways in sorted(counts.items()))
-    return Spread(game, least, mix.total * times, nets, results, len(ROLLS) // shared)
+    counts_divisor = gcd(*counts.values())
+    results = tuple((net, ways // counts_divisor) for net, ways in sorted(counts.items()))
+    return Spread(game, reduced, mix.total * factor, nets, results, len(ROLLS) // counts_divisor)
 
 
 @dataclass(frozen=True, slots=True)
 class SettledBet:
-    """One bet after a roll: `net` is the winnings, or the stake lost as a negative amount."""
+    """A bet after a roll: `net` is the winnings, or the lost stake as a negative amount."""
 
     box: str
     stake: Amount
@@ -162,12 +158,12 @@ class SettledBet:
 
     @property
     def returned(self) -> Amount:
-        """What goes back to the player, the stake of a winning bet included."""
+        """Amount that goes back to the player, including the stake of a winning bet."""
         return Amount(self.stake + self.net)
 
 
 def settle(game: Game, roll: Roll, bets: Mapping[str, Amount]) -> list[SettledBet]:
-    """Settle bets on a roll, in the order they were given."""
+    """Settle bets on a roll; the result has the order of the bets."""
     for box_id, stake in bets.items():
         if type(stake) is not int or stake < 1:
             raise InvalidInput(f"a stake of {stake!r} on {box_id}; stake a whole number above zero")

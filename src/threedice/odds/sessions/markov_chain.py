@@ -1,15 +1,12 @@
-"""Enumerate the states of a session and propagate their probabilities round by round.
+"""A session as a Markov chain: enumerate its states, then propagate their weights per round.
 
-Everything that can happen in a session, laid out as numbered states before any counting.
+States are enumerated first, which shows the amount of work, so that a session that is too large is
+refused before it starts. Ended states are absorbing.
 
-Laying them out tells how much work a session is, so that one which is too large is refused before
-it begins.
-
-Counting a session round by round: exactly in integers, or in floats with a bound.
-
-Both walks go over the same states. The exact one counts ways out of `of` to the number of rounds;
-the other keeps probabilities in float64. As it only ever adds and multiplies what is not negative,
-no digits cancel, and a relative bound on its error follows from the number of operations.
+Both propagators use the same states. The exact one counts ways out of the spread's total to the
+power of the number of rounds; the other keeps probabilities in float64. It only adds and multiplies
+non-negative numbers, so nothing cancels, and a relative error bound follows from the number of
+operations.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from math import log2
 from typing import TYPE_CHECKING, Final, Protocol
 
 from threedice.errors import InfeasibleComputation
-from threedice.odds.tilted_distribution import require_numpy
+from threedice.odds.tilted_distribution import UNIT_ROUNDOFF, require_numpy
 
 if TYPE_CHECKING:
     from threedice.odds.sessions.plans import PlanState
@@ -27,15 +24,21 @@ if TYPE_CHECKING:
 
 
 MAX_STATES: Final = 400_000
-"""More are not laid out unless asked: a few seconds' work and half a gigabyte."""
+"""Default maximum number of states: a few seconds and half a gigabyte."""
+
+StateKey = tuple[int, "PlanState | SessionEnding"]
+"""Bankroll, and the state of the plan, or the ending of an ended state."""
+
+Weight = int | float
+"""A count of ways, or a probability."""
 
 
 @dataclass(slots=True)
 class StateSpace:
-    """Numbered states: what is left in each, how it ended if it did, and where each result leads.
+    """Numbered states with their bankroll, their ending (None while playing) and transitions.
 
-    `arrows[i]` are (ways, state) pairs; a state that ended, or is reached in the last round only,
-    has none. State nought is the start.
+    `transitions[i]` are (ways, target state) pairs; an absorbing state, and one that is reached in
+    the last round only, has none. State 0 is the start.
     """
 
     bankrolls: list[int] = field(default_factory=list)
@@ -44,37 +47,34 @@ class StateSpace:
 
     @property
     def transition_count(self) -> int:
-        """How many arrows there are, each one step of work in every round."""
+        """Number of transitions, the unit of work in every round."""
         return sum(map(len, self.transitions))
 
     def estimate_exact_bytes(self, session: BettingSession) -> int:
-        """Return about how much memory exact counts of all states take at the last round."""
-        number = 28 + session.rounds * log2(session.spread.total_ways) / 7.5
-        return int(len(self.bankrolls) * (2 * number + 300))
-
-
-StateKey = tuple[int, "PlanState | SessionEnding"]
+        """Return an estimate of the memory of exact counts of all states in the last round."""
+        bytes_per_count = 28 + session.rounds * log2(session.spread.total_ways) / 7.5
+        return int(len(self.bankrolls) * (2 * bytes_per_count + 300))
 
 
 def enumerate_states(session: BettingSession, max_states: int = MAX_STATES) -> StateSpace:
-    """Return every state that the session can reach in its rounds."""
+    """Return every state that the session can reach in its rounds, breadth first."""
     states = StateSpace()
     numbers: dict[StateKey, int] = {}
     start = session.plan.initial_state()
     frontier = [_intern_state(session, states, numbers, start, session.bankroll)]
-    told: list[PlanState] = [start]
-    for done in range(session.rounds):
+    plan_states: list[PlanState] = [start]
+    for round_number in range(session.rounds):
         if len(states.bankrolls) > max_states:
             raise InfeasibleComputation(
                 f"{session.plan.name} comes to more than {max_states:,} states "
-                f"after {done} of {session.rounds} rounds",
+                f"after {round_number} of {session.rounds} rounds",
                 len(states.bankrolls),
                 "play fewer rounds, stake in larger steps or simulate it",
             )
-        known = len(states.bankrolls)
-        for place in frontier:
-            states.transitions[place] = _transitions(session, states, numbers, told, place)
-        frontier = [i for i in range(known, len(states.bankrolls)) if states.endings[i] is None]
+        first_new = len(states.bankrolls)
+        for number in frontier:
+            states.transitions[number] = _transitions(session, states, numbers, plan_states, number)
+        frontier = [i for i in range(first_new, len(states.bankrolls)) if states.endings[i] is None]
     return states
 
 
@@ -85,7 +85,10 @@ def _intern_state(
     state: PlanState,
     bankroll: int,
 ) -> int:
-    """Return a state's number, a new one where it is new; ended states forget their plan."""
+    """Return the number of a state, adding it if it is new.
+
+    Ended states with the same bankroll and ending are one state, whatever their plan state.
+    """
     ending = session.ending(state, bankroll)
     key: StateKey = (bankroll, ending or state)
     number = numbers.setdefault(key, len(states.bankrolls))
@@ -103,46 +106,40 @@ def _transitions(
     plan_states: list[PlanState],
     state_number: int,
 ) -> tuple[tuple[int, int], ...]:
-    """Return where each result of the spread leads from a state."""
-    state, left = plan_states[state_number], states.bankrolls[state_number]
-    stake = session.next_stake(state, left)
+    """Return the (ways, target state) pairs of a state, one for each result of the spread."""
+    state, bankroll = plan_states[state_number], states.bankrolls[state_number]
+    stake = session.next_stake(state, bankroll)
     steps = stake // session.spread.step
-    arrows = []
-    for net, ways in session.spread.results:
-        won = net * steps
-        after = session.plan.next_state(state, stake, won)
-        number = _intern_state(session, states, numbers, after, left + won)
+    transitions = []
+    for step_net, ways in session.spread.results:
+        net = step_net * steps
+        next_state = session.plan.next_state(state, stake, net)
+        number = _intern_state(session, states, numbers, next_state, bankroll + net)
         if number == len(plan_states):
-            plan_states.append(after)
-        arrows.append((ways, number))
-    return tuple(arrows)
-
-
-Weight = int | float
-
-
-_UNIT_ROUNDOFF: Final = 2.0**-53
+            plan_states.append(next_state)
+        transitions.append((ways, number))
+    return tuple(transitions)
 
 
 class Propagator(Protocol):
-    """A session some rounds under way."""
+    """Weights of the states of a session after some rounds."""
 
     @property
     def denominator(self) -> int:
-        """What weights after t rounds are out of, to the power of t; 1 for probabilities."""
+        """Base of the weights: after t rounds they are out of its t-th power; 1 in float64."""
 
     def advance(self) -> dict[int, Weight]:
-        """Play a round; return the weight of each state in which sessions ended just now."""
+        """Play a round; return the weight of each absorbing state reached in it."""
 
     def active_weights(self) -> dict[int, Weight]:
-        """Return the weight of those still playing, by what they have left."""
+        """Return the weight of the sessions still playing, by bankroll."""
 
     def error_bound(self, rounds: int) -> float:
-        """Return how far, relatively, any weight after so many rounds may be from the truth."""
+        """Return a bound on the relative error of every weight after so many rounds."""
 
 
 class ExactPropagator:
-    """Counts in integers of any size."""
+    """Propagate counts in integers of any size."""
 
     def __init__(self, session: BettingSession, states: StateSpace) -> None:
         self.denominator = session.spread.total_ways
@@ -150,71 +147,76 @@ class ExactPropagator:
         self._counts: dict[int, int] = {0: 1}
 
     def advance(self) -> dict[int, Weight]:
-        """Play a round; return the count of each state in which sessions ended just now."""
-        arrows, ending = self._states.transitions, self._states.endings
-        after: dict[int, int] = {}
-        for place, count in self._counts.items():
-            for ways, target in arrows[place]:
-                after[target] = after.get(target, 0) + ways * count
-        ended: dict[int, Weight] = {each: after[each] for each in after if ending[each]}
-        for each in ended:
-            del after[each]
-        self._counts = after
+        """Play a round; return the count of each absorbing state reached in it."""
+        transitions, endings = self._states.transitions, self._states.endings
+        counts: dict[int, int] = {}
+        for source, count in self._counts.items():
+            for ways, target in transitions[source]:
+                counts[target] = counts.get(target, 0) + ways * count
+        ended: dict[int, Weight] = {number: counts[number] for number in counts if endings[number]}
+        for number in ended:
+            del counts[number]
+        self._counts = counts
         return ended
 
     def active_weights(self) -> dict[int, Weight]:
-        """Return the count of those still playing, by what they have left."""
-        left = self._states.bankrolls
+        """Return the count of the sessions still playing, by bankroll."""
+        bankrolls = self._states.bankrolls
         sums: dict[int, Weight] = {}
-        for place, count in self._counts.items():
-            sums[left[place]] = sums.get(left[place], 0) + count
+        for number, count in self._counts.items():
+            bankroll = bankrolls[number]
+            sums[bankroll] = sums.get(bankroll, 0) + count
         return sums
 
     def error_bound(self, rounds: int) -> float:  # noqa: ARG002
-        """Return nought."""
+        """Return 0: the counts are exact."""
         return 0.0
 
 
 class FloatPropagator:
-    """Carries probabilities in float64, all states at once."""
+    """Propagate probabilities in float64, all states in one numpy operation."""
 
     denominator = 1
 
     def __init__(self, session: BettingSession, states: StateSpace) -> None:
         np = self._np = require_numpy("float64 sessions")
-        whole = session.spread.total_ways
-        flat = [
-            (source, target, ways / whole)
-            for source, arrows in enumerate(states.transitions)
-            for ways, target in arrows
+        total_ways = session.spread.total_ways
+        edges = [
+            (source, target, ways / total_ways)
+            for source, transitions in enumerate(states.transitions)
+            for ways, target in transitions
         ]
-        self._source, self._target = (np.array([each[i] for each in flat]) for i in (0, 1))
-        self._share = np.array([each[2] for each in flat])
-        self._ends = np.array([i for i, each in enumerate(states.endings) if each], dtype=int)
-        self._left, self._slot = np.unique(np.array(states.bankrolls), return_inverse=True)
-        self._now = np.zeros(len(states.bankrolls))
-        self._now[0] = 1.0
-        self._most_in = int(np.bincount(self._target).max())
+        self._sources, self._targets = (np.array([edge[i] for edge in edges]) for i in (0, 1))
+        self._edge_probabilities = np.array([edge[2] for edge in edges])
+        self._absorbing = np.array(
+            [number for number, ending in enumerate(states.endings) if ending], dtype=int
+        )
+        self._bankrolls, self._bankroll_index = np.unique(
+            np.array(states.bankrolls), return_inverse=True
+        )
+        self._probabilities = np.zeros(len(states.bankrolls))
+        self._probabilities[0] = 1.0
+        self._max_in_degree = int(np.bincount(self._targets).max())
 
     def advance(self) -> dict[int, Weight]:
-        """Play a round; return the probability of each ending reached just now."""
-        np, size = self._np, len(self._now)
-        flow = self._share * self._now[self._source]
-        self._now = np.bincount(self._target, weights=flow, minlength=size)
-        ended = {int(each): float(self._now[each]) for each in self._ends if self._now[each]}
-        self._now[self._ends] = 0.0
+        """Play a round; return the probability of each absorbing state reached in it."""
+        np, size = self._np, len(self._probabilities)
+        flow = self._edge_probabilities * self._probabilities[self._sources]
+        after = self._probabilities = np.bincount(self._targets, weights=flow, minlength=size)
+        ended = {int(number): float(after[number]) for number in self._absorbing if after[number]}
+        after[self._absorbing] = 0.0
         return dict(ended)
 
     def active_weights(self) -> dict[int, Weight]:
-        """Return the probability of still playing, by what is left."""
-        sums = self._np.bincount(self._slot, weights=self._now)
-        pairs = zip(self._left, sums, strict=True)
-        return {int(left): float(weight) for left, weight in pairs if weight}
+        """Return the probability of the sessions still playing, by bankroll."""
+        sums = self._np.bincount(self._bankroll_index, weights=self._probabilities)
+        pairs = zip(self._bankrolls, sums, strict=True)
+        return {int(bankroll): float(weight) for bankroll, weight in pairs if weight}
 
     def error_bound(self, rounds: int) -> float:
-        """Return the bound: per round a rounded share, a product, and the sum at a state.
+        """Return the bound: per round a rounded probability, a product, and the sum at a state.
 
-        Two more sums are made when results are put together, each of at most all the states.
+        Two more sums, each over at most all states, are made when the results are collected.
         """
-        operations = rounds * (self._most_in + 1) + 2 * len(self._now) + rounds
-        return 1.01 * operations * _UNIT_ROUNDOFF
+        operations = rounds * (self._max_in_degree + 1) + 2 * len(self._probabilities) + rounds
+        return 1.01 * operations * UNIT_ROUNDOFF

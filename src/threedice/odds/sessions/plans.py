@@ -1,39 +1,40 @@
-"""Staking plans: what a player stakes next, given how the last stake fared.
+"""Staking plans: the next stake, as a function of the results so far.
 
-This module is the definition; `sessions` computes with it exactly, and a compiled simulation must
-agree with it state for state. Everything is whole numbers, in the unit the table counts in.
+This module defines the plans. `session_odds` computes with it exactly, and the compiled kernels of
+`sim` must agree with it state for state. All amounts are whole numbers in the table's unit.
 
 **A session, round by round**
 
-1. The plan says what is *due*. The stake made is the least of what is due, the table maximum and
-   what is left, rounded down to a multiple of the *step* (`actual_stake`). The step is the smallest
-   stake that the odds can pay evenly: 1 for most boxes, 20 for odds of 19 to 20.
-2. Where that is under the table minimum, the player can bet no more: he is *ruined*, whatever
-   little he has left. (What is due is never under the minimum, for the base stake may not be.)
-3. The roll brings a *net*: above zero is a win, zero a push, below zero a loss. A box never
-   pushes; a mix of bets may, and it may lose a part of its stake only.
-4. The plan moves on (`Plan.after`) by what the stake brought. A push moves no plan.
-5. After each round the session ends, in this order: ruined, if the next stake could not be made;
-   stop-loss, if he has lost that much or more since the start; stop-win, if he has won that much
-   or more; played out, if it was the last round. Stops do not shrink a stake, so the last round may
-   carry him past them.
+1. The plan names the *due* stake. The actual stake is the least of the due stake, the table maximum
+   and the bankroll, rounded down to a multiple of the *step* (`actual_stake`). The step is the
+   smallest stake that the odds can pay evenly: 1 for most boxes, 20 for odds of 19 to 20.
+2. If the actual stake is under the table minimum, the player cannot bet any more and is *ruined*,
+   even with chips left. (The due stake is never under the minimum, because the base stake is not.)
+3. The roll gives a *net* result: positive is a win, zero a push, negative a loss. A box never
+   pushes; a mix of bets may push, or lose only a part of its stake.
+4. The plan changes its state by the net result (`StakingPlan.next_state`). A push changes nothing.
+5. After each round the session may end, checked in this order: ruined, if the next stake cannot be
+   made; stop-loss, if the player has lost that much or more since the start; stop-win, if the
+   player has won that much or more; played out, if it was the last round. Stops do not reduce a
+   stake, so the last round may exceed them.
 
-**The plans.** The state of a plan is what is due and one number to remember, `(due, memory)`, both
-below 2^63; only the line of the Labouchere is longer.
+**The plans.** The state of a plan is the due stake and one number of memory, `(due, memory)`, both
+below 2^63; only the Labouchere remembers a whole line.
 
-| plan | on a win | on a loss | memory |
+| plan | due after a win | due after a loss | memory |
 |---|---|---|---|
 | flat | the base | the base | none |
-| martingale | the base | twice what was due | none |
-| grand-martingale | the base | twice what was due and a base more | none |
-| paroli | twice what was due; the base after three in a row | the base | wins in a row |
+| martingale | the base | twice the last due | none |
+| grand-martingale | the base | twice the last due plus a base | none |
+| paroli | twice the last due; the base after three in a row | the base | wins in a row |
 | dalembert | one base less, never under the base | one base more | none |
-| fibonacci | two steps back along 1, 1, 2, 3, 5, ... bases | one step on | the step before |
-| labouchere | strikes the outer numbers of its line | adds the stake made | the line |
-| oscars-grind | one base more, or what the series needs | the same again | the series' result |
+| fibonacci | two steps back along 1, 1, 2, 3, 5, ... bases | one step on | previous number |
+| labouchere | strikes the outer numbers of its line | appends the actual stake | the line |
+| oscars-grind | one base more, or what the series needs | the last due | the series' result |
 
-What is due never grows past the table maximum, except that the Fibonacci rests on the first step
-that reaches it. Doubling goes by what was due, not by what a short stack allowed.
+The due stake never exceeds the table maximum, except that the Fibonacci stays on its first number
+that reaches it. Doubling starts from the last due stake, not from the actual stake of a short
+bankroll.
 """
 
 from __future__ import annotations
@@ -46,33 +47,34 @@ from threedice.errors import InvalidInput, UnknownName
 from threedice.money import MAX_AMOUNT
 
 PlanState = tuple[int, ...]
-"""What is due, then what the plan remembers."""
+"""The due stake, then the plan's memory."""
 
 Move = Callable[[int, int, int, int, int], tuple[int, int]]
-"""(due, memory, net, base, maximum) -> (due, memory): plain arithmetic, fit to be compiled."""
+"""(due, memory, net, base, maximum) -> (due, memory), in integer arithmetic that compiles."""
 
 PAROLI_WINS: Final = 3
+"""Wins in a row after which a Paroli returns to the base."""
 DEFAULT_LINE: Final = (1, 2, 3, 4)
-"""The line a Labouchere begins with, in bases, unless another is given."""
+"""Default starting line of a Labouchere, in bases."""
 MAX_LINE_LENGTH: Final = 64
-"""How many numbers a line may hold; a loss that would make it longer begins a fresh one."""
+"""Maximum length of a line; a loss that would make it longer starts a new line."""
 
 
 def actual_stake(due: int, bankroll: int, minimum: int, maximum: int, step: int) -> int:
-    """Return the stake a player makes, nothing where he cannot make the minimum.
+    """Return the stake that the player makes, 0 if it would be under the minimum.
 
     >>> actual_stake(640, 730, minimum=10, maximum=500, step=1)
     500
     >>> actual_stake(80, 55, minimum=10, maximum=500, step=20), actual_stake(10, 5, 10, 500, 1)
     (40, 0)
     """
-    made = min(due, maximum, bankroll)
-    made -= made % step
-    return made if made >= minimum else 0
+    stake = min(due, maximum, bankroll)
+    stake -= stake % step
+    return stake if stake >= minimum else 0
 
 
 def flat(due: int, memory: int, _net: int, _base: int, _maximum: int) -> tuple[int, int]:
-    """Stake the same in every round."""
+    """Keep the same stake in every round."""
     return due, memory
 
 
@@ -115,7 +117,7 @@ def dalembert(due: int, memory: int, net: int, base: int, maximum: int) -> tuple
 def fibonacci(due: int, before: int, net: int, base: int, maximum: int) -> tuple[int, int]:
     """Go one step along the Fibonacci numbers after a loss, two steps back after a win.
 
-    `before` is the number before what is due, nothing at the first step.
+    `before` is the number before the due stake, 0 at the first step.
     """
     if net > 0:
         return (due - before, 2 * before - due) if before < due < 2 * before else (base, 0)
@@ -125,9 +127,10 @@ def fibonacci(due: int, before: int, net: int, base: int, maximum: int) -> tuple
 
 
 def oscars_grind(due: int, result: int, net: int, base: int, maximum: int) -> tuple[int, int]:
-    """Raise by a base after a win, aiming at one base of profit in each series, and no more.
+    """Raise by a base after a win, aiming at a profit of exactly one base in each series.
 
-    `result` is that of the series so far. What is needed is reckoned at even money, in whole bases.
+    `result` is the net result of the series so far. The stake needed to reach the profit is
+    computed at even money, in whole bases.
     """
     result += net
     if result >= base:
@@ -139,9 +142,9 @@ def oscars_grind(due: int, result: int, net: int, base: int, maximum: int) -> tu
 
 
 def labouchere(line: PlanState, stake: int, net: int, new_line: PlanState) -> PlanState:
-    """Strike the outer numbers of a line after a win, add the stake made after a loss.
+    """Strike the outer numbers of a line after a win, append the actual stake after a loss.
 
-    A line that is used up, or that would grow past `MAX_LINE_LENGTH`, is followed by a fresh one.
+    A line that is used up, or that would exceed `MAX_LINE_LENGTH`, is replaced by a new one.
 
     >>> labouchere((10, 20, 30), 40, 40, (10, 20, 30)), labouchere((10, 20), 30, -30, (10, 20))
     ((20,), (10, 20, 30))
@@ -154,13 +157,13 @@ def labouchere(line: PlanState, stake: int, net: int, new_line: PlanState) -> Pl
 
 
 def line_due(line: PlanState) -> int:
-    """Return what a line makes due: its first and last number together, or the only one."""
+    """Return the due stake of a line: the sum of its first and last number, or its only number."""
     return line[0] + line[-1] if len(line) > 1 else line[0]
 
 
 @dataclass(frozen=True, slots=True)
 class StakingPlan:
-    """A plan at a table: its name, the base stake, the maximum, and for a Labouchere its line."""
+    """A plan with its base stake, the table maximum, and the starting line of a Labouchere."""
 
     name: str
     base: int
@@ -177,7 +180,7 @@ class StakingPlan:
         if self.base > self.maximum:
             raise InvalidInput(
                 f"the base stake {self.base} is over the maximum {self.maximum}; "
-                "lower the one or raise the other"
+                "lower the base stake or raise the maximum"
             )
         if not self.line or min(self.line) < 1 or len(self.line) > MAX_LINE_LENGTH:
             raise InvalidInput(
@@ -188,15 +191,15 @@ class StakingPlan:
     def initial_state(self) -> PlanState:
         """Return the state before the first round.
 
-        >>> StakingPlan("fibonacci", 10).initial_state(), StakingPlan("labouchere", 10).initial_state()
-        ((10, 0), (50, 10, 20, 30, 40))
+        >>> [StakingPlan(name, 10).initial_state() for name in ("fibonacci", "labouchere")]
+        [(10, 0), (50, 10, 20, 30, 40)]
         """
         if self.name == "labouchere":
             return self._line_state(self._new_line())
         return self.base, 0
 
     def next_state(self, state: PlanState, stake: int, net: int) -> PlanState:
-        """Return the state after a stake brought a net result.
+        """Return the state after the net result of a stake.
 
         >>> plan = StakingPlan("martingale", 10, 500)
         >>> plan.next_state((320, 0), 320, -320), plan.next_state((500, 0), 500, 500)
@@ -209,7 +212,7 @@ class StakingPlan:
         return move(due, memory, net, self.base, self.maximum)
 
     def _new_line(self) -> PlanState:
-        return tuple(self.base * each for each in self.line)
+        return tuple(self.base * number for number in self.line)
 
     def _line_state(self, line: PlanState) -> PlanState:
         return (min(line_due(line), self.maximum), *line)

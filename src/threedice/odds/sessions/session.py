@@ -1,7 +1,7 @@
-"""A player's session: what he brings, how he stakes, when he leaves. The question, checked.
+"""A player's session: bankroll, staking plan, limits and stops, validated.
 
-`plans` defines what happens; `states` lays out everything that can, `walks` counts it, and
-`session_odds` tells the result.
+`plans` defines how it is played, `markov_chain` enumerates its states and propagates their
+probabilities, and `session_odds` returns the result.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAX_SESSION_ROUNDS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class BettingSession:
-    """A bankroll played by a plan; without stops it lasts until ruin or the last round.
+    """A bankroll played by a staking plan; without stops it lasts until ruin or the last round.
 
-    `minimum` is the least stake the table takes, the spread's step where it is nought.
+    `minimum` is the least stake that the table accepts; 0 stands for the spread's step.
     """
 
     spread: Spread
@@ -53,7 +53,7 @@ class BettingSession:
         if self.minimum > base:
             raise InvalidInput(
                 f"the base stake {base} is under the minimum {self.minimum}; "
-                "raise the one or lower the other"
+                "raise the base stake or lower the minimum"
             )
 
     def _check_player(self) -> None:
@@ -74,15 +74,18 @@ class BettingSession:
 
     @property
     def min_stake(self) -> int:
-        """The least stake that can be made."""
+        """Least stake that can be made."""
         return max(self.minimum, self.spread.step)
 
     def next_stake(self, state: PlanState, bankroll: int) -> int:
-        """Return the stake made with this much left, nothing where none can be made."""
+        """Return the actual stake in a plan state with a bankroll, 0 if none can be made."""
         return actual_stake(state[0], bankroll, self.min_stake, self.plan.maximum, self.spread.step)
 
     def ending(self, state: PlanState, bankroll: int) -> SessionEnding | None:
-        """Return how a session with this much left is over, if it is, before its last round."""
+        """Return how a session with this bankroll has ended, None if it continues.
+
+        "played out" is not returned, since it depends on the round.
+        """
         if not self.next_stake(state, bankroll):
             return "ruined"
         if self.stop_loss is not None and bankroll <= self.bankroll - self.stop_loss:

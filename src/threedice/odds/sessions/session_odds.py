@@ -1,7 +1,7 @@
-"""What becomes of a session: ruin and when, the final bankroll, and the fan of paths on the way.
+"""Odds of a session: ruin and its round, the final bankroll, and the bankroll's quantiles by round.
 
-`SessionCalculation` walks through the rounds and can be asked at any of them, so that a long one can be
-shown as it goes, and stopped. `session_odds` goes to the end.
+`session_odds` computes the whole session. `SessionCalculation` advances round by round and gives
+the odds at any of them, so that a long calculation can show its progress and be stopped.
 """
 
 from __future__ import annotations
@@ -30,30 +30,34 @@ if TYPE_CHECKING:
     from threedice.odds.sessions.session import BettingSession, SessionEnding
 
 ExactOrFloat = Fraction | float
-"""A probability or a mean: a fraction where it is exact, a float where it is bounded."""
+"""A probability or a mean: an exact fraction, or a float with an error bound."""
 
 SessionMethod = Literal["exact", "float64", "simulated"]
 KnownFigure = Literal["final", "rounds", "ahead", "level"]
 
 FAN_QUANTILES: Final = tuple(Fraction(each, 100) for each in (1, 5, 25, 50, 75, 95, 99))
-"""The quantiles of the bankroll that a fan shows."""
+"""Quantiles of the bankroll in a fan chart."""
 MAX_EXACT_WORK: Final = 60_000_000_000
-"""The most work for exact counts unless they are asked for: about half a minute on one core.
+"""Maximum work of exact counts by default: about half a minute on one core.
 
-Measured as arrows x rounds x (200 + rounds), the last factor for the growing numbers.
+The unit is transitions x rounds x (200 + rounds); the last factor is for the growing integers.
 """
 _FAN_POINTS: Final = 200
 
 
 @dataclass(frozen=True)
 class SessionOdds:
-    """The result of a session after `rounds` rounds, all probabilities within `error`, relatively.
+    """Result of a session after `rounds` rounds.
 
-    `ended[kind][t]` is the probability of an ending in round t; "played out" are those still
-    playing at the end. `final` is the bankroll with its probability, least first; `fan` holds for
-    some rounds the bankroll at each quantile of `FAN_QUANTILES`. Where sessions were simulated instead,
-    `sessions` says how many, `known` what they came to exactly, `tops` for a final bankroll that
-    stands for several the greatest of them, and `intervals` what is 95 % sure of some figures.
+    `error` bounds the relative error of every probability. `ending_probabilities[ending][t]` is the
+    probability of that ending in round t; "played out" counts the sessions still playing after the
+    last round. `final_bankrolls` are (bankroll, probability) pairs in ascending order. `fan` holds,
+    for some rounds, the bankroll at each of `FAN_QUANTILES`.
+
+    Simulated sessions also have their number (`simulated_sessions`), figures that were computed
+    from the sums of all sessions instead of from histograms (`known_figures`), 95 % confidence
+    intervals of some figures, and for a final bankroll that stands for a range of them the top of
+    the range (`upper_bounds`).
     """
 
     session: BettingSession
@@ -69,75 +73,81 @@ class SessionOdds:
     upper_bounds: Mapping[int, int] = field(default_factory=dict)
 
     def chance(self, ending: SessionEnding) -> ExactOrFloat:
-        """Return the probability that the session ends like this."""
+        """Return the probability that the session ends in this way."""
         return sum_probabilities(self.ending_probabilities[ending])
 
     @property
     def ruin(self) -> ExactOrFloat:
-        """The risk of ruin."""
+        """Risk of ruin."""
         return self.chance("ruined")
 
     @property
     def mean_final(self) -> ExactOrFloat:
-        """The expected final bankroll."""
+        """Expected final bankroll."""
         if "final" in self.known_figures:
             return self.known_figures["final"]
-        return sum_probabilities(left * share for left, share in self.final_bankrolls)
+        return sum_probabilities(
+            bankroll * probability for bankroll, probability in self.final_bankrolls
+        )
 
     @property
     def mean_rounds(self) -> ExactOrFloat:
-        """How many rounds are played, on average."""
+        """Expected number of rounds played."""
         if "rounds" in self.known_figures:
             return self.known_figures["rounds"]
         return sum_probabilities(
-            t * share for each in ENDINGS for t, share in enumerate(self.ending_probabilities[each])
+            t * probability
+            for ending in ENDINGS
+            for t, probability in enumerate(self.ending_probabilities[ending])
         )
 
     @property
     def mean_rounds_to_ruin(self) -> ExactOrFloat | None:
-        """How many rounds those who are ruined last, on average."""
+        """Expected number of rounds given ruin, None if ruin is impossible."""
         ruin = self.ruin
-        when = sum_probabilities(
-            t * share for t, share in enumerate(self.ending_probabilities["ruined"])
+        first_moment = sum_probabilities(
+            t * probability for t, probability in enumerate(self.ending_probabilities["ruined"])
         )
-        return when / ruin if ruin else None
+        return first_moment / ruin if ruin else None
 
     @property
     def ahead(self) -> ExactOrFloat:
-        """The probability of leaving with more than was brought."""
+        """Probability of a final bankroll above the initial one."""
         if "ahead" in self.known_figures:
             return self.known_figures["ahead"]
+        initial = self.session.bankroll
         return sum_probabilities(
-            share for left, share in self.final_bankrolls if left > self.session.bankroll
+            probability for bankroll, probability in self.final_bankrolls if bankroll > initial
         )
 
     @property
     def level(self) -> ExactOrFloat:
-        """The probability of leaving with what was brought."""
+        """Probability of a final bankroll equal to the initial one."""
         if "level" in self.known_figures:
             return self.known_figures["level"]
+        initial = self.session.bankroll
         return sum_probabilities(
-            share for left, share in self.final_bankrolls if left == self.session.bankroll
+            probability for bankroll, probability in self.final_bankrolls if bankroll == initial
         )
 
     def ruin_by_round(self) -> list[ExactOrFloat]:
-        """Return the probability of having been ruined by each round, from none at the start."""
+        """Return the cumulative probability of ruin by each round, from round 0."""
         return list(accumulate(self.ending_probabilities["ruined"]))
 
     def quantile(self, probability: Fraction) -> int:
-        """Return the least final bankroll not exceeded with at least this probability.
+        """Return the least final bankroll with a cumulative probability of at least this.
 
-        Where `tops` has it, it lies somewhere from there to the top.
+        If it has an entry in `upper_bounds`, the quantile lies between the two.
         """
         return quantiles(dict(self.final_bankrolls), (probability,))[0]
 
     def format_quantile(self, probability: Fraction) -> str:
-        """Return a quantile as it is told: an amount, or between which two it lies."""
+        """Format a quantile as an amount, or as the range it lies in."""
         low = self.quantile(probability)
         return f"{low:,} to {self.upper_bounds[low]:,}" if low in self.upper_bounds else f"{low:,}"
 
     def _repr_html_(self) -> str:
-        plan, brought = self.session.plan, self.session.bankroll
+        plan, initial = self.session.plan, self.session.bankroll
         rows = [
             ("risk of ruin", f"{float(self.ruin):.12g}"),
             ("mean final bankroll", f"{float(self.mean_final):,.6f}"),
@@ -145,35 +155,56 @@ class SessionOdds:
             ("rounds played", f"{float(self.mean_rounds):,.4f}"),
         ]
         title = f"{plan.name} on {self.session.spread}, {self.rounds:,} rounds, {self.method}"
-        nets = [(float(left - brought), float(share)) for left, share in self.final_bankrolls]
+        nets = [
+            (float(bankroll - initial), float(probability))
+            for bankroll, probability in self.final_bankrolls
+        ]
         return html_table(title, rows) + html_bars(nets)
 
 
-def sum_probabilities(probabilities: Iterable[ExactOrFloat]) -> ExactOrFloat:
-    """Return a sum: of fractions exactly, of floats with one rounding."""
-    each = list(probabilities)
-    return fsum(each) if any(isinstance(one, float) for one in each) else sum(each, Fraction(0))
+def session_odds(
+    session: BettingSession, method: Literal["exact", "float64"] | None = None
+) -> SessionOdds:
+    """Compute the odds of a session.
+
+    >>> from threedice.odds.sessions.plans import StakingPlan
+    >>> from threedice.odds.sessions.session import BettingSession
+    >>> from threedice.odds.stakes import spread
+    >>> from threedice.rulebook import load
+    >>> big = spread(load("sg-rws-tai-sai-v6/a"), {"big": 1})
+    >>> odds = session_odds(BettingSession(big, StakingPlan("martingale", 10, 500), 1000, 200))
+    >>> f"{float(odds.ruin):.15f} {float(odds.mean_final):.7f}"
+    '0.469143625154827 855.0484019'
+    """
+    calculation = start_calculation(session, method)
+    for _ in range(session.rounds):
+        calculation.advance()
+    return calculation.odds()
 
 
-def quantiles(
-    weights: Mapping[int, Weight | Fraction], probabilities: Iterable[Fraction]
-) -> tuple[int, ...]:
-    """Return the amounts not exceeded with at least these probabilities, which must rise."""
-    ordered = sorted(weights)
-    whole = sum(weights.values())
-    found: list[int] = []
-    place, so_far = 0, weights[ordered[0]]
-    for share in probabilities:
-        enough = share * whole
-        while so_far < enough and place < len(ordered) - 1:
-            place += 1
-            so_far += weights[ordered[place]]
-        found.append(ordered[place])
-    return tuple(found)
+def start_calculation(
+    session: BettingSession,
+    method: Literal["exact", "float64"] | None = None,
+    max_states: int = MAX_STATES,
+) -> SessionCalculation:
+    """Enumerate the states of a session and return a calculation at round 0.
+
+    By default it is exact if that takes at most about half a minute. A session with too many states
+    raises `InfeasibleComputation`; simulate it instead.
+    """
+    states = enumerate_states(session, max_states)
+    if method is None:
+        method = "exact" if estimate_exact_work(session, states) <= MAX_EXACT_WORK else "float64"
+    return SessionCalculation(session, states, method)
+
+
+def estimate_exact_work(session: BettingSession, states: StateSpace) -> int:
+    """Return the work of exact counts, in the unit of `MAX_EXACT_WORK`."""
+    return states.transition_count * session.rounds * (200 + session.rounds)
 
 
 class SessionCalculation:
-    """A session under way: `advance` plays a round, `odds` tells how things stand."""
+    """A session being computed: `advance` plays a round, `odds` returns the result so far."""
 
     def __init__(
         self, session: BettingSession, states: StateSpace, method: Literal["exact", "float64"]
@@ -198,49 +229,56 @@ class SessionCalculation:
             self._record_fan_point()
 
     def _record_fan_point(self) -> None:
-        """Note the quantiles of the bankroll at this round, of those who left as well."""
-        self._fan.append((self.rounds, quantiles(self._bankrolls(), FAN_QUANTILES)))
+        """Record the quantiles of the bankroll in this round, including ended sessions."""
+        self._fan.append((self.rounds, quantiles(self._bankroll_weights(), FAN_QUANTILES)))
 
-    def _bankrolls(self) -> dict[int, Weight]:
-        """Return the weight of every bankroll now, counting those who have left."""
-        base, left = self._propagator.denominator, self.states.bankrolls
-        grown = base ** (self.rounds - self._scaled_to_round)
+    def _bankroll_weights(self) -> dict[int, Weight]:
+        """Return the weight of every bankroll in this round, including ended sessions."""
+        denominator, bankrolls = self._propagator.denominator, self.states.bankrolls
+        # A session that ended in round t stands for denominator^(rounds - t) continuations.
+        factor = denominator ** (self.rounds - self._scaled_to_round)
         self._departed_weights = {
-            each: weight * grown for each, weight in self._departed_weights.items()
+            bankroll: weight * factor for bankroll, weight in self._departed_weights.items()
         }
-        for when in range(self._scaled_to_round + 1, self.rounds + 1):
-            grown = base ** (self.rounds - when)
-            for place, weight in self._ended_weights[when].items():
-                self._departed_weights[left[place]] = (
-                    self._departed_weights.get(left[place], 0) + weight * grown
+        for t in range(self._scaled_to_round + 1, self.rounds + 1):
+            factor = denominator ** (self.rounds - t)
+            for number, weight in self._ended_weights[t].items():
+                bankroll = bankrolls[number]
+                self._departed_weights[bankroll] = (
+                    self._departed_weights.get(bankroll, 0) + weight * factor
                 )
         self._scaled_to_round = self.rounds
         sums = dict(self._departed_weights)
-        for each, weight in self._propagator.active_weights().items():
-            sums[each] = sums.get(each, 0) + weight
+        for bankroll, weight in self._propagator.active_weights().items():
+            sums[bankroll] = sums.get(bankroll, 0) + weight
         return sums
 
     def odds(self) -> SessionOdds:
         """Return the result as if this round were the last."""
-        final = self._bankrolls()
+        weights = self._bankroll_weights()
         return SessionOdds(
             self.session,
             self.rounds,
             self.method,
             self._propagator.error_bound(self.rounds),
-            {each: self._ending_probabilities(each) for each in ENDINGS},
-            tuple((left, self._probability(final[left], self.rounds)) for left in sorted(final)),
+            {ending: self._ending_probabilities(ending) for ending in ENDINGS},
+            tuple(
+                (bankroll, self._probability(weights[bankroll], self.rounds))
+                for bankroll in sorted(weights)
+            ),
             tuple(self._fan),
         )
 
-    def _ending_probabilities(self, kind: SessionEnding) -> tuple[ExactOrFloat, ...]:
-        if kind == "played out":
-            still = sum(self._propagator.active_weights().values())
-            return *[self._probability(0, 0)] * self.rounds, self._probability(still, self.rounds)
-        ending = self.states.endings
+    def _ending_probabilities(self, ending: SessionEnding) -> tuple[ExactOrFloat, ...]:
+        if ending == "played out":
+            active = sum(self._propagator.active_weights().values())
+            return *[self._probability(0, 0)] * self.rounds, self._probability(active, self.rounds)
+        endings = self.states.endings
         return tuple(
-            self._probability(sum(n for place, n in ended.items() if ending[place] == kind), when)
-            for when, ended in enumerate(self._ended_weights)
+            self._probability(
+                sum(weight for number, weight in ended.items() if endings[number] == ending), t
+            )
+            for t, ended in enumerate(self._ended_weights)
         )
 
     def _probability(self, weight: Weight, rounds: int) -> ExactOrFloat:
@@ -249,41 +287,26 @@ class SessionCalculation:
         return float(weight)
 
 
-def start_calculation(
-    session: BettingSession,
-    method: Literal["exact", "float64"] | None = None,
-    max_states: int = MAX_STATES,
-) -> SessionCalculation:
-    """Lay a session out and make ready to count it, exactly where that is about half a minute.
-
-    A session with more states than can be laid out is `Infeasible`; simulate it.
-    """
-    states = enumerate_states(session, max_states)
-    if method is None:
-        method = "exact" if estimate_exact_work(session, states) <= MAX_EXACT_WORK else "float64"
-    return SessionCalculation(session, states, method)
+def sum_probabilities(probabilities: Iterable[ExactOrFloat]) -> ExactOrFloat:
+    """Return a sum: of fractions exactly, of floats with one rounding."""
+    terms = list(probabilities)
+    if any(isinstance(term, float) for term in terms):
+        return fsum(terms)
+    return sum(terms, Fraction(0))
 
 
-def estimate_exact_work(session: BettingSession, states: StateSpace) -> int:
-    """Return how much work exact counts are, in the unit of `MAX_EXACT_WORK`."""
-    return states.transition_count * session.rounds * (200 + session.rounds)
-
-
-def session_odds(
-    session: BettingSession, method: Literal["exact", "float64"] | None = None
-) -> SessionOdds:
-    """Return what becomes of a session.
-
-    >>> from threedice.odds.sessions.plans import StakingPlan
-    >>> from threedice.odds.sessions.session import BettingSession
-    >>> from threedice.odds.stakes import spread
-    >>> from threedice.rulebook import load
-    >>> big = spread(load("sg-rws-tai-sai-v6/a"), {"big": 1})
-    >>> odds = session_odds(BettingSession(big, StakingPlan("martingale", 10, 500), 1000, 200))
-    >>> f"{float(odds.ruin):.15f} {float(odds.mean_final):.7f}"
-    '0.469143625154827 855.0484019'
-    """
-    reckoning = start_calculation(session, method)
-    for _ in range(session.rounds):
-        reckoning.advance()
-    return reckoning.odds()
+def quantiles(
+    weights: Mapping[int, Weight | Fraction], probabilities: Iterable[Fraction]
+) -> tuple[int, ...]:
+    """Return the quantiles of weighted amounts at these probabilities, given in ascending order."""
+    amounts = sorted(weights)
+    total = sum(weights.values())
+    found: list[int] = []
+    index, cumulative = 0, weights[amounts[0]]
+    for probability in probabilities:
+        target = probability * total
+        while cumulative < target and index < len(amounts) - 1:
+            index += 1
+            cumulative += weights[amounts[index]]
+        found.append(amounts[index])
+    return tuple(found)
