@@ -101,7 +101,8 @@ SESSIONS = {
         SIC_BO, {"single:3": 1}, StakingPlan("paroli", 7, 300), 90, 41, 5, stop_loss=60, stop_win=70
     ),
     "a stop on the way up": asked(
-        "macau-sic-bo/main", {"big": 1}, StakingPlan("dalembert", 20, 400), 333, 37, 20, stop_win=100
+        "macau-sic-bo/main", {"big": 1}, StakingPlan("dalembert", 20, 400), 333, 37, 20,
+        stop_win=100,
     ),
     "a mix that may push": asked(
         SIC_BO, {"big": 1, "small": 1, "total:10": 1}, StakingPlan("fibonacci", 9, 90), 200, 40

@@ -1,4 +1,4 @@
-"""A job in pieces: any number of threads, stopped and gone on with, in the end the same."""
+"""A job in tasks: any number of threads, stopped and resumed, ends in the same tally."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from threedice.sim.jobs import (
     job_id,
     units_per_task,
 )
+from threedice.sim.kernels.plans import OwnPlan
 from threedice.sim.runner import (
     SimulationInterrupt,
+    job_fingerprint,
     load_progress,
     run_job,
     save_progress,
     thread_pool,
 )
+from threedice.sim.session_terms import Terms
 from threedice.sim.simulation import session_job
 from threedice.sim.table_setup import PlannedBet, SimulatedPlayer, table_job
 
@@ -118,7 +121,7 @@ def test_the_file_of_another_simulation_is_refused(tmp_path: Path) -> None:
     for other in (sessions(seed=13), sessions(base=20), FlatJob(10**9, 12)):
         with pytest.raises(InvalidInput, match="belongs to another simulation"):
             load_progress(file, other)
-    with pytest.raises(InvalidInput, match="100 units done already, and 50 are asked for"):
+    with pytest.raises(InvalidInput, match="already has 100 units, and the job has only 50"):
         load_progress(file, sessions(sessions=50))
 
 
@@ -127,8 +130,32 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, text: bytes) -> Non
     file = tmp_path / "other.json"
     file.write_bytes(text)
 
-    with pytest.raises(InvalidInput, match="cannot go on from"):
+    with pytest.raises(InvalidInput, match="cannot resume from"):
         load_progress(file, sessions())
+
+
+def test_hashes_of_jobs_in_progress_files_do_not_change() -> None:
+    terms = Terms("martingale", 1000, 10, 10, 500, 200, ((1, 105), (-1, 111)))
+    own = OwnPlan("a.py:f", "f", "def f(): pass")
+    players = [SimulatedPlayer("ann", (PlannedBet("big", 10),))]
+    recorded: list[tuple[AnyJob, str]] = [
+        (
+            SessionJob(terms, 5, 1, None, "big"),
+            "fb0540952cb14634093b1f45c2268f48eb9f2d052000b2f7a71c381460051a0b",
+        ),
+        (
+            SessionJob(terms, 5, 1, own, "big"),
+            "346742bc4afc6447cd12809f1500339fa08a7488fa4db768f000ab744cd61821",
+        ),
+        (FlatJob(10**9, 4), "bef00126b15f71bcbbc0a036969a06fc8b8e3f72eabdb73b72627d8648d5cc4c"),
+        (
+            table_job(game(SIC_BO), players, rounds=50, sessions=100),
+            "f0249ab8c97dfb2fe4cbc28bbd0c763d0ec63f33b6079e9948be53635705d090",
+        ),
+    ]
+
+    for job, fingerprint in recorded:
+        assert job_fingerprint(job) == fingerprint
 
 
 def test_a_file_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_shooter_wins_as_often_as_four_throws_allow() -> None:
         ([SimulatedPlayer("ann", (PlannedBet("big", 5),))], {"rounds": 0}, "0 rounds"),
         ([SimulatedPlayer("ann", (PlannedBet("big", 5),))], {"seed": 2**64}, "seed of"),
         ([SimulatedPlayer("ann", (PlannedBet("big", 5, "martingale"),))], {}, "lower --maximum"),
-        ([SimulatedPlayer("ann", (PlannedBet("big", 5 * 10**7),))], {}, "give him a bankroll"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5 * 10**7),))], {}, "give them a bankroll"),
     ],
 )
 def test_impossible_tables_are_refused(

@@ -1,9 +1,9 @@
-"""Rounds by the billion: simulation that comes out the same on any machine, in any order.
+"""Simulate rounds by the billion, with the same result on any machine and in any order.
 
-`generator` (dice) and `moves` (plans) -> `kernel` (rounds) -> `compiling` and `gpu` (machine code)
--> `jobs` (sessions, flat bets, tables as ranges of work) -> `running` and `cluster` (who does it)
--> `studies` (what it says, and how surely). Needs the extra `sim`; importing the package without it
-says so.
+`simulation` is the entry point. It makes a job (`jobs`, with `session_terms` or `table_setup`),
+which `runner` divides into ranges for threads or a cluster; the ranges are played by compiled
+functions (`kernels`) and add up to a tally, from which `studies` computes `estimates`. Needs the
+extra `sim`; importing the package without it raises `MissingExtra`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from threedice.errors import InvalidInput
 
 if TYPE_CHECKING:
     from threedice.sim.estimates import Estimate
-    from threedice.sim.simulation import flat_study, session_study, simulated_session, table_study
+    from threedice.sim.simulation import flat_study, session_study, table_study
     from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
 
 __all__ = [
@@ -27,18 +27,17 @@ __all__ = [
     "TableStudy",
     "flat_study",
     "session_study",
-    "simulated_session",
     "table_study",
 ]
 
 
 class MissingExtra(InvalidInput, ImportError):
-    """Something that simulation needs is not installed: what, and what to do."""
+    """A package that the simulation needs is not installed."""
 
 
 def require_modules(modules: tuple[str, ...], extra: str) -> None:
-    """Refuse to go on without modules that an extra brings."""
-    missing = [each for each in modules if find_spec(each) is None]
+    """Raise `MissingExtra` unless the modules of an extra are installed."""
+    missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise MissingExtra(
             f"this needs {' and '.join(missing)}, which is not installed; "
@@ -48,16 +47,16 @@ def require_modules(modules: tuple[str, ...], extra: str) -> None:
 
 require_modules(("numpy", "numba"), "sim")
 
-_HOMES = {
-    "threedice.sim.simulation": ("flat_study", "session_study", "simulated_session", "table_study"),
+_MODULES = {
+    "threedice.sim.simulation": ("flat_study", "session_study", "table_study"),
     "threedice.sim.estimates": ("Estimate",),
     "threedice.sim.studies": ("FlatStudy", "SessionStudy", "TableStudy"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for; a GPU's machine needs few of them."""
-    for home, names in _HOMES.items():
+    """Import a public name on first use, because a worker needs few of them."""
+    for module, names in _MODULES.items():
         if name in names:
-            return getattr(import_module(home), name)
+            return getattr(import_module(module), name)
     raise AttributeError(f"module 'threedice.sim' has no attribute {name!r}")

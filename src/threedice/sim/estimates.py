@@ -1,9 +1,4 @@
-"""Estimates with standard errors and 95 % intervals, from exact integer sums and histograms.
-
-What whole-number sums say of the truth: a value, its standard error, and 95 % confidence.
-
-What studies share: sums by name, quantiles of counts, and estimates in words.
-"""
+"""Estimates with standard errors and 95 % intervals, from exact integer sums and histograms."""
 
 from __future__ import annotations
 
@@ -14,6 +9,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
+from threedice.odds.sessions import session_odds
 from threedice.sim.kernels.sessions import SUMS
 
 if TYPE_CHECKING:
@@ -22,13 +18,16 @@ if TYPE_CHECKING:
     from threedice.sim.kernels.sessions import HistogramBin
 
 
+FAN_QUANTILES: Final = session_odds.FAN_QUANTILES
+"""Quantiles of the bankroll in a fan chart, those of exact sessions."""
+
 TWO_SIDED_95_Z: Final = 1.959963984540054
-"""Two-sided, 95 % of a normal distribution lie within so many standard errors."""
+"""Two-sided 95 % quantile of the standard normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with its standard error, and the interval that holds the truth 95 times in 100."""
+    """An estimated value with its standard error and its 95 % confidence interval."""
 
     value: float
     standard_error: float
@@ -36,12 +35,12 @@ class Estimate:
     high: float
 
     def is_consistent_with(self, truth: float, standard_errors: float = TWO_SIDED_95_Z) -> bool:
-        """Tell whether a value lies within so many standard errors."""
+        """Return whether a true value lies within so many standard errors of the estimate."""
         return abs(self.value - truth) <= standard_errors * self.standard_error + 1e-15
 
 
 def estimate_proportion(count: int, trials: int) -> Estimate:
-    """Return how likely something is that happened so often: Wilson's interval.
+    """Estimate a probability from a count of successes, with Wilson's interval.
 
     >>> half = estimate_proportion(50, 100)
     >>> half.value, round(half.low, 4), round(half.high, 4)
@@ -50,14 +49,16 @@ def estimate_proportion(count: int, trials: int) -> Estimate:
     if trials == 0:
         return Estimate(0.0, 0.0, 0.0, 1.0)
     value, z = count / trials, TWO_SIDED_95_Z
-    middle = (value + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z / (1 + z * z / trials) * sqrt(value * (1 - value) / trials + z * z / (4 * trials**2))
+    centre = (value + z * z / (2 * trials)) / (1 + z * z / trials)
+    half_width = (
+        z / (1 + z * z / trials) * sqrt(value * (1 - value) / trials + z * z / (4 * trials**2))
+    )
     error = sqrt(value * (1 - value) / trials)
-    return Estimate(value, error, max(0.0, middle - half), min(1.0, middle + half))
+    return Estimate(value, error, max(0.0, centre - half_width), min(1.0, centre + half_width))
 
 
 def estimate_mean(total: int, squares: int, trials: int, unit: Fraction | int = 1) -> Estimate:
-    """Return a mean from the sum and the sum of squares of whole numbers of some unit."""
+    """Estimate a mean from the sum and the sum of squares of integers in some unit."""
     if trials == 0:
         return Estimate(0.0, 0.0, 0.0, 0.0)
     value = float(Fraction(total, trials) * unit)
@@ -65,20 +66,23 @@ def estimate_mean(total: int, squares: int, trials: int, unit: Fraction | int = 
 
 
 def variance(total: int, squares: int, trials: int) -> float:
-    """Return the variance, from exact sums: nothing is lost by taking a difference of floats."""
+    """Return the variance from exact sums, so that the difference does not cancel digits."""
     return float(Fraction(squares * trials - total * total, trials * trials)) if trials else 0.0
 
 
 def estimate_ratio(
     total: int, squares: int, base: int, base_squares: int, products: int, trials: int
 ) -> Estimate:
-    """Return the ratio of two means over the same sessions, such as loss to turnover."""
+    """Estimate the ratio of two means over the same sessions, such as loss to turnover.
+
+    The standard error is that of the delta method.
+    """
     if base == 0:
         return Estimate(0.0, 0.0, 0.0, 0.0)
     ratio = Fraction(total, base)
-    spread = squares - 2 * ratio * products + ratio * ratio * base_squares
+    residual_squares = squares - 2 * ratio * products + ratio * ratio * base_squares
     return _normal_estimate(
-        float(ratio), sqrt(max(float(spread), 0.0)) / abs(base) if trials else 0.0
+        float(ratio), sqrt(max(float(residual_squares), 0.0)) / abs(base) if trials else 0.0
     )
 
 
@@ -86,18 +90,14 @@ def _normal_estimate(value: float, error: float) -> Estimate:
     return Estimate(value, error, value - TWO_SIDED_95_Z * error, value + TWO_SIDED_95_Z * error)
 
 
-FAN_QUANTILES: Final = tuple(Fraction(each, 100) for each in (1, 5, 25, 50, 75, 95, 99))
-"""The quantiles of the bankroll that a fan shows, as in exact sessions."""
-
-
 class SessionSums:
-    """The sums of some sessions by name, halves put together."""
+    """Sums over sessions by name, with the 32-bit halves of squares and products combined."""
 
     def __init__(self, row: Sequence[int]) -> None:
-        self._by_name = {name: int(each) for name, each in zip(SUMS, row, strict=True)}
+        self._by_name = {name: int(value) for name, value in zip(SUMS, row, strict=True)}
 
     def total(self, name: str) -> int:
-        """Return a sum."""
+        """Return a sum by its name in `SUMS`, without the suffix of a half."""
         if f"{name}_low" in self._by_name:
             return self._by_name[f"{name}_low"] + (self._by_name[f"{name}_high"] << 32)
         return self._by_name[name]
@@ -106,27 +106,27 @@ class SessionSums:
 def quantiles(
     bins: Sequence[HistogramBin], probabilities: Iterable[Fraction]
 ) -> tuple[HistogramBin, ...]:
-    """Return where the amounts lie not exceeded with at least these probabilities, which must rise.
+    """Return the bins that hold the quantiles at these probabilities, given in ascending order.
 
     >>> from threedice.sim.kernels.sessions import HistogramBin
-    >>> amounts = [HistogramBin(0, 0, 5), HistogramBin(10, 19, 4), HistogramBin(20, 20, 1)]
-    >>> [each.low for each in quantiles(amounts, (Fraction(1, 2), Fraction(9, 10), Fraction(1)))]
+    >>> bins = [HistogramBin(0, 0, 5), HistogramBin(10, 19, 4), HistogramBin(20, 20, 1)]
+    >>> [each.low for each in quantiles(bins, (Fraction(1, 2), Fraction(9, 10), Fraction(1)))]
     [0, 10, 20]
     """
     if not bins:
-        raise InvalidInput("nothing has been played yet, so there is nothing to tell")
-    whole = sum(each.times for each in bins)
-    found, place, so_far = [], 0, bins[0].times
-    for share in probabilities:
-        while so_far < share * whole and place < len(bins) - 1:
-            place += 1
-            so_far += bins[place].times
-        found.append(bins[place])
+        raise InvalidInput("nothing has been played yet, so there are no quantiles")
+    total = sum(each.times for each in bins)
+    found, index, cumulative = [], 0, bins[0].times
+    for probability in probabilities:
+        while cumulative < probability * total and index < len(bins) - 1:
+            index += 1
+            cumulative += bins[index].times
+        found.append(bins[index])
     return tuple(found)
 
 
 def format_bin(amounts: HistogramBin) -> str:
-    """Return an amount in words, or between which two it lies.
+    """Format a bin as an amount, or as a range of amounts.
 
     >>> from threedice.sim.kernels.sessions import HistogramBin
     >>> format_bin(HistogramBin(1000, 1000, 7)), format_bin(HistogramBin(-1999, -1984, 7))
@@ -137,20 +137,20 @@ def format_bin(amounts: HistogramBin) -> str:
 
 
 def format_estimate(estimate: Estimate, decimals: int) -> str:
-    """Return an estimate in words: the value and its 95 % interval.
+    """Format an estimate as its value and its 95 % interval.
 
     >>> from threedice.sim.estimates import Estimate
     >>> format_estimate(Estimate(0.5, 0.01, 0.48, 0.52), 3)
     '0.500 (0.480 to 0.520)'
     """
     value, low, high = (
-        f"{each:,.{decimals}f}" for each in (estimate.value, estimate.low, estimate.high)
+        f"{number:,.{decimals}f}" for number in (estimate.value, estimate.low, estimate.high)
     )
     return f"{value} ({low} to {high})"
 
 
 def html_estimate_table(title: str, rows: Sequence[tuple[str, str]]) -> str:
-    """Return a small table for a notebook."""
+    """Return a small HTML table for a notebook."""
     body = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
         for name, value in rows

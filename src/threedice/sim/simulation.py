@@ -1,7 +1,6 @@
-"""From a game and what somebody wants to know to a job, and from there to a study.
+"""Entry point for simulations: build a job from a game and its bets, run it, return a study.
 
-The way into `sim` from Python; the command line comes in here too. Bets, plans and limits are
-checked before any work begins.
+The command line uses the same functions. Bets, plans and limits are checked before any work starts.
 """
 
 from __future__ import annotations
@@ -49,36 +48,48 @@ def session_job(
     seed: int = 1,
     paths: bool = True,
 ) -> SessionJob:
-    """Return the sessions of a player who stakes by a plan, ours or FILE.py:FUNCTION."""
+    """Return the job of sessions under a staking plan, built in or given as FILE.py:FUNCTION."""
     check_seed(seed)
     if not 1 <= sessions <= MAX_SESSIONS:
         raise InvalidInput(f"{sessions} sessions; play at least one, and 10^18 at most")
-    own = None if plan in PLANS or ":" not in plan else read_own_plan(plan)
+    own_plan = None if plan in PLANS or ":" not in plan else read_own_plan(plan)
     shares = {box: 1} if isinstance(box, str) else dict(box)
-    on = spread(game, shares)
-    grain = 1 if own or on.step > 1 else gcd(bankroll, base)
-    top = maximum
-    if top is None:
-        # With terms that cannot be played this is no stake; `Session` says what is wrong with them.
-        most = max_countable_stake(bankroll // grain, max(rounds, 1), max(on.nets)) * grain
-        top = max(most // base * base, base) if base > 0 else 1
-    known = StakingPlan("flat" if own else plan, base, top, tuple(line))
-    asked = BettingSession(on, known, bankroll, rounds, minimum, stop_loss, stop_win)
-    least = -(-asked.min_stake // on.step) * on.step
+    stake_spread = spread(game, shares)
+    step = stake_spread.step
+    grain = 1 if own_plan or step > 1 else gcd(bankroll, base)
+    max_stake = maximum
+    if max_stake is None:
+        # For impossible terms this is not a valid stake; `BettingSession` below reports the reason.
+        countable = max_countable_stake(bankroll // grain, max(rounds, 1), max(stake_spread.nets))
+        max_stake = max(countable * grain // base * base, base) if base > 0 else 1
+    # These two validate the input; of a user's own plan only the stakes can be checked.
+    staking_plan = StakingPlan("flat" if own_plan else plan, base, max_stake, tuple(line))
+    session = BettingSession(
+        stake_spread, staking_plan, bankroll, rounds, minimum, stop_loss, stop_win
+    )
     terms = Terms(
-        plan, bankroll, base, least, top, rounds,
-        tuple(sorted(Counter(on.nets).items(), reverse=True)), on.step, stop_loss, stop_win,
-        tuple(line), paths,
-    )  # fmt: skip
-    if own:
-        _check_own_plan(own, terms)
-    job = SessionJob(terms, sessions, seed, own, str(on))
+        plan,
+        bankroll,
+        base,
+        -(-session.min_stake // step) * step,
+        max_stake,
+        rounds,
+        tuple(sorted(Counter(stake_spread.nets).items(), reverse=True)),
+        step,
+        stop_loss,
+        stop_win,
+        tuple(line),
+        paths,
+    )
+    if own_plan:
+        _check_own_plan(own_plan, terms)
+    job = SessionJob(terms, sessions, seed, own_plan, str(stake_spread))
     check_memory(job)
     return job
 
 
 def max_countable_stake(bankroll: int, rounds: int, best_net: int) -> int:
-    """Return the most that is staked where there is no maximum: what can still be counted."""
+    """Return the maximum stake, in grains, that cannot overflow the kernel's counters."""
     return max(
         min(
             (MAX_AMOUNT_GRAINS - bankroll) // (2 * max(best_net, 1) + 2),
@@ -89,13 +100,13 @@ def max_countable_stake(bankroll: int, rounds: int, best_net: int) -> int:
     )
 
 
-def _check_own_plan(own: OwnPlan, terms: Terms) -> None:
-    check_plan_in_python(own, terms)
-    check_compiles(own)
+def _check_own_plan(plan: OwnPlan, terms: Terms) -> None:
+    check_plan_in_python(plan, terms)
+    check_compiles(plan)
 
 
 def flat_job(bets: Mapping[str, int], game: Game, *, rounds: int, seed: int = 1) -> FlatJob:
-    """Return rounds in which the same bets are made every time."""
+    """Return the job of rounds with the same bets in each."""
     check_seed(seed)
     if not 1 <= rounds <= MAX_ROUNDS:
         raise InvalidInput(f"{rounds} rounds; give a whole number from 1 to 10^18")
@@ -121,27 +132,25 @@ def session_study(
     thread_count: int | None = None,
     device: str = "cpu",
 ) -> SessionStudy:
-    """Simulate sessions of a player who stakes by a plan.
+    """Simulate sessions of a player under a staking plan.
 
     >>> from threedice.rulebook import load
     >>> study = session_study(
     ...     load("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=1000, base=10,
     ...     maximum=500, rounds=200, sessions=20_000, seed=8,
     ... )
-    >>> study.ruin.is_consistent_with(0.469143625154827), study.mean_final.is_consistent_with(855.0484019)
-    (True, True)
+    >>> study.ruin.is_consistent_with(0.469143625154827)
+    True
+    >>> study.mean_final.is_consistent_with(855.0484019)
+    True
     """
     job = session_job(
         game, plan=plan, box=box, bankroll=bankroll, base=base, rounds=rounds, sessions=sessions,
         minimum=minimum, maximum=maximum, stop_loss=stop_loss, stop_win=stop_win, line=line,
         seed=seed, paths=device == "cpu",
     )  # fmt: skip
-    with thread_pool(thread_count, device) as crew:
-        return SessionStudy(job, run_job(job, crew))
-
-
-simulated_session = session_study
-"""What exact sessions fall back on."""
+    with thread_pool(thread_count, device) as pool:
+        return SessionStudy(job, run_job(job, pool))
 
 
 def flat_study(
@@ -152,7 +161,7 @@ def flat_study(
     seed: int = 1,
     thread_count: int | None = None,
 ) -> FlatStudy:
-    """Simulate rounds in which the same bets are made every time.
+    """Simulate rounds with the same bets in each.
 
     >>> from threedice.rulebook import load
     >>> study = flat_study(load("sg-rws-tai-sai-v6/a"), {"big": 10}, rounds=10**9, seed=5)
@@ -160,8 +169,8 @@ def flat_study(
     (True, 1000000000)
     """
     job = flat_job(bets, game, rounds=rounds, seed=seed)
-    with thread_pool(thread_count) as crew:
-        return FlatStudy(game, dict(bets), job, run_job(job, crew))
+    with thread_pool(thread_count) as pool:
+        return FlatStudy(game, dict(bets), job, run_job(job, pool))
 
 
 def table_study(
@@ -176,10 +185,10 @@ def table_study(
     seed: int = 1,
     thread_count: int | None = None,
 ) -> TableStudy:
-    """Simulate sessions of a whole table."""
+    """Simulate sessions of a table with several players."""
     job = table_job(
         game, players, rounds=rounds, sessions=sessions, minimum=minimum, maximum=maximum,
         differential=differential, seed=seed,
     )  # fmt: skip
-    with thread_pool(thread_count) as crew:
-        return TableStudy(game, tuple(players), job, run_job(job, crew))
+    with thread_pool(thread_count) as pool:
+        return TableStudy(game, tuple(players), job, run_job(job, pool))

@@ -1,8 +1,6 @@
-"""Results of simulated sessions, flat bets and tables.
+"""Results of simulated sessions, flat bets and tables: estimates with confidence intervals.
 
-What simulated bets and sessions say: estimates with their uncertainty, from whole numbers.
-
-What a simulated table says: what becomes of each player, and of the house.
+All estimates are computed from the exact integer sums and histograms of a tally.
 """
 
 from __future__ import annotations
@@ -47,10 +45,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SessionStudy:
-    """Sessions of one player: how they end, with what, and how they get there.
+    """Sessions of one player: endings, final bankrolls, and bankrolls by round.
 
-    Everything is in the unit the table counts in. `sessions` is how many were played, all of the
-    job's unless it was stopped.
+    Amounts are in the table's unit. `sessions` is the number of sessions played: those of the job,
+    or fewer if it was stopped.
     """
 
     job: SessionJob
@@ -58,34 +56,34 @@ class SessionStudy:
 
     @property
     def sessions(self) -> int:
-        """How many sessions were played."""
+        """Number of sessions played."""
         return self.tally.units
 
     @property
     def title(self) -> str:
-        """The plan and what it stakes on; of a plan of one's own, without its folder."""
+        """Name of the plan and of the bet; a user's own plan is shown without its folder."""
         plan = self.job.terms.plan.replace("\\", "/").rpartition("/")[2]
         return f"{plan} on {self.job.on}" if self.job.on else plan
 
     @cached_property
     def sums(self) -> SessionSums:
-        """The exact sums over all sessions, in grains."""
+        """Exact sums over all sessions, in grains."""
         return SessionSums(self.tally.counts["sums"].tolist())
 
     def chance(self, end: str) -> Estimate:
-        """Return how likely a session is to end so: ruined, stop-loss, stop-win or played-out."""
+        """Estimate the probability of an ending: ruined, stop-loss, stop-win or played-out."""
         return estimate_proportion(
             int(self.tally.counts["ends"][ENDING_NAMES.index(end)].sum()), self.sessions
         )
 
     @property
     def ruin(self) -> Estimate:
-        """The risk of ruin."""
+        """Risk of ruin."""
         return self.chance("ruined")
 
     @property
     def mean_final(self) -> Estimate:
-        """The expected final bankroll."""
+        """Expected final bankroll."""
         sums = self.sums
         return estimate_mean(
             sums.total("bank"), sums.total("bank_squared"), self.sessions, self.job.terms.grain
@@ -93,31 +91,31 @@ class SessionStudy:
 
     @property
     def sd_final(self) -> float:
-        """The standard deviation of the final bankroll."""
-        spread = variance(self.sums.total("bank"), self.sums.total("bank_squared"), self.sessions)
-        return sqrt(spread) * self.job.terms.grain
+        """Standard deviation of the final bankroll."""
+        sums = self.sums
+        grains_squared = variance(sums.total("bank"), sums.total("bank_squared"), self.sessions)
+        return sqrt(grains_squared) * self.job.terms.grain
 
     @property
     def edge(self) -> Estimate:
-        """The house's share of all that was staked; no plan can change what it tends to."""
-        sums, start = self.sums, self.job.terms.bankroll // self.job.terms.grain
-        lost = start * self.sessions - sums.total("bank")
-        squares = (
-            start**2 * self.sessions - 2 * start * sums.total("bank") + sums.total("bank_squared")
-        )
-        products = start * sums.total("staked") - sums.total("both")
+        """House edge on the turnover; no staking plan changes its limit."""
+        sums, initial = self.sums, self.job.terms.bankroll // self.job.terms.grain
+        bank, staked = sums.total("bank"), sums.total("staked")
+        loss = initial * self.sessions - bank
+        loss_squared = initial**2 * self.sessions - 2 * initial * bank + sums.total("bank_squared")
+        loss_times_staked = initial * staked - sums.total("both")
         return estimate_ratio(
-            lost,
-            squares,
-            sums.total("staked"),
+            loss,
+            loss_squared,
+            staked,
             sums.total("staked_squared"),
-            products,
+            loss_times_staked,
             self.sessions,
         )
 
     @property
     def mean_staked(self) -> Estimate:
-        """How much is staked in a session."""
+        """Expected turnover of a session."""
         sums = self.sums
         return estimate_mean(
             sums.total("staked"), sums.total("staked_squared"), self.sessions, self.job.terms.grain
@@ -125,14 +123,14 @@ class SessionStudy:
 
     @property
     def mean_rounds(self) -> float:
-        """How many rounds are played, on average."""
+        """Mean number of rounds played."""
         return self.sums.total("played") / max(self.sessions, 1)
 
     @cached_property
     def final_bankrolls(self) -> tuple[HistogramBin, ...]:
-        """The final bankrolls with how often they came, least first.
+        """Histogram of the final bankrolls in ascending order, without empty bins.
 
-        Below `exact_below` they are known exactly, from there on to one part in `fineness`.
+        Below `exact_below` each amount has a bin; above, each doubling has `bins_per_doubling`.
         """
         terms = self.job.terms
         return nonempty_bins(
@@ -141,57 +139,62 @@ class SessionStudy:
 
     @property
     def exact_below(self) -> int:
-        """The amount below which every final bankroll is counted by itself."""
+        """Amount below which every final bankroll has a bin of its own."""
         return self.job.terms.grain * 2 * self.bins_per_doubling
 
     @property
     def bins_per_doubling(self) -> int:
-        """To one part in so many are greater final bankrolls counted."""
+        """Number of bins for each doubling of larger final bankrolls."""
         return 1 << self.job.terms.histograms.final_precision_bits
 
     @property
     def ahead(self) -> Estimate:
-        """How likely it is to leave with more than was brought."""
+        """Probability of a final bankroll above the initial one."""
         return estimate_proportion(self.sums.total("ahead"), self.sessions)
 
     @property
     def level(self) -> Estimate:
-        """How likely it is to leave with what was brought."""
+        """Probability of a final bankroll equal to the initial one."""
         return estimate_proportion(self.sums.total("level"), self.sessions)
 
     def quantile(self, probability: Fraction) -> HistogramBin:
-        """Return among which final bankrolls lies the one not exceeded with this probability."""
+        """Return the bin that holds a quantile of the final bankroll."""
         return quantiles(self.final_bankrolls, (probability,))[0]
 
     @cached_property
     def ruin_by_round(self) -> tuple[tuple[int, float], ...]:
-        """The share of sessions ruined by each round, from the start."""
+        """Share of sessions ruined by each round (or bin of rounds), cumulative."""
         ruined = self.tally.counts["ends"][0].tolist()
-        terms, whole = self.job.terms, max(self.sessions, 1)
-        ends = (
-            bin_bounds(place, terms.histograms.round_precision_bits)[1]
-            for place in range(len(ruined))
+        terms, sessions = self.job.terms, max(self.sessions, 1)
+        last_rounds = (
+            min(bin_bounds(index, terms.histograms.round_precision_bits)[1], terms.rounds)
+            for index in range(len(ruined))
         )
-        rounds = (min(each, terms.rounds) for each in ends)
-        return tuple((at, n / whole) for at, n in zip(rounds, accumulate(ruined), strict=True))
+        return tuple(
+            (last_round, cumulative / sessions)
+            for last_round, cumulative in zip(last_rounds, accumulate(ruined), strict=True)
+        )
 
     @cached_property
     def fan(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """The bankroll at each quantile of `BANDS`, for some rounds; who left stays as he left.
+        """Bankroll at each of `FAN_QUANTILES` for some rounds, including ended sessions.
 
-        Of bankrolls that are counted together it is the least.
+        Each quantile is given as the lower bound of its bin.
         """
         terms = self.job.terms
         start = (0, (terms.bankroll,) * len(FAN_QUANTILES))
         if not terms.histograms.points:
             return (start,)
-        fine, every = (
+        precision_bits, rounds_per_point = (
             terms.histograms.path_precision_bits,
             terms.histograms.blocks_per_point * ROLLS_PER_BLOCK,
         )
         rows = self.tally.counts["paths"]
         return start, *(
-            (min((i + 1) * every, terms.rounds), _fan_point(nonempty_bins(row, fine, terms.grain)))
+            (
+                min((i + 1) * rounds_per_point, terms.rounds),
+                _fan_point(nonempty_bins(row, precision_bits, terms.grain)),
+            )
             for i, row in enumerate(rows)
             if row.any()
         )
@@ -209,13 +212,13 @@ class SessionStudy:
         )
 
 
-def _fan_point(amounts: tuple[HistogramBin, ...]) -> tuple[int, ...]:
-    return tuple(each.low for each in quantiles(amounts, FAN_QUANTILES))
+def _fan_point(bins: tuple[HistogramBin, ...]) -> tuple[int, ...]:
+    return tuple(quantile_bin.low for quantile_bin in quantiles(bins, FAN_QUANTILES))
 
 
 @dataclass(frozen=True)
 class FlatStudy:
-    """The same bets in every round: what they cost, and how fair the dice were."""
+    """The same bets in every round: house edge, net result, and a test of the dice."""
 
     game: Game
     bets: Mapping[str, int]
@@ -224,46 +227,48 @@ class FlatStudy:
 
     @cached_property
     def roll_counts(self) -> tuple[int, ...]:
-        """How often each of the 216 rolls fell."""
-        return tuple(int(each) for each in self.tally.counts["rolls"].tolist())
+        """Number of times that each of the 216 rolls fell."""
+        return tuple(int(count) for count in self.tally.counts["rolls"].tolist())
 
     @property
     def rounds(self) -> int:
-        """How many rounds there were."""
+        """Number of rounds."""
         return sum(self.roll_counts)
 
     @cached_property
     def mix(self) -> Mix:
-        """The bets together."""
+        """The bets as a mix."""
         return Mix(self.game, self.bets)
 
     @property
     def edge(self) -> Estimate:
-        """The house's share of all that was staked."""
+        """House edge on all bets."""
         return self._edge(self.mix)
 
     def box_edge(self, box: str) -> Estimate:
-        """Return the house's share of what was staked on one box."""
+        """Estimate the house edge of one box."""
         return self._edge(Mix(self.game, {box: 1}))
 
     def _edge(self, mix: Mix) -> Estimate:
         pairs = list(zip(mix.nets, self.roll_counts, strict=True))
-        total = -sum(net * times for net, times in pairs)
-        squares = sum(net * net * times for net, times in pairs)
+        house_total = -sum(net * count for net, count in pairs)
+        squares = sum(net * net * count for net, count in pairs)
         unit = Fraction(1, self.game.unit * mix.total)
-        return estimate_mean(total, squares, self.rounds, unit)
+        return estimate_mean(house_total, squares, self.rounds, unit)
 
     @property
     def net_result(self) -> Fraction:
-        """What the player has won in all, or lost."""
+        """Player's net result of all rounds."""
         pairs = zip(self.mix.nets, self.roll_counts, strict=True)
-        return Fraction(sum(net * times for net, times in pairs), self.game.unit)
+        return Fraction(sum(net * count for net, count in pairs), self.game.unit)
 
     @property
     def chi_square(self) -> float:
-        """How far the rolls are from equally often; 215 on average, 272 once in 200 times."""
-        fair = Fraction(self.rounds, 216)
-        return float(sum((each - fair) ** 2 for each in self.roll_counts) / fair) if fair else 0.0
+        """Chi-square statistic of the roll counts: mean 215, above 272 once in 200 times."""
+        expected = Fraction(self.rounds, 216)
+        if not expected:
+            return 0.0
+        return float(sum((count - expected) ** 2 for count in self.roll_counts) / expected)
 
     def _repr_html_(self) -> str:
         rows = [(box, format_estimate(self.box_edge(box), 6)) for box in self.bets]
@@ -273,7 +278,10 @@ class FlatStudy:
 
 @dataclass(frozen=True)
 class TableStudy:
-    """Sessions of a whole table: what becomes of each player, and of the house."""
+    """Sessions of a table: results of each player and of the house.
+
+    Methods that take a player's name return the house's figures for an empty name.
+    """
 
     game: Game
     players: tuple[SimulatedPlayer, ...]
@@ -282,41 +290,43 @@ class TableStudy:
 
     @property
     def sessions(self) -> int:
-        """How many sessions were played."""
+        """Number of sessions played."""
         return self.tally.units
 
     def sums(self, name: str) -> SessionSums:
-        """Return the sums of a player, or of the house where no name is given."""
+        """Return the exact sums of a player, or of the house."""
         return SessionSums(self.tally.counts["sums"][self._row(name)].tolist())
 
     def _row(self, name: str) -> int:
-        names = [*(seat.name for seat in self.players), ""]
+        names = [*(player.name for player in self.players), ""]
         if name not in names:
-            raise InvalidInput(f"nobody called {name!r} sits there; {', '.join(names[:-1])} do")
+            raise InvalidInput(
+                f"there is nobody called {name!r} at the table; choose {', '.join(names[:-1])}"
+            )
         return names.index(name)
 
     def mean_net(self, name: str) -> Estimate:
-        """Return what a player wins in a session, the house where no name is given."""
+        """Estimate the expected net result of a player, or of the house, in a session."""
         sums = self.sums(name)
         return estimate_mean(sums.total("bank"), sums.total("bank_squared"), self.sessions)
 
     def chance(self, name: str, end: str) -> Estimate:
-        """Return how likely a player is to end so: ruined, stop-loss or stop-win."""
+        """Estimate the probability of a player's ending: ruined, stop-loss or stop-win."""
         return estimate_proportion(self.sums(name).total(end.replace("-", "_")), self.sessions)
 
     def mean_staked(self, name: str = "") -> Estimate:
-        """Return what a player stakes in a session; all of them where no name is given."""
+        """Estimate the expected turnover of a player, or of all players, in a session."""
         sums = self.sums(name)
         return estimate_mean(sums.total("staked"), sums.total("staked_squared"), self.sessions)
 
     @property
     def house_win(self) -> Estimate:
-        """What the house wins in a session."""
+        """Expected win of the house in a session."""
         return self.mean_net("")
 
     @property
     def house_loss_probability(self) -> Estimate:
-        """How likely the house is to lose over a session."""
+        """Probability that the house loses in a session."""
         sums = self.sums("")
         return estimate_proportion(
             self.sessions - sums.total("ahead") - sums.total("level"), self.sessions
@@ -324,25 +334,31 @@ class TableStudy:
 
     @property
     def hold(self) -> Estimate:
-        """The house's share of all that was staked."""
+        """House's win as a share of the turnover."""
         sums = self.sums("")
         return estimate_ratio(
-            sums.total("bank"), sums.total("bank_squared"), sums.total("staked"),
-            sums.total("staked_squared"), sums.total("both"), self.sessions,
-        )  # fmt: skip
+            sums.total("bank"),
+            sums.total("bank_squared"),
+            sums.total("staked"),
+            sums.total("staked_squared"),
+            sums.total("both"),
+            self.sessions,
+        )
 
     def results(self, name: str) -> tuple[HistogramBin, ...]:
-        """Return what a player won or lost in a session, the house where no name is given."""
+        """Return the histogram of the net results of a player, or of the house, in a session."""
         return nonempty_net_bins(self.tally.counts["nets"][self._row(name)], self.job.fine)
 
     def quantiles(
         self, name: str, probabilities: Iterable[Fraction] = FAN_QUANTILES
     ) -> tuple[HistogramBin, ...]:
-        """Return where the results lie that are not exceeded with these probabilities."""
+        """Return the bins that hold the quantiles of the net result."""
         return quantiles(self.results(name), probabilities)
 
     def _repr_html_(self) -> str:
-        rows = [(seat.name, format_estimate(self.mean_net(seat.name), 3)) for seat in self.players]
+        rows = [
+            (player.name, format_estimate(self.mean_net(player.name), 3)) for player in self.players
+        ]
         rows.append(("the house", format_estimate(self.house_win, 3)))
         title = f"{self.game.id}, {self.sessions:,} sessions of {self.job.rounds} rounds: result"
         return html_estimate_table(title, rows)

@@ -1,4 +1,4 @@
-"""A table for `seats`: who sits there, what they bet, and the limits, checked and put in rows."""
+"""Validate the players, bets and limits of a simulated table, and build its job."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from threedice.rulebook import Box, Game
 
 UNLIMITED: Final = 2**30
-"""The bankroll of somebody who brought none, and the maximum where there is none."""
+"""Default bankroll of a player, and default maximum of a box."""
 MAX_NET_BINS: Final = 2**15
-"""Into at most so many places are gains counted, and losses."""
+"""Maximum number of bins for wins, and for losses."""
 MAX_RESULT: Final = 2**31
-"""Results of a session must stay below this to be counted."""
+"""Exclusive upper bound on the result of a session."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedBet:
-    """A bet that is made again and again: the box, the base stake, and the plan."""
+    """A bet that is repeated in every round: the box, the base stake, and the staking plan."""
 
     box: str
     base: int
@@ -37,7 +37,7 @@ class PlannedBet:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPlayer:
-    """A player at the table; without a bankroll he can always pay."""
+    """A player at the table; without a bankroll they can always pay."""
 
     name: str
     bets: tuple[PlannedBet, ...]
@@ -48,7 +48,7 @@ class SimulatedPlayer:
 
 def table_job(
     game: Game,
-    seats: Sequence[SimulatedPlayer],
+    players: Sequence[SimulatedPlayer],
     *,
     rounds: int,
     sessions: int,
@@ -57,51 +57,61 @@ def table_job(
     differential: int | None = None,
     seed: int = 1,
 ) -> TableJob:
-    """Return sessions of a table; limits are the same for every box, and for every pair."""
+    """Return the job of a table's sessions; the limits hold for every box and every pair."""
     check_seed(seed)
     if rounds < 1 or sessions < 1:
-        raise InvalidInput(f"{sessions} sessions of {rounds} rounds; play at least one of one")
-    top = UNLIMITED if maximum is None else maximum
-    _check_players(game, seats, minimum, top, differential)
-    boxes = list(dict.fromkeys(each.box for seat in seats for each in seat.bets))
+        raise InvalidInput(
+            f"{sessions} sessions of {rounds} rounds; play at least one session of one round"
+        )
+    box_maximum = UNLIMITED if maximum is None else maximum
+    _check_players(game, players, minimum, box_maximum, differential)
+    boxes = list(dict.fromkeys(bet.box for player in players for bet in player.bets))
     boxes += [other for other in _opposites(game, boxes) if other not in boxes]
-    laid = [(i, each) for i, seat in enumerate(seats) for each in seat.bets]
-    bets = tuple(_bet_row(game, each, i, boxes, minimum, top) for i, each in laid)
-    nets = tuple(_nets(game.box(each.box)) for _, each in laid)
-    players = tuple(_player_row(seat) for seat in seats)
-    spots = tuple(_spot_row(game, box, boxes, top, differential) for box in boxes)
-    gains = [_max_gain(game, seat, rounds, top) for seat in seats]
-    _check_gains(rounds, gains)
-    losses = [_max_loss(seat, rounds, top) for seat in seats]
-    most = max(sum(gains), sum(losses))
-    fine = choose_precision_bits(most, MAX_NET_BINS)
-    places = int(bin_index(most, fine, MAX_NET_BINS)) + 1
-    job = TableJob(sessions, rounds, seed, bets, nets, players, spots, DEFAULT_LINE, fine, places)
+    planned = [(i, bet) for i, player in enumerate(players) for bet in player.bets]
+    wins = [_max_win(game, player, rounds, box_maximum) for player in players]
+    _check_wins(rounds, wins)
+    losses = [_max_loss(player, rounds, box_maximum) for player in players]
+    max_result = max(sum(wins), sum(losses))
+    precision_bits = choose_precision_bits(max_result, MAX_NET_BINS)
+    job = TableJob(
+        sessions,
+        rounds,
+        seed,
+        bets=tuple(_bet_row(game, bet, i, boxes, minimum, box_maximum) for i, bet in planned),
+        nets=tuple(_nets(game.box(bet.box)) for _, bet in planned),
+        players=tuple(_player_row(player) for player in players),
+        spots=tuple(_spot_row(game, box, boxes, box_maximum, differential) for box in boxes),
+        line=DEFAULT_LINE,
+        fine=precision_bits,
+        places=int(bin_index(max_result, precision_bits, MAX_NET_BINS)) + 1,
+    )
     check_memory(job)
     return job
 
 
-def stake_step(box: Box) -> int:
-    """Return the smallest stake that a box can pay evenly."""
-    return box.unit
-
-
 def _bet_row(
-    game: Game, bet: PlannedBet, player: int, boxes: list[str], minimum: int, top: int
+    game: Game, bet: PlannedBet, player: int, boxes: list[str], minimum: int, maximum: int
 ) -> IntRow:
+    """Return the columns of a bet, in the order of `kernels.tables`."""
     box = game.box(bet.box)
-    step = stake_step(box)
-    due, *line = StakingPlan(bet.plan, bet.base, top).initial_state()
-    memory = len(line) if bet.plan == "labouchere" else 0
-    least = -(-minimum // step) * step
+    step = box.unit
+    due, *line = StakingPlan(bet.plan, bet.base, maximum).initial_state()
     return (
-        bet.base, least, top, step, box.throws, boxes.index(bet.box), player,
-        PLAN_NUMBERS[bet.plan], due, memory,
-    )  # fmt: skip
+        bet.base,
+        -(-minimum // step) * step,
+        maximum,
+        step,
+        box.throws,
+        boxes.index(bet.box),
+        player,
+        PLAN_NUMBERS[bet.plan],
+        due,
+        len(line) if bet.plan == "labouchere" else 0,
+    )
 
 
 def _nets(box: Box) -> IntRow:
-    """Return what a box brings for each step staked on each of the 216 rolls."""
+    """Return the net result of one step on a box, for each of the 216 rolls."""
     row = []
     for roll in ROLLS:
         odds = next((line.odds for line in box.lines if contains(line.rolls, roll)), None)
@@ -115,12 +125,14 @@ def _player_row(player: SimulatedPlayer) -> IntRow:
     return bankroll, floor, 2**62 if player.stop_win is None else bankroll + player.stop_win
 
 
-def _spot_row(game: Game, box: str, boxes: list[str], top: int, differential: int | None) -> IntRow:
-    across = _opposite(game, box)
-    limited = across is not None and differential is not None
+def _spot_row(
+    game: Game, box: str, boxes: list[str], maximum: int, differential: int | None
+) -> IntRow:
+    opposite = _opposite(game, box)
+    limited = opposite is not None and differential is not None
     shared = game.facts.limits.maximum.scope == "box"
-    other = boxes.index(across) if limited and across else -1
-    return top, other, differential or 0, int(shared)
+    opposite_index = boxes.index(opposite) if limited and opposite else -1
+    return maximum, opposite_index, differential or 0, int(shared)
 
 
 def _opposite(game: Game, box: str) -> str | None:
@@ -132,86 +144,90 @@ def _opposite(game: Game, box: str) -> str | None:
 
 
 def _opposites(game: Game, boxes: list[str]) -> list[str]:
-    found = (_opposite(game, box) for box in boxes)
-    return [each for each in found if each is not None]
+    opposites = (_opposite(game, box) for box in boxes)
+    return [opposite for opposite in opposites if opposite is not None]
 
 
-def _max_gain(game: Game, player: SimulatedPlayer, rounds: int, top: int) -> int:
-    """Return the most that a player could win in a session."""
-    won = 0
-    for each in player.bets:
-        box = game.box(each.box)
-        won += max(_nets(box)) * _max_stake(each, top) // box.unit * -(-rounds // box.throws)
-    return won
+def _max_win(game: Game, player: SimulatedPlayer, rounds: int, maximum: int) -> int:
+    """Return an upper bound on a player's win in a session."""
+    win = 0
+    for bet in player.bets:
+        box = game.box(bet.box)
+        win += max(_nets(box)) * _max_stake(bet, maximum) // box.unit * -(-rounds // box.throws)
+    return win
 
 
-def _max_loss(player: SimulatedPlayer, rounds: int, top: int) -> int:
-    """Return the most that a player could lose in a session."""
-    staked = sum(_max_stake(each, top) * rounds for each in player.bets)
+def _max_loss(player: SimulatedPlayer, rounds: int, maximum: int) -> int:
+    """Return an upper bound on a player's loss in a session."""
+    staked = sum(_max_stake(bet, maximum) * rounds for bet in player.bets)
     if player.bankroll is not None:
         return min(player.bankroll, staked)
     if staked > UNLIMITED:
         raise InvalidInput(
-            f"{player.name} could lose {staked} in {rounds} rounds, more than can be counted here; "
-            "give him a bankroll, set a lower --maximum, or play fewer rounds"
+            f"{player.name} could lose {staked} in {rounds} rounds, more than can be counted; "
+            "give them a bankroll, set a lower --maximum, or play fewer rounds"
         )
     return staked
 
 
-def _max_stake(bet: PlannedBet, top: int) -> int:
-    """Return the most that can be staked on a bet."""
-    return bet.base if bet.plan == "flat" else min(top, UNLIMITED)
+def _max_stake(bet: PlannedBet, maximum: int) -> int:
+    """Return the largest stake that the plan of a bet can make."""
+    return bet.base if bet.plan == "flat" else min(maximum, UNLIMITED)
 
 
-def _check_gains(rounds: int, gains: list[int]) -> None:
-    if sum(gains) >= MAX_RESULT:
+def _check_wins(rounds: int, wins: list[int]) -> None:
+    if sum(wins) >= MAX_RESULT:
         raise InvalidInput(
-            f"{rounds} rounds could bring {sum(gains)}, more than can be counted here; set a "
+            f"{rounds} rounds could win {sum(wins)}, more than can be counted; set a "
             "lower --maximum, or play fewer rounds"
         )
 
 
 def _check_players(
-    game: Game, players: Sequence[SimulatedPlayer], minimum: int, top: int, differential: int | None
+    game: Game,
+    players: Sequence[SimulatedPlayer],
+    minimum: int,
+    maximum: int,
+    differential: int | None,
 ) -> None:
     if not players:
         raise InvalidInput("nobody sits at the table; give at least one player")
-    if not 0 < minimum <= top:
-        raise InvalidInput(f"limits {minimum} to {top} leave no room")
+    if not 0 < minimum <= maximum:
+        raise InvalidInput(f"limits {minimum} to {maximum} leave no room")
     if differential is not None and (differential < 1 or game.facts.limits.differential is None):
         raise InvalidInput(
-            f"a differential of {differential} on {game.id}; give one above zero, and only where "
-            "the rulebook has pairs of boxes under it"
+            f"a differential of {differential} on {game.id}; give one above zero, and only if "
+            "the rulebook has pairs of boxes with a differential"
         )
-    names = [seat.name for seat in players]
+    names = [player.name for player in players]
     if len(set(names)) < len(names):
-        raise InvalidInput("two players have the same name; give each his own")
-    series = [each for seat in players for each in seat.bets if game.box(each.box).throws > 1]
-    if len(series) > 1:
-        raise InvalidInput(f"{series[0].box} is the shooter's alone; let one player bet it")
-    for seat in players:
-        _check_player(game, seat, minimum, top)
+        raise InvalidInput("two players have the same name; give each their own")
+    multi_throw = [bet for player in players for bet in player.bets if game.box(bet.box).throws > 1]
+    if len(multi_throw) > 1:
+        raise InvalidInput(f"{multi_throw[0].box} is the shooter's alone; let one player bet it")
+    for player in players:
+        _check_player(game, player, minimum, maximum)
 
 
-def _check_player(game: Game, player: SimulatedPlayer, minimum: int, top: int) -> None:
+def _check_player(game: Game, player: SimulatedPlayer, minimum: int, maximum: int) -> None:
     if not player.bets:
         raise InvalidInput(f"{player.name} bets on nothing; give BOX=AMOUNT")
-    if len({each.box for each in player.bets}) < len(player.bets):
+    if len({bet.box for bet in player.bets}) < len(player.bets):
         raise InvalidInput(f"{player.name} bets twice on the same box; make it one bet")
-    for each in player.bets:
-        box = game.box(each.box)
-        if each.plan not in PLANS:
-            raise InvalidInput(f"{each.plan!r} is no plan for a table; choose {', '.join(PLANS)}")
-        if not minimum <= each.base <= top or each.base % box.unit:
+    for bet in player.bets:
+        box = game.box(bet.box)
+        if bet.plan not in PLANS:
+            raise InvalidInput(f"{bet.plan!r} is no plan for a table; choose {', '.join(PLANS)}")
+        if not minimum <= bet.base <= maximum or bet.base % box.unit:
             raise InvalidInput(
-                f"{player.name}'s {each.base} on {each.box} is not within {minimum} to {top}, or no "
-                f"multiple of {box.unit}"
+                f"{player.name}'s {bet.base} on {bet.box} is not within {minimum} to {maximum}, "
+                f"or not a multiple of {box.unit}"
             )
-    least = min(each.base for each in player.bets)
-    if player.bankroll is not None and not least <= player.bankroll <= UNLIMITED:
+    smallest = min(bet.base for bet in player.bets)
+    if player.bankroll is not None and not smallest <= player.bankroll <= UNLIMITED:
         raise InvalidInput(
-            f"{player.name}'s bankroll of {player.bankroll} must be {least} at least, his smallest "
-            f"bet, and {UNLIMITED} at most"
+            f"{player.name}'s bankroll of {player.bankroll} must be at least {smallest}, the "
+            f"smallest bet, and at most {UNLIMITED}"
         )
     for name, stop in (("stop-loss", player.stop_loss), ("stop-win", player.stop_win)):
         if stop is not None and stop < 1:

@@ -1,10 +1,10 @@
-"""From plain functions to machine code: for the CPU here, for CUDA in `gpu`.
+"""Compile kernels from plain functions: for the CPU here, for CUDA in `gpu`.
 
-A kernel is compiled for what it is asked to do. Its functions are copied with the names they use
-bound anew, each to the compiled form of the function of that name, to the plan's move, to the way a
-bet is settled, or to a constant; the compiler then leaves out whatever cannot happen. What was
-compiled for a CPU is kept on disk under a name that says which kernel it is and of which source, so
-that a changed source is never run from an old file.
+A kernel is specialised for a `KernelSpec`. Its functions are copied with their global names bound
+to the compiled functions of the same names, to the plan's move, to a settle function, or to
+constants, so that the compiler removes the branches that cannot occur. Because names are bound by
+string, a kernel function must be imported without an alias. CPU kernels are cached on disk under a
+name that contains the spec and a digest of the source, so that changed source is compiled again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 KernelFunction = Any
-"""A Python function, before or after it is compiled."""
+"""A Python function, compiled or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSpec:
-    """What a kernel is compiled for; sessions of one shape share the machine code.
+    """Properties that a kernel is specialised for; sessions with equal specs share the kernel.
 
-    A plan that is none of ours goes by the name "own".
+    A user's own plan has the name "own".
     """
 
     plan: str
@@ -44,8 +44,8 @@ class KernelSpec:
 
     @property
     def name(self) -> str:
-        """The shape as part of a name."""
-        flags = "".join("01"[each] for each in (self.stepped, self.floored, self.stops))
+        """The spec as a part of a file name."""
+        flags = "".join("01"[flag] for flag in (self.stepped, self.floored, self.stops))
         return f"{self.plan}_{self.settlement}_{flags}{int(self.counts)}{int(self.paths)}"
 
 
@@ -76,8 +76,6 @@ ROUND_FUNCTIONS: tuple[KernelFunction, ...] = (
     sessions.session_sums,
     sessions.ahead_and_level,
 )
-
-
 LANE_FUNCTIONS: tuple[KernelFunction, ...] = (
     sessions.load_lane,
     sessions.store_lane,
@@ -90,16 +88,16 @@ LANE_FUNCTIONS: tuple[KernelFunction, ...] = (
 
 
 def kernel_constants(spec: KernelSpec) -> dict[str, bool]:
-    """Return what the names in capitals of `kernel` stand for in a shape."""
-    known = spec.plan in plans.MOVES
+    """Return the values of the constants of `sessions` for a spec."""
+    built_in = spec.plan in plans.MOVES
     return {
         "STEPPED": spec.stepped,
         "FLOORED": spec.floored,
         "STOPS": spec.stops,
         "COUNTS": spec.counts,
         "PATHS": spec.paths,
-        "CAPPED": not known or spec.plan in plans.PLANS_ABOVE_MAXIMUM,
-        "OWN": not known,
+        "CAPPED": not built_in or spec.plan in plans.PLANS_ABOVE_MAXIMUM,
+        "OWN": not built_in,
         "LINED": spec.plan == "labouchere",
     }
 
@@ -107,11 +105,14 @@ def kernel_constants(spec: KernelSpec) -> dict[str, bool]:
 def rebind_globals(
     function: KernelFunction, names: Mapping[str, Any], qualname: str = ""
 ) -> KernelFunction:
-    """Return a copy of a function in which some global names stand for something else."""
+    """Return a copy of a function with some of its global names bound to other values."""
     copy = FunctionType(
-        function.__code__, {**function.__globals__, **names}, function.__name__,
-        function.__defaults__, function.__closure__,
-    )  # fmt: skip
+        function.__code__,
+        {**function.__globals__, **names},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
     copy.__qualname__ = qualname or function.__qualname__
     return copy
 
@@ -121,20 +122,20 @@ def compile_functions(
     compile_one: Callable[[KernelFunction], KernelFunction],
     names: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Compile functions in order, each calling the compiled form of those before it."""
-    known = dict(names)
+    """Compile functions in order, each calling the compiled forms of those before it."""
+    bound = dict(names)
     for function in functions:
-        known[function.__name__] = compile_one(rebind_globals(function, known))
-    return known
+        bound[function.__name__] = compile_one(rebind_globals(function, bound))
+    return bound
 
 
 def cpu_kernel(
     spec: KernelSpec, own_move: KernelFunction = None, replacements: tuple[KernelFunction, ...] = ()
 ) -> KernelFunction:
-    """Return `play_lanes` as machine code for this CPU.
+    """Return `play_lanes` compiled for this CPU.
 
-    `own` is a plan that is not among ours; `instead` holds functions that take the places of those
-    of the same name, for measuring what the others cost.
+    `own_move` is the move of a user's own plan. `replacements` replace the kernel functions of the
+    same names, to measure the cost of the originals.
     """
     return (
         _uncached_kernel(spec, own_move, replacements)
@@ -152,11 +153,11 @@ def _built_in_kernel(spec: KernelSpec) -> KernelFunction:
 def compile_cached(
     function: KernelFunction, names: Mapping[str, Any], name_prefix: str
 ) -> KernelFunction:
-    """Compile a function for this CPU, or take what was compiled of the same source before."""
+    """Compile a function for this CPU, or load it from the cache on disk."""
     name = f"{name_prefix}_{_source_digest()}".replace("-", "_")
     try:
         return numba.njit(nogil=True, cache=True)(rebind_globals(function, names, name))
-    except RuntimeError:  # nowhere to keep what is compiled
+    except RuntimeError:  # there is no writable cache directory
         return numba.njit(nogil=True)(rebind_globals(function, names, name))
 
 
@@ -179,24 +180,28 @@ def compile_dependencies(
     names: Mapping[str, Any] | None = None,
     replacements: tuple[KernelFunction, ...] = (),
 ) -> dict[str, Any]:
-    """Compile all that a kernel of some shape calls, the device's own functions `besides`."""
-    other = {each.__name__: each for each in replacements}
-    drawing = [other.get(each.__name__, each) for each in GENERATOR_FUNCTIONS]
-    playing = [other.get(each.__name__, each) for each in (*ROUND_FUNCTIONS, *device_functions)]
-    known = compile_functions(drawing, compile_one, {**kernel_constants(spec), **(names or {})})
-    known["settle"] = compile_one(rebind_globals(SETTLE_FUNCTIONS[spec.settlement], known))
-    known["move"] = compile_one(rebind_globals(move, known))
-    return compile_functions(playing, compile_one, known)
+    """Compile all functions that a kernel calls, including those of the device."""
+    replaced = {function.__name__: function for function in replacements}
+
+    def with_replacements(functions: Iterable[KernelFunction]) -> list[KernelFunction]:
+        return [replaced.get(function.__name__, function) for function in functions]
+
+    constants = {**kernel_constants(spec), **(names or {})}
+    bound = compile_functions(with_replacements(GENERATOR_FUNCTIONS), compile_one, constants)
+    bound["settle"] = compile_one(rebind_globals(SETTLE_FUNCTIONS[spec.settlement], bound))
+    bound["move"] = compile_one(rebind_globals(move, bound))
+    functions = with_replacements((*ROUND_FUNCTIONS, *device_functions))
+    return compile_functions(functions, compile_one, bound)
 
 
 def compile_inline(function: KernelFunction) -> KernelFunction:
-    """Compile a function for this CPU as part of those that call it."""
-    # In numpy's model a division by zero is no error; ours never are, and vectors need to know.
+    """Compile a function for this CPU, inlined into its callers."""
+    # Kernels never divide by zero. Without the check of the numpy error model, loops vectorise.
     return numba.njit(forceinline=True, error_model="numpy")(function)
 
 
 def compile_checked(function: KernelFunction) -> KernelFunction:
-    """Compile a function of the user's own for this CPU; where it divides by zero, it says so."""
+    """Compile a user's own function for this CPU; a division by zero raises an exception."""
     return numba.njit(error_model="python")(function)
 
 
@@ -205,6 +210,6 @@ _SOURCE_MODULES = ("generator", "plans", "sessions", "tables", "roll_counts", "c
 
 @cache
 def _source_digest() -> str:
-    """Return a digest of the source that kernels are compiled from, and of how they are."""
-    files = (Path(__file__).with_name(f"{each}.py") for each in _SOURCE_MODULES)
+    """Return a digest of the source of the kernels and of this compiler."""
+    files = (Path(__file__).with_name(f"{module}.py") for module in _SOURCE_MODULES)
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

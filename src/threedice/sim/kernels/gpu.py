@@ -1,8 +1,8 @@
-"""Sessions on a GPU: the functions of `kernel` compiled for CUDA, a session to a thread.
+"""Play sessions on a GPU: the functions of `sessions` compiled for CUDA, one session per thread.
 
-The loop here differs from the CPU's; the rounds, the dice and the sums are the same functions, so
-the results are the same numbers. Needs the extra `gpu`; the simulator of Numba (the environment
-variable `NUMBA_ENABLE_CUDASIM=1`) runs all of it without a GPU, slowly.
+Only the outer loop differs from the CPU's; rounds, dice and sums are the same functions, so the
+results are the same numbers. Needs the extra `gpu`; Numba's simulator (the environment variable
+`NUMBA_ENABLE_CUDASIM=1`) runs the module without a GPU, slowly.
 """
 
 from __future__ import annotations
@@ -34,40 +34,39 @@ from threedice.sim.kernels.sessions import (
     session_sums,
 )
 
-if not hasattr(np, "row_stack"):  # numba-cuda asks for a name that numpy has dropped
-    setattr(np, "row_stack", np.vstack)  # noqa: B010 -- to mypy it is not there to be set
+if not hasattr(np, "row_stack"):  # numba-cuda uses a name that numpy has removed
+    setattr(np, "row_stack", np.vstack)  # noqa: B010 -- mypy does not know the attribute
 
 THREADS_PER_BLOCK: Final = 128
 BLOCKS_PER_MULTIPROCESSOR: Final = 16
 ROOM = LINE_CAPACITY
-"""Places for a line; settled when it is compiled, as the names in capitals of `kernel` are."""
+"""Capacity for the line of a Labouchere; a compile-time constant like those of `sessions`."""
 
 Array = Any
-cuda: Any = numba_cuda
+cuda: Any = numba_cuda  # Any, because numba's types do not declare these attributes
 config: Any = numba_config
-"""Their types say nothing of what they have."""
 
 
 def play_threads(
     first: Any, count: Any, keys: Any, terms: Any, edges: Any, table: Array,
-    fresh: Array, sums: Array, ends: Array, finals: Array,
+    new_line: Array, sums: Array, ends: Array, finals: Array,
 ) -> None:  # fmt: skip
-    """Play every so manieth session from `first` on, as one thread of many, and add them up."""
+    """Play this thread's share of the sessions from `first` on, and add them to the sums."""
     limits = (terms[0], terms[1], terms[2], terms[3], terms[4], terms[5])
     bankroll, rounds = terms[6], terms[7]
     odds = (edges, (terms[10], terms[11], terms[12], terms[13]), table)
-    end_fine, final_fine = terms[14], terms[15]
+    round_bits, final_bits = terms[14], terms[15]
     full, rest = rounds // int32(ROLLS_PER_BLOCK), rounds % int32(ROLLS_PER_BLOCK)
     lines = cuda.local.array((1, ROOM), int32)
-    line = (lines, 0, fresh)
-    none = int64(0)
-    own = (none, none, none, none, none, none, none, none, none, none, none, none, none)
-    ahead, level = none, none
+    line = (lines, 0, new_line)
+    zero = int64(0)
+    thread_sums = (zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    ahead, level = zero, zero
     for number in range(cuda.grid(1), count, cuda.gridsize(1)):
         session = uint64(first) + uint64(number)
         if LINED:
-            for place in range(len(fresh)):
-                lines[0, place] = fresh[place]
+            for i in range(len(new_line)):
+                lines[0, i] = new_line[i]
         state = (bankroll, terms[8], terms[9], int32(0), int32(0))
         block = uint32(0)
         while block < full and not is_over(state, limits):
@@ -86,20 +85,20 @@ def play_threads(
                 state = play_round(w0, state, limits, odds, line)
                 w0 = shift_to_next_roll(w0)
         end = ending_index(state, limits)
-        own = add_sums(own, session_sums(state, end))
-        more, same = ahead_and_level(state[0], bankroll)
-        ahead, level = ahead + more, level + same
+        thread_sums = add_sums(thread_sums, session_sums(state, end))
+        is_ahead, is_level = ahead_and_level(state[0], bankroll)
+        ahead, level = ahead + is_ahead, level + is_level
         if COUNTS:
-            cuda.atomic.add(ends, (end, bin_index(state[3], end_fine, ends.shape[1])), int64(1))
-            cuda.atomic.add(finals, bin_index(state[0], final_fine, len(finals)), int64(1))
-    for place in range(13):
-        cuda.atomic.add(sums, place, own[place])
+            cuda.atomic.add(ends, (end, bin_index(state[3], round_bits, ends.shape[1])), int64(1))
+            cuda.atomic.add(finals, bin_index(state[0], final_bits, len(finals)), int64(1))
+    for i in range(13):
+        cuda.atomic.add(sums, i, thread_sums[i])
     cuda.atomic.add(sums, AHEAD, ahead)
     cuda.atomic.add(sums, LEVEL, level)
 
 
 def add_sums(sums: Any, more: Any) -> Any:
-    """Return sums with those of a session added."""
+    """Return the sums with those of a session added."""
     return (
         sums[0] + more[0], sums[1] + more[1], sums[2] + more[2], sums[3] + more[3],
         sums[4] + more[4], sums[5] + more[5], sums[6] + more[6], sums[7] + more[7],
@@ -111,7 +110,7 @@ def add_sums(sums: Any, more: Any) -> Any:
 def gpu_kernel(
     spec: KernelSpec, own_move: Any = None, replacements: tuple[Any, ...] = (), **options: Any
 ) -> Any:
-    """Return `play_threads` as machine code for the GPU; the rest is as in `cpu_kernel`."""
+    """Return `play_threads` compiled for the GPU; the parameters are those of `cpu_kernel`."""
     return _gpu_kernel(
         spec, own_move or MOVES[spec.plan], replacements, tuple(sorted(options.items()))
     )
@@ -122,20 +121,20 @@ def _gpu_kernel(
     spec: KernelSpec, move: Any, replacements: tuple[Any, ...], options: tuple[tuple[str, Any], ...]
 ) -> Any:
     names = {"wide": uint32, "ROOM": LINE_CAPACITY if spec.plan == "labouchere" else 1}
-    known = compile_dependencies(
+    bound = compile_dependencies(
         spec, move, compile_device_inline, (add_sums,), names, replacements
     )
-    return cuda.jit(**dict(options))(rebind_globals(play_threads, known))
+    return cuda.jit(**dict(options))(rebind_globals(play_threads, bound))
 
 
 def compile_device_inline(function: Any) -> Any:
-    """Compile a function as part of those that call it."""
-    word = "forceinline" if "forceinline" in signature(cuda.jit).parameters else "inline"
-    return cuda.jit(function, device=True, **{word: True})
+    """Compile a function for the GPU, inlined into its callers."""
+    option = "forceinline" if "forceinline" in signature(cuda.jit).parameters else "inline"
+    return cuda.jit(function, device=True, **{option: True})
 
 
 def check_gpu() -> None:
-    """Refuse to go on where no GPU can be reached."""
+    """Raise `InvalidInput` if no GPU can be reached."""
     if not cuda.is_available():
         raise InvalidInput(
             "no GPU can be reached; install threedice[gpu] on a machine with an NVIDIA GPU and its "
@@ -144,21 +143,21 @@ def check_gpu() -> None:
 
 
 def launch_grid() -> tuple[int, int]:
-    """Return how many blocks of how many threads keep the whole GPU busy."""
+    """Return the number of blocks, and of threads in each, that occupy the whole GPU."""
     if config.ENABLE_CUDASIM:
         return 2, 2
-    many = cuda.get_current_device().MULTIPROCESSOR_COUNT
-    return int(many) * BLOCKS_PER_MULTIPROCESSOR, THREADS_PER_BLOCK
+    multiprocessors = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return int(multiprocessors) * BLOCKS_PER_MULTIPROCESSOR, THREADS_PER_BLOCK
 
 
 def play_on_gpu(
     spec: KernelSpec, first: int, count: int, keys: Any, terms: Any, edges: Any, table: Array,
-    fresh: Array, sums: Array, ends: Array, finals: Array, *, own_move: Any = None,
+    new_line: Array, sums: Array, ends: Array, finals: Array, *, own_move: Any = None,
 ) -> None:  # fmt: skip
-    """Play sessions on the GPU and add what they come to."""
+    """Play sessions on the GPU, and add them to the sums and histograms."""
     kernel = gpu_kernel(spec, own_move)
     blocks, threads = launch_grid()
-    there = [cuda.to_device(each) for each in (table, fresh, sums, ends, finals)]
-    kernel[blocks, threads](np.uint64(first), np.int64(count), keys, terms, edges, *there)
-    for here, device in zip((sums, ends, finals), there[2:], strict=True):
-        device.copy_to_host(here)
+    on_device = [cuda.to_device(array) for array in (table, new_line, sums, ends, finals)]
+    kernel[blocks, threads](np.uint64(first), np.int64(count), keys, terms, edges, *on_device)
+    for host_array, device_array in zip((sums, ends, finals), on_device[2:], strict=True):
+        device_array.copy_to_host(host_array)

@@ -1,18 +1,14 @@
 """Play sessions round by round and add them to sums and logarithmic histograms.
 
-Sessions, round by round, in the form of `maths.plans`: what every device compiles.
+Plain functions over integers, which every device compiles; `odds.sessions.plans` defines the rules.
+The constants STEPPED to PATHS, `move` and `settle` are bound when a kernel is compiled
+(`compiler`), so that branches that do not apply to a session cost nothing. `play_lanes` is the loop
+of a CPU, which plays many sessions in the lanes of vectors; that of a GPU, one session per thread,
+is in `gpu`. Both call the same functions for everything that happens in a round.
 
-Plain functions over whole numbers. The names in capitals are settled when they are compiled
-(`compiling`), and so are `move` and `settle`; what does not apply to a session then costs nothing.
-`play_lanes` is the loop of a CPU, many sessions side by side in vectors; that of a GPU, a session
-to a thread, is in `gpu`. Both call the same functions for everything that happens in a round.
-
-Where an amount is counted: small ones each by itself, large ones to so many significant bits.
-
-A bankroll may end anywhere from nothing to two thousand million, and what is asked about it is
-asked of amounts near what was brought. So every amount below 2^(fine + 1) has a place of its own,
-and from there on each doubling has 2^fine places: what is not known exactly is known to one part in
-2^fine. `bin_index` is compiled into the kernels; the others read their counts.
+Histograms are logarithmic: with p precision bits, every amount below 2^(p + 1) has a bin of its
+own, and from there on each doubling has 2^p bins, so that amounts are known to one part in 2^p.
+`bin_index` is compiled into the kernels; the other histogram functions read the counts.
 """
 
 from __future__ import annotations
@@ -37,44 +33,27 @@ from threedice.sim.kernels.plans import LINE_CAPACITY
 from threedice.sim.kernels.plans import flat as move
 
 LANES: Final = 64
-"""How many sessions a CPU plays side by side; their state stays in its nearest cache."""
-
+"""Number of sessions that a CPU plays at once; their state fits into its first-level cache."""
 
 STEPPED = True
 """Whether stakes must be multiples of a step above one."""
-
-
 FLOORED = True
-"""Whether what is left may be too little for a stake without being nothing."""
-
-
+"""Whether a bankroll above zero may be too small for the minimum stake."""
 CAPPED = True
 """Whether the plan may make more due than the maximum."""
-
-
 OWN = True
-"""Whether the plan is the user's own; where it makes less than the minimum due, that is made up."""
-
-
+"""Whether the plan is a user's own; a due stake under the minimum is then raised to it."""
 STOPS = True
 """Whether there is a stop-loss or a stop-win."""
-
-
 LINED = True
 """Whether the plan keeps a line."""
-
-
 COUNTS = True
-"""Whether final bankrolls and ends are counted one by one, besides the sums."""
-
-
+"""Whether histograms of endings and final bankrolls are counted, besides the sums."""
 PATHS = True
-"""Whether bankrolls are counted along the way too (on a CPU)."""
-
+"""Whether bankrolls are also counted during the session (on a CPU)."""
 
 IntArray = Any
-"""An array of whole numbers."""
-
+"""A numpy array of integers."""
 
 SUMS: Final = (
     "bank", "bank_squared_low", "bank_squared_high",
@@ -82,44 +61,42 @@ SUMS: Final = (
     "both_low", "both_high",
     "played", "ruined", "stop_loss", "stop_win", "broken", "ahead", "level",
 )  # fmt: skip
-"""What the sums over sessions are, in order; squares and products go in two halves of 32 bits."""
+"""Names of the sums over sessions, in order; squares and products are split into 32-bit halves.
 
+The names are stored in progress files by position, and read by string.
+"""
 
 AHEAD, LEVEL = SUMS.index("ahead"), SUMS.index("level")
 
+ENDING_NAMES: Final = ("ruined", "stop-loss", "stop-win", "played-out")
 
 _LOW: Final = int64(0xFFFFFFFF)
-
-
 _HALF: Final = int64(32)
 
 
-ENDING_NAMES: Final = ("ruined", "stop-loss", "stop-win", "played-out")
-
-
 def actual_stake(due: Any, bank: Any, minimum: Any, maximum: Any, step: Any) -> Any:
-    """Return the stake a player makes, nothing where he cannot make the minimum."""
+    """Return the stake that the player makes, 0 if it would be under the minimum."""
     if OWN:
         due = greater(due, minimum) if due > 0 else due
-    made = lesser(due, bank)
+    stake = lesser(due, bank)
     if CAPPED:
-        made = lesser(made, maximum)
+        stake = lesser(stake, maximum)
     if STEPPED:
-        made = int32(made - made % step)
+        stake = int32(stake - stake % step)
     if FLOORED:
-        made = made if made >= minimum else int32(0)
-    return made
+        stake = stake if stake >= minimum else int32(0)
+    return stake
 
 
 def settle_two(word: Any, odds: Any) -> tuple[Any, bool, bool]:
-    """Return what a box that wins or loses brings for each step staked: one comparison."""
+    """Return (net of one step, won, lost) of a box with two results: one comparison."""
     edges, nets, _ = odds
     won = word < edges[0]
     return nets[0] if won else nets[3], won, not won
 
 
 def settle_tiers(word: Any, odds: Any) -> tuple[Any, bool, bool]:
-    """Return what a bet of up to four results brings for each step staked, best first."""
+    """Return (net of one step, won, lost) of a bet with up to four results, best first."""
     edges, nets, _ = odds
     upper = nets[0] if word < edges[0] else nets[1]
     lower = nets[2] if word < edges[2] else nets[3]
@@ -128,7 +105,7 @@ def settle_tiers(word: Any, odds: Any) -> tuple[Any, bool, bool]:
 
 
 def settle_table(word: Any, odds: Any) -> tuple[Any, bool, bool]:
-    """Return what a bet of many results brings for each step staked, from a table of 216."""
+    """Return (net of one step, won, lost) of a bet with many results, from a table of 216."""
     net = odds[2][first_roll(word)]
     return net, net > 0, net < 0
 
@@ -137,19 +114,22 @@ settle = settle_tiers
 
 
 def play_round(word: Any, state: Any, terms: Any, odds: Any, line: Any) -> Any:
-    """Return the state of a session after one round more, decided by the first roll of a word."""
+    """Return the state of a session after one more round, decided by the first roll of a word.
+
+    The state is (bankroll, due, memory, rounds played, turnover).
+    """
     bank, due, memory, played, staked = state
     base, minimum, maximum, step, floor, ceiling = terms
     stake = actual_stake(due, bank, minimum, maximum, step)
-    each, won, lost = settle(word, odds)
-    net = int32(stake // step * each) if STEPPED else int32(stake * each)
-    after, kept = move((due, memory), (stake, net, won, lost), (base, maximum), line)
+    step_net, won, lost = settle(word, odds)
+    net = int32(stake // step * step_net) if STEPPED else int32(stake * step_net)
+    due, memory = move((due, memory), (stake, net, won, lost), (base, maximum), line)
     bank = int32(bank + net)
     if STOPS:
-        # Nothing due is nothing staked, so that his bankroll stays where it stopped him.
-        after = int32(0) if (bank <= floor) | (bank >= ceiling) else after
+        # With 0 due nothing is staked any more, so the bankroll stays as it is.
+        due = int32(0) if (bank <= floor) | (bank >= ceiling) else due
     played = int32(played + lesser(stake, int32(1)))
-    return bank, after, kept, played, int32(staked + stake)
+    return bank, due, memory, played, int32(staked + stake)
 
 
 def play_word(word: Any, state: Any, terms: Any, odds: Any, line: Any) -> Any:
@@ -161,10 +141,10 @@ def play_word(word: Any, state: Any, terms: Any, odds: Any, line: Any) -> Any:
 
 
 def ending_index(state: Any, terms: Any) -> int:
-    """Return how a session ended, as a place in `ENDING_NAMES`; what ruins comes before what stops."""
+    """Return the ending of a session as an index of `ENDING_NAMES`; ruin is checked first."""
     bank = state[0]
-    able = bank - bank % terms[3] if STEPPED else bank
-    if able < terms[1]:
+    max_stake = bank - bank % terms[3] if STEPPED else bank
+    if max_stake < terms[1]:
         return 0
     if bank <= terms[4]:
         return 1
@@ -172,7 +152,7 @@ def ending_index(state: Any, terms: Any) -> int:
 
 
 def session_sums(state: Any, end: Any) -> Any:
-    """Return what a session adds to each of the `SUMS` but the last two."""
+    """Return the contribution of a session to each of the `SUMS` but the last two."""
     bank, staked = int64(state[0]), int64(state[4])
     return (
         bank, bank * bank & _LOW, bank * bank >> _HALF,
@@ -183,83 +163,86 @@ def session_sums(state: Any, end: Any) -> Any:
 
 
 def ahead_and_level(bank: Any, initial_bank: Any) -> Any:
-    """Return what a session adds to the last two of the `SUMS`: is it ahead, is it level."""
+    """Return the contribution of a session to the last two of the `SUMS`."""
     return int64(bank > initial_bank), int64(bank == initial_bank)
 
 
 def is_over(state: Any, terms: Any) -> Any:
-    """Tell whether a session can only go on as it is: ruined or stopped."""
+    """Return whether a session is ruined or stopped, so that further rounds change nothing."""
     return (state[0] < terms[1]) | (state[1] <= 0)
 
 
 def play_lanes(
     first: Any, count: int, keys: Any, terms: Any, edges: Any, table: IntArray,
-    fresh: IntArray, sums: IntArray, ends: IntArray, finals: IntArray, paths: IntArray,
+    new_line: IntArray, sums: IntArray, ends: IntArray, finals: IntArray, paths: IntArray,
 ) -> None:  # fmt: skip
-    """Play sessions from `first` on, `LANES` of them side by side, and add up what they come to."""
+    """Play sessions from `first` on, `LANES` at once, and add them to sums and histograms.
+
+    `terms`, `edges`, `table` and `new_line` come from `Terms.kernel_arguments`.
+    """
     limits = (terms[0], terms[1], terms[2], terms[3], terms[4], terms[5])
     odds = (edges, (terms[10], terms[11], terms[12], terms[13]), table)
-    rounds, path_fine, stride = terms[7], terms[16], terms[17]
+    rounds, path_bits, blocks_per_point = terms[7], terms[16], terms[17]
     blocks = (rounds + ROLLS_PER_BLOCK - 1) // ROLLS_PER_BLOCK
     lanes, words = np.empty((5, LANES), int32), np.empty((4, LANES), uint32)
     lines = np.empty((LANES, LINE_CAPACITY if LINED else 1), int32)
     for group in range(0, count, LANES):
-        start, many = uint64(first) + uint64(group), min(LANES, count - group)
-        init_lanes(lanes, lines, fresh, terms)
+        start, lane_count = uint64(first) + uint64(group), min(LANES, count - group)
+        init_lanes(lanes, lines, new_line, terms)
         for block in range(blocks):
             draw_lanes(block, start, keys[0], keys[1], words)
-            todo = min(ROLLS_PER_BLOCK, rounds - ROLLS_PER_BLOCK * block)
-            play_block(todo, lanes, words, limits, odds, lines, fresh)
-            if PATHS and ((block + 1) % stride == 0 or block + 1 == blocks):
-                for lane in range(many):
-                    place = bin_index(lanes[0, lane], path_fine, paths.shape[1])
-                    paths[block // stride, place] += 1
-        add_ahead_and_level(many, lanes, terms[6], sums)
-        for lane in range(many):
+            block_rounds = min(ROLLS_PER_BLOCK, rounds - ROLLS_PER_BLOCK * block)
+            play_block(block_rounds, lanes, words, limits, odds, lines, new_line)
+            if PATHS and ((block + 1) % blocks_per_point == 0 or block + 1 == blocks):
+                for lane in range(lane_count):
+                    index = bin_index(lanes[0, lane], path_bits, paths.shape[1])
+                    paths[block // blocks_per_point, index] += 1
+        add_ahead_and_level(lane_count, lanes, terms[6], sums)
+        for lane in range(lane_count):
             add_session(load_lane(lanes, lane), limits, terms, sums, ends, finals)
 
 
-def init_lanes(lanes: IntArray, lines: IntArray, fresh: IntArray, terms: Any) -> None:
-    """Begin new sessions side by side."""
+def init_lanes(lanes: IntArray, lines: IntArray, new_line: IntArray, terms: Any) -> None:
+    """Start a new session in every lane."""
     for lane in range(LANES):
         store_lane(lanes, lane, (terms[6], terms[8], terms[9], int32(0), int32(0)))
         if LINED:
-            for place in range(len(fresh)):
-                lines[lane, place] = fresh[place]
+            for i in range(len(new_line)):
+                lines[lane, i] = new_line[i]
 
 
 def play_block(
-    todo: int, lanes: IntArray, words: IntArray, limits: Any, odds: Any, lines: IntArray,
-    fresh: IntArray,
+    block_rounds: int, lanes: IntArray, words: IntArray, limits: Any, odds: Any, lines: IntArray,
+    new_line: IntArray,
 ) -> None:  # fmt: skip
-    """Play a block of rounds, or the first so many of it, in sessions side by side."""
-    if todo == ROLLS_PER_BLOCK:
-        for at in range(4):
+    """Play the first rounds of a block, or all of them, in every lane."""
+    if block_rounds == ROLLS_PER_BLOCK:
+        for i in range(4):
             for lane in range(LANES):
-                line = (lines, lane, fresh)
+                line = (lines, lane, new_line)
                 store_lane(
                     lanes,
                     lane,
-                    play_word(words[at, lane], load_lane(lanes, lane), limits, odds, line),
+                    play_word(words[i, lane], load_lane(lanes, lane), limits, odds, line),
                 )
     else:
-        for turn in range(todo):
+        for i in range(block_rounds):
             for lane in range(LANES):
-                word, line = words[turn // 3, lane], (lines, lane, fresh)
+                word, line = words[i // 3, lane], (lines, lane, new_line)
                 store_lane(
                     lanes, lane, play_round(word, load_lane(lanes, lane), limits, odds, line)
                 )
-                words[turn // 3, lane] = shift_to_next_roll(word)
+                words[i // 3, lane] = shift_to_next_roll(word)
 
 
 def add_session(
     state: Any, limits: Any, terms: Any, sums: IntArray, ends: IntArray, finals: IntArray
 ) -> None:
-    """Add a session that is over to the sums and counts."""
+    """Add a finished session to the sums and histograms."""
     end = ending_index(state, limits)
-    more = session_sums(state, end)
-    for place in range(len(more)):
-        sums[place] += more[place]
+    contribution = session_sums(state, end)
+    for i in range(len(contribution)):
+        sums[i] += contribution[i]
     if COUNTS:
         ends[end, bin_index(state[3], terms[14], ends.shape[1])] += 1
         finals[bin_index(state[0], terms[15], len(finals))] += 1
@@ -268,28 +251,28 @@ def add_session(
 def add_ahead_and_level(
     lane_count: int, lanes: IntArray, initial_bank: Any, sums: IntArray
 ) -> None:
-    """Add to the sums how many of the sessions side by side are ahead, and how many level."""
+    """Add the number of lanes that are ahead, and of those that are level, to the sums."""
     ahead, level = int64(0), int64(0)
-    for lane in range(lane_count):  # a loop of its own: it goes in vectors
-        more, same = ahead_and_level(lanes[0, lane], initial_bank)
-        ahead, level = ahead + more, level + same
+    for lane in range(lane_count):  # a separate loop, because it vectorises
+        is_ahead, is_level = ahead_and_level(lanes[0, lane], initial_bank)
+        ahead, level = ahead + is_ahead, level + is_level
     sums[AHEAD] += ahead
     sums[LEVEL] += level
 
 
 def load_lane(lanes: IntArray, lane: int) -> Any:
-    """Return the state of one of the sessions side by side."""
+    """Return the state of the session in a lane."""
     return lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane], lanes[4, lane]
 
 
 def store_lane(lanes: IntArray, lane: int, state: Any) -> None:
-    """Keep the state of one of the sessions side by side."""
+    """Set the state of the session in a lane."""
     lanes[0, lane], lanes[1, lane], lanes[2, lane] = state[0], state[1], state[2]
     lanes[3, lane], lanes[4, lane] = state[3], state[4]
 
 
 def draw_lanes(block: Any, start: Any, k0: Any, k1: Any, words: IntArray) -> None:
-    """Draw the words of a block for sessions side by side, anew where it must be."""
+    """Draw the words of a block for every lane, and replace those at or above the limit."""
     highest = uint32(0)
     for lane in range(LANES):
         session = start + uint64(lane)
@@ -300,20 +283,19 @@ def draw_lanes(block: Any, start: Any, k0: Any, k1: Any, words: IntArray) -> Non
         highest = greater(highest, greater(greater(w0, w1), greater(w2, w3)))
     if highest >= WORD_LIMIT:
         for lane in range(LANES):
-            most = greater(
+            lane_highest = greater(
                 greater(words[0, lane], words[1, lane]), greater(words[2, lane], words[3, lane])
             )
-            if most >= WORD_LIMIT:
+            if lane_highest >= WORD_LIMIT:
                 w0, w1, w2, w3 = draw_block(uint32(block), start + uint64(lane), uint32(0), k0, k1)
                 words[0, lane], words[1, lane], words[2, lane], words[3, lane] = w0, w1, w2, w3
 
 
-HistogramArray = Any
-"""An array of whole numbers."""
+# --- histograms ---------------------------------------------------------------------------------
 
 
 class HistogramBin(NamedTuple):
-    """How often amounts from `low` to `high` came; the two are the same where it is known."""
+    """The number of `times` that an amount from `low` to `high` occurred."""
 
     low: int
     high: int
@@ -321,15 +303,15 @@ class HistogramBin(NamedTuple):
 
 
 def bin_index(amount: Any, precision_bits: Any, bin_count: int) -> Any:
-    """Return the place of an amount that is not negative; the last takes all beyond it.
+    """Return the bin of a non-negative amount; the last bin takes all larger amounts.
 
-    >>> [int(bin_index(each, 2, 100)) for each in (0, 7, 8, 9, 10, 15, 16, 19, 20)]
+    >>> [int(bin_index(amount, 2, 100)) for amount in (0, 7, 8, 9, 10, 15, 16, 19, 20)]
     [0, 7, 8, 8, 9, 11, 12, 12, 13]
     """
     number, bits = int64(amount), int64(precision_bits)
     above, shift, step = number >> bits, int64(0), int64(16)
     if above > 1:
-        while step > 0:  # how often it can be halved; not every device counts bits alike
+        while step > 0:  # the binary logarithm; devices differ in their bit-counting functions
             if above >> step > 0:
                 above, shift = above >> step, shift + step
             step = step >> int64(1)
@@ -337,9 +319,9 @@ def bin_index(amount: Any, precision_bits: Any, bin_count: int) -> Any:
 
 
 def net_bin_index(net: Any, precision_bits: Any, zero_bin: int) -> Any:
-    """Return the place of a gain or a loss around `middle`, where nothing was won or lost.
+    """Return the bin of a win or a loss; `zero_bin` is the bin of zero, in the middle.
 
-    >>> [int(net_bin_index(each, 2, 50)) for each in (-9, -8, -1, 0, 1, 9)]
+    >>> [int(net_bin_index(net, 2, 50)) for net in (-9, -8, -1, 0, 1, 9)]
     [42, 42, 49, 50, 51, 58]
     """
     if net < 0:
@@ -348,7 +330,7 @@ def net_bin_index(net: Any, precision_bits: Any, zero_bin: int) -> Any:
 
 
 def bin_bounds(index: int, precision_bits: int) -> tuple[int, int]:
-    """Return the amounts that are counted at a place, the least and the most.
+    """Return the smallest and the largest amount of a bin.
 
     >>> bin_bounds(7, 2), bin_bounds(11, 2), bin_bounds(12, 2)
     ((7, 7), (14, 15), (16, 19))
@@ -359,24 +341,24 @@ def bin_bounds(index: int, precision_bits: int) -> tuple[int, int]:
 
 
 def choose_precision_bits(max_amount: int, bin_count: int) -> int:
-    """Return how finely amounts up to the most can be counted in so many places."""
+    """Return the highest precision with which amounts up to a maximum fit into so many bins."""
     return next(
-        fine for fine in range(30, -1, -1) if int(bin_index(max_amount, fine, 2**62)) < bin_count
+        bits for bits in range(30, -1, -1) if int(bin_index(max_amount, bits, 2**62)) < bin_count
     )
 
 
 def nonempty_bins(
-    counts: HistogramArray, precision_bits: int, grain: int = 1
+    counts: IntArray, precision_bits: int, grain: int = 1
 ) -> tuple[HistogramBin, ...]:
-    """Return the amounts that were counted at all, least first."""
-    (places,) = counts.nonzero()
-    spans = ((*bin_bounds(int(place), precision_bits), int(counts[place])) for place in places)
-    return tuple(HistogramBin(low * grain, high * grain, count) for low, high, count in spans)
+    """Return the bins with counts above zero, smallest amount first."""
+    (indices,) = counts.nonzero()
+    bins = ((*bin_bounds(int(index), precision_bits), int(counts[index])) for index in indices)
+    return tuple(HistogramBin(low * grain, high * grain, count) for low, high, count in bins)
 
 
-def nonempty_net_bins(counts: HistogramArray, precision_bits: int) -> tuple[HistogramBin, ...]:
-    """Return the gains and losses that were counted at all, the greatest loss first."""
-    middle = len(counts) // 2
-    losses = nonempty_bins(counts[middle:0:-1], precision_bits)
-    turned = (HistogramBin(-high, -low, count) for low, high, count in reversed(losses) if high)
-    return (*turned, *nonempty_bins(counts[middle:], precision_bits))
+def nonempty_net_bins(counts: IntArray, precision_bits: int) -> tuple[HistogramBin, ...]:
+    """Return the bins of wins and losses with counts above zero, largest loss first."""
+    zero_bin = len(counts) // 2
+    losses = nonempty_bins(counts[zero_bin:0:-1], precision_bits)
+    negated = (HistogramBin(-high, -low, count) for low, high, count in reversed(losses) if high)
+    return (*negated, *nonempty_bins(counts[zero_bin:], precision_bits))
