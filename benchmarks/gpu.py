@@ -1,10 +1,10 @@
-"""Martingale rounds on a GPU: the same numbers as the CPU's, and how many of them in a second.
+"""Check Martingale rounds on a GPU against the CPU bit for bit, and measure their rate.
 
-Run it with `python benchmarks/gpu.py` where there is an NVIDIA GPU with numba and numba-cuda; it
-needs nothing else of Threedice than this checkout. It checks the generator against the published
-vectors, then whole sessions against the CPU bit for bit, and only then measures: the kernel in
-several shapes of launch, without its generator, the generator alone, with every final bankroll
-counted. `--quick` does a little of each (with `NUMBA_ENABLE_CUDASIM=1`, without a GPU).
+Run it with `python benchmarks/gpu.py` on a machine with an NVIDIA GPU, numba and numba-cuda; it
+needs only this checkout of Threedice. It checks the generator against the published vectors, then
+whole sessions against the CPU, and only then measures the kernel: with several launch grids,
+without its generator, the generator alone, and with histograms. `--quick` runs the checks on few
+sessions (with `NUMBA_ENABLE_CUDASIM=1`, without a GPU).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "src"))  # run as a file, in no environment
+sys.path.insert(0, str(Path(__file__).parent.parent / "src"))  # Threedice need not be installed
 
 import numba
 import numpy as np
@@ -50,7 +50,7 @@ OUT = Path(os.environ.get("OUT", "."))
 
 
 def checks() -> Iterator[tuple[str, Terms, int, int]]:
-    """Yield sessions of every kind: what they are called, their terms, seed and first number."""
+    """Yield sessions of every kind: name, terms, seed and number of the first session."""
     for seed, plan in enumerate((
         "flat", "martingale", "grand-martingale", "paroli", "dalembert", "fibonacci",
         "labouchere", "oscars-grind",
@@ -64,70 +64,72 @@ def checks() -> Iterator[tuple[str, Terms, int, int]]:
     yield "a mix, pushes", Terms("fibonacci", 5000, 10, 10, 700, 60, mix, 5), 9, 10**9
 
 
-def room(terms: Terms) -> list[Any]:
-    """Return sums, ends, finals and paths, all nothing yet."""
+def empty_arrays(terms: Terms) -> list[Any]:
+    """Return the arrays sums, ends, finals and paths, all zero."""
     return [np.zeros(shape, np.int64) for shape in terms.histograms.array_shapes(terms.rounds)]
 
 
 def keys(seed: int) -> tuple[Any, Any]:
-    """Return a seed as the key of the generator."""
+    """Return a seed as the two words of the generator's key."""
     return uint32(seed & 0xFFFFFFFF), uint32(seed >> 32)
 
 
 def check_vectors() -> None:
-    """Draw the published vectors on the device."""
-    device = compile_dependencies(
+    """Compute the published vectors on the device."""
+    functions = compile_dependencies(
         MARTINGALE.kernel_spec, MOVES["flat"], gpu.compile_device_inline, (), {"wide": uint32}
     )
-    on_device = device["philox"]
+    device_philox = functions["philox"]
 
-    def one(counter: Any, out: Any) -> None:
-        words = on_device(counter[0], counter[1], counter[2], counter[3], counter[4], counter[5])
+    def draw(counter: Any, out: Any) -> None:
+        words = device_philox(
+            counter[0], counter[1], counter[2], counter[3], counter[4], counter[5]
+        )
         for i in range(4):
             out[i] = words[i]
 
-    kernel = cuda.jit(one)
+    kernel = cuda.jit(draw)
     for counter, expected in VECTORS:
         out = np.zeros(4, np.uint32)
         kernel[1, 1](np.array(counter, np.uint32), out)
-        told = " ".join(f"{each:08x}" for each in out)
-        print(f"vector {'ok' if told == expected else 'WRONG'}: {told}")
-        if told != expected:
+        drawn = " ".join(f"{word:08x}" for word in out)
+        print(f"vector {'ok' if drawn == expected else 'WRONG'}: {drawn}")
+        if drawn != expected:
             raise SystemExit("the generator is wrong on this device")
 
 
 def check_sessions(count: int) -> None:
     """Play sessions of every kind on both devices and compare every number."""
     for name, terms, seed, first in checks():
-        ours, theirs = room(terms), room(terms)
+        on_cpu, on_gpu = empty_arrays(terms), empty_arrays(terms)
         cpu_kernel(terms.kernel_spec)(
-            np.uint64(first), count, keys(seed), *terms.kernel_arguments(), *ours
+            np.uint64(first), count, keys(seed), *terms.kernel_arguments(), *on_cpu
         )
         gpu.play_on_gpu(
-            terms.kernel_spec, first, count, keys(seed), *terms.kernel_arguments(), *theirs[:3]
+            terms.kernel_spec, first, count, keys(seed), *terms.kernel_arguments(), *on_gpu[:3]
         )
-        same = all(np.array_equal(a, b) for a, b in zip(ours[:3], theirs[:3], strict=True))
-        print(f"{'identical' if same else 'DIFFERENT'}: {name}, {count} sessions, {ours[0][:4]}")
+        same = all(np.array_equal(a, b) for a, b in zip(on_cpu[:3], on_gpu[:3], strict=True))
+        print(f"{'identical' if same else 'DIFFERENT'}: {name}, {count} sessions, {on_cpu[0][:4]}")
         if not same:
-            raise SystemExit("GPU and CPU disagree, so its speed would mean nothing")
+            raise SystemExit("GPU and CPU disagree, so the rate would mean nothing")
 
 
-# --- what is measured ---------------------------------------------------------------------------
+# --- measurements -------------------------------------------------------------------------------
 
 
 def no_philox(c0: Any, c1: Any, _c2: Any, _c3: Any, k0: Any, _k1: Any) -> Any:
-    """Return four words that cost next to nothing, in place of `philox`."""
+    """Return four words at almost no cost, in place of `philox`."""
     word = uint32(low32(c1 * uint32(2654435761) + c0 * uint32(40503) + k0)) >> uint32(1)
     return word, word ^ uint32(0x2AAAAAAA), word ^ uint32(0x55555555), word ^ uint32(0x7FFFFFFF)
 
 
 def fold_word(word: Any, state: Any, _terms: Any, _odds: Any, _line: Any) -> Any:
-    """Use up a word without playing its rounds, in place of `play_word`."""
+    """Consume a word without playing its rounds, in place of `play_word`."""
     return state[0], state[1], state[2], state[3], int32(state[4] ^ int32(word >> uint32(1)))
 
 
 def fold_rolls(word: Any, state: Any, _terms: Any, odds: Any, _line: Any) -> Any:
-    """Use up the three rolls of a word, in place of `play_word`."""
+    """Consume the three rolls of a word, in place of `play_word`."""
     edge = odds[0][0]
     second = shift_to_next_roll(word)
     won = int32(word < edge) + int32(second < edge) + int32(shift_to_next_roll(second) < edge)
@@ -140,76 +142,77 @@ no_philox.__name__ = "philox"
 
 def measure(
     name: str, terms: Terms, sessions: int, blocks: int, threads: int, runs: int,
-    instead: tuple[Any, ...] = (), counts: bool = False, **options: Any,
+    replacements: tuple[Any, ...] = (), counts: bool = False, **options: Any,
 ) -> float:  # fmt: skip
-    """Print and return how many rounds a second a launch plays, the median of some runs."""
-    shape = KernelSpec(**{**shape_words(terms.kernel_spec), "counts": counts})
-    kernel = gpu.gpu_kernel(shape, None, instead, **options)
+    """Print and return the rounds per second of a launch, the median of some runs."""
+    spec = KernelSpec(**{**spec_fields(terms.kernel_spec), "counts": counts})
+    kernel = gpu.gpu_kernel(spec, None, replacements, **options)
     arguments = terms.kernel_arguments()
-    there = [cuda.to_device(each) for each in (*arguments[2:], *room(terms)[:3])]
+    arrays = [cuda.to_device(each) for each in (*arguments[2:], *empty_arrays(terms)[:3])]
+    sums = arrays[-3]
     launch = kernel[blocks, threads]
 
-    def once(seed: int, many: int) -> float:
-        began = perf_counter()
-        launch(np.uint64(0), np.int64(many), keys(seed), *arguments[:2], *there)
+    def timed_launch(seed: int, count: int) -> float:
+        start = perf_counter()
+        launch(np.uint64(0), np.int64(count), keys(seed), *arguments[:2], *arrays)
         cuda.synchronize()
-        return perf_counter() - began
+        return perf_counter() - start
 
-    once(1, min(sessions, blocks * threads))
+    timed_launch(1, min(sessions, blocks * threads))
     registers: Any = getattr(kernel, "get_regs_per_thread", dict)()
     used = next(iter(registers.values()), 0) if isinstance(registers, dict) else registers
-    before = there[-3].copy_to_host()[PLAYED]
-    taken = [once(seed, sessions) for seed in range(2, 2 + runs)]
-    played = (there[-3].copy_to_host()[PLAYED] - before) / runs
-    rate = sessions * terms.rounds / median(taken)
+    before = sums.copy_to_host()[PLAYED]
+    times = [timed_launch(seed, sessions) for seed in range(2, 2 + runs)]
+    played = (sums.copy_to_host()[PLAYED] - before) / runs
+    rate = sessions * terms.rounds / median(times)
     print(
-        f"{rate:.3e} rounds/s  best {sessions * terms.rounds / min(taken):.3e}  "
-        f"of them staked {played / median(taken):.3e}  {name}  "
+        f"{rate:.3e} rounds/s  best {sessions * terms.rounds / min(times):.3e}  "
+        f"of them staked {played / median(times):.3e}  {name}  "
         f"{blocks} x {threads} threads, {sessions} sessions of {terms.rounds}, {used} registers, "
-        f"{options or ''} {median(taken) * 1e3:.1f} ms",
+        f"{options or ''} {median(times) * 1e3:.1f} ms",
         flush=True,
     )
     return rate
 
 
-def shape_words(shape: KernelSpec) -> dict[str, Any]:
-    """Return a shape as the words that make it."""
-    return {name: getattr(shape, name) for name in KernelSpec.__slots__}
+def spec_fields(spec: KernelSpec) -> dict[str, Any]:
+    """Return the fields of a spec by name."""
+    return {name: getattr(spec, name) for name in KernelSpec.__slots__}
 
 
 def measure_all(processors: int, sessions: int, runs: int) -> float:
-    """Measure everything, and return the best rate of the kernel as it is."""
-    best, shape = 0.0, (8, 256)
-    print("\n-- the launch")
+    """Measure everything, and return the best rate of the unchanged kernel."""
+    best, best_grid = 0.0, (8, 256)
+    print("\n-- the launch grid")
     for threads in (64, 128, 256, 512):
-        for each in (2048 // threads, 8192 // threads, 65536 // threads):
-            rate = measure("martingale", MARTINGALE, sessions, processors * each, threads, runs)
-            best, shape = max((best, shape), (rate, (each, threads)))
-    blocks, threads = processors * shape[0], shape[1]
-    print(f"\n-- registers, at {shape[0]} blocks a processor of {threads} threads")
-    for most in (40, 48, 56, 64, 80):
+        for per_processor in (2048 // threads, 8192 // threads, 65536 // threads):
+            blocks = processors * per_processor
+            rate = measure("martingale", MARTINGALE, sessions, blocks, threads, runs)
+            best, best_grid = max((best, best_grid), (rate, (per_processor, threads)))
+    blocks, threads = processors * best_grid[0], best_grid[1]
+    print(f"\n-- registers, at {best_grid[0]} blocks a processor of {threads} threads")
+    for max_registers in (40, 48, 56, 64, 80):
         rate = measure(
-            "martingale", MARTINGALE, sessions, blocks, threads, runs, max_registers=most
+            "martingale", MARTINGALE, sessions, blocks, threads, runs, max_registers=max_registers
         )
         best = max(best, rate)
-    blocks, threads = (
-        gpu.launch_grid()
-    )  # few threads, so that adding up costs nothing beside the rest
+    blocks, threads = gpu.launch_grid()  # few threads, so that adding their sums costs little
     print("\n-- with a bankroll that lasts, so that every round is staked")
     lasting = Terms("martingale", 10_000_000, 10, 10, 500, 200, BIG)
     measure("martingale, 10,000,000", lasting, sessions, blocks, threads, runs)
     print("\n-- the limits")
-    still = Terms("martingale", 1000, 10, 10, 500, 204, BIG)
-    for name, instead in (
-        ("204 rounds, no rest", ()),
+    whole_blocks = Terms("martingale", 1000, 10, 10, 500, 204, BIG)
+    for name, replacements in (
+        ("204 rounds, whole blocks", ()),
         ("without its generator", (no_philox,)),
         ("the generator alone, words", (fold_word,)),
         ("the generator alone, rolls compared", (fold_rolls,)),
     ):
-        measure(name, still, sessions, blocks, threads, runs, instead)
-    print("\n-- everything counted")
-    measure("final bankrolls and ends", MARTINGALE, sessions // 2, blocks, threads, runs,
-            counts=True)  # fmt: skip
+        measure(name, whole_blocks, sessions, blocks, threads, runs, replacements)
+    print("\n-- with histograms")
+    measure(
+        "final bankrolls and ends", MARTINGALE, sessions // 2, blocks, threads, runs, counts=True
+    )
     print("\n-- other plans")
     for plan in ("flat", "paroli", "dalembert", "fibonacci", "oscars-grind", "labouchere"):
         terms = Terms(plan, 1000, 10, 10, 500, 200, BIG)
@@ -217,26 +220,26 @@ def measure_all(processors: int, sessions: int, runs: int) -> float:
     return best
 
 
-def tell_code() -> None:
-    """Print what the machine code of the kernel is made of, and keep it where $OUT is."""
-    kernel = gpu.gpu_kernel(KernelSpec(**{**shape_words(MARTINGALE.kernel_spec), "counts": False}))
-    for kind, show in (("ptx", "inspect_asm"), ("sass", "inspect_sass")):
+def print_opcodes() -> None:
+    """Print the instruction counts of the kernel, and write its machine code to $OUT."""
+    kernel = gpu.gpu_kernel(KernelSpec(**{**spec_fields(MARTINGALE.kernel_spec), "counts": False}))
+    for kind, method in (("ptx", "inspect_asm"), ("sass", "inspect_sass")):
         try:
-            text = next(iter(getattr(kernel, show)().values()))
-        except Exception as error:  # a tool that is not there spoils nothing
+            text = next(iter(getattr(kernel, method)().values()))
+        except Exception as error:  # a missing disassembler is not an error
             print(f"no {kind}: {type(error).__name__}: {str(error)[:120]}")
             continue
         (OUT / f"martingale.{kind}").write_text(text)
-        words = [word for line in text.splitlines() if (word := opcode(line, kind))]
-        print(f"{kind}: {len(words)} instructions; {Counter(words).most_common(24)}")
+        opcodes = [found for line in text.splitlines() if (found := opcode(line, kind))]
+        print(f"{kind}: {len(opcodes)} instructions; {Counter(opcodes).most_common(24)}")
 
 
 def opcode(line: str, kind: str) -> str:
-    """Return the instruction that a line of machine code holds, if any."""
+    """Return the instruction in a line of machine code, or empty text."""
     text = line.strip()
     if kind == "ptx":
-        plain = text and text[0] not in "./{}$@" and text.endswith(";")
-        return text.split()[0] if plain else ""
+        is_instruction = text and text[0] not in "./{}$@" and text.endswith(";")
+        return text.split()[0] if is_instruction else ""
     if "/*0" not in text or ";" not in text:
         return ""
     words = [word for word in text.split("*/", 1)[1].split() if not word.startswith("@")]
@@ -257,12 +260,12 @@ def main() -> None:
     processors = int(cuda.get_current_device().MULTIPROCESSOR_COUNT)
     sessions = int(os.environ.get("SESSIONS", str(2**29)))
     best = measure_all(processors, sessions, runs=5)
-    tell_code()
-    print(f"\nbest of the kernel as it is: {best:.3e} Martingale rounds per second")
+    print_opcodes()
+    print(f"\nbest rate of the unchanged kernel: {best:.3e} Martingale rounds per second")
 
 
 def device_name() -> str:
-    """Return what the device is called."""
+    """Return the name of the device."""
     if gpu.config.ENABLE_CUDASIM:
         return "a simulated GPU"
     name = cuda.get_current_device().name
@@ -270,7 +273,7 @@ def device_name() -> str:
 
 
 def cuda_version() -> str:
-    """Return the version of numba-cuda, or that of numba's own."""
+    """Return the version of numba-cuda, if it is installed."""
     try:
         return version("numba-cuda")
     except PackageNotFoundError:

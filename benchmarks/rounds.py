@@ -1,8 +1,8 @@
-"""How long the distribution of 100 rounds takes, beside dicetables, icepool and dyce.
+"""Measure the distribution of 100 rounds against dicetables, icepool and dyce.
 
-Run it with `python benchmarks/rounds.py`; it needs the `bench` extra. All four are given the nets
+Run it with `python benchmarks/rounds.py`; it needs the `bench` extra. All four get the net results
 of one round with their ways out of 216, and must give the same counts before anything is timed.
-Then they take turns, so that a busy spell hits all of them alike. `results` returns the table.
+They take turns, so that load on the machine affects all of them. `results` returns the table.
 """
 
 from __future__ import annotations
@@ -35,34 +35,35 @@ MIXES = {
 ROUNDS = 100
 TURNS = 7
 TARGET = 20
-"""How many times as quick as dicetables, at least."""
+"""Minimum speed-up over dicetables."""
 
 
 def ours(nets: dict[int, int]) -> dict[int, int]:
-    """Count with Miller's recurrence, and say the counts out of 216 to the 100."""
-    found = over_rounds(distribution_from_counts(nets), ROUNDS)
-    common = (216 // found.one_round.total_ways) ** ROUNDS
-    low, step = found.one_round.lowest * ROUNDS, found.one_round.step
-    return {low + k * step: n * common for k, n in enumerate(found.counts) if n}
+    """Count with Miller's recurrence, and scale the counts to a total of 216^100."""
+    distribution = over_rounds(distribution_from_counts(nets), ROUNDS)
+    one_round = distribution.one_round
+    factor = (216 // one_round.total_ways) ** ROUNDS
+    low, step = one_round.lowest * ROUNDS, one_round.step
+    return {low + k * step: count * factor for k, count in enumerate(distribution.counts) if count}
 
 
 def by_dicetables(nets: dict[int, int]) -> dict[int, int]:
     """Combine the events of one round a hundred times."""
-    one = dicetables.AdditiveEvents(nets)
-    return dict(dicetables.AdditiveEvents.new().combine(one, ROUNDS).get_dict())
+    one_round = dicetables.AdditiveEvents(nets)
+    return dict(dicetables.AdditiveEvents.new().combine(one_round, ROUNDS).get_dict())
 
 
 def by_icepool(nets: dict[int, int]) -> dict[int, int]:
-    """Roll the die of one round a hundred times, and bring it back to the full denominator."""
+    """Roll the die of one round a hundred times, and scale the counts to a total of 216^100."""
     sums = ROUNDS @ icepool.Die(nets)
     return {net: n * (216**ROUNDS // sums.denominator()) for net, n in sums.items()}
 
 
 def by_dyce(nets: dict[int, int]) -> dict[int, int]:
-    """Sum a hundred of one round's histogram."""
+    """Add the histogram of one round a hundred times, and scale the counts likewise."""
     sums: Any = ROUNDS @ dyce.H(nets)
-    whole = sum(sums.counts())
-    return {net: n * (216**ROUNDS // whole) for net, n in sums.items()}
+    total = sum(sums.counts())
+    return {net: n * (216**ROUNDS // total) for net, n in sums.items()}
 
 
 CONTENDERS: dict[str, Callable[[dict[int, int]], dict[int, int]]] = {
@@ -74,11 +75,11 @@ CONTENDERS: dict[str, Callable[[dict[int, int]], dict[int, int]]] = {
 
 
 def race(nets: dict[int, int]) -> dict[str, float]:
-    """Return each contender's median in milliseconds, after all have agreed."""
+    """Check that all contenders agree, and return the median of each in milliseconds."""
     expected = ours(nets)
     for name, work in CONTENDERS.items():
         if work(nets) != expected:
-            raise SystemExit(f"{name} counts otherwise, so its time would mean nothing")
+            raise SystemExit(f"{name} gives other counts, so its time would mean nothing")
     times: dict[str, list[float]] = {name: [] for name in CONTENDERS}
     for _ in range(TURNS):
         for name, work in CONTENDERS.items():
@@ -86,16 +87,16 @@ def race(nets: dict[int, int]) -> dict[str, float]:
             start = perf_counter()
             work(nets)
             times[name].append(1000 * (perf_counter() - start))
-    return {name: median(taken) for name, taken in times.items()}
+    return {name: median(samples) for name, samples in times.items()}
 
 
 def results() -> tuple[str, bool]:
-    """Return the medians and ratios as a table in Markdown, and whether the target is met."""
+    """Return the medians and ratios as a Markdown table, and whether the target is met."""
     game = load(GAME)
     others = [name for name in CONTENDERS if name != "threedice"]
     lines = [
         f"Distribution of {ROUNDS} rounds on {GAME}, medians of {TURNS} in milliseconds; in "
-        "brackets how many times as long as ours.",
+        "brackets the ratio to ours.",
         "",
         f"| bets | results | threedice | {' | '.join(f'{n} {version(n)}' for n in others)} |",
         f"|---|---:|---:|{'---:|' * len(others)}",
@@ -104,20 +105,20 @@ def results() -> tuple[str, bool]:
     for name, bets in MIXES.items():
         mix = Mix(game, bets)
         medians = race(dict(Counter(mix.nets)))
-        mine = medians["threedice"]
-        met &= medians["dicetables"] >= TARGET * mine
-        cells = [f"{medians[each]:.1f} ({medians[each] / mine:.0f}x)" for each in others]
-        places = len(over_rounds(round_distribution(mix), ROUNDS).counts)
-        lines.append(f"| {name} | {places} | {mine:.2f} | {' | '.join(cells)} |")
+        our_median = medians["threedice"]
+        met &= medians["dicetables"] >= TARGET * our_median
+        cells = [f"{medians[other]:.1f} ({medians[other] / our_median:.0f}x)" for other in others]
+        size = len(over_rounds(round_distribution(mix), ROUNDS).counts)
+        lines.append(f"| {name} | {size} | {our_median:.2f} | {' | '.join(cells)} |")
     return "\n".join(lines), met
 
 
 def main() -> None:
-    """Check, time, and hold the medians against the target."""
+    """Check, time, and compare the medians with the target."""
     table, met = results()
     print(f"Python {platform.python_version()}\n\n{table}\n")
     verdict = "target met" if met else "target MISSED"
-    print(f"at least {TARGET} times as quick as dicetables: {verdict}")
+    print(f"at least {TARGET} times as fast as dicetables: {verdict}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Simulation on this machine's processors, against others and against what the machine could do.
+"""Measure simulation on this machine's processors, against references and theoretical limits.
 
-Run it with `python benchmarks/simulation.py`; it needs the extra `sim`. Everything is measured in
-one run, each several times, and told as rounds per second, the median; work too slow to be done in
-full is done in part, and its rate is told. Two questions are put to everybody: 10^8 flat rounds on
-Big, and 10^6 sessions of 200 Martingale rounds.
+Run it with `python benchmarks/simulation.py`; it needs the extra `sim`. Everything is measured
+several times in one run; the figures are medians, in rounds per second. Contenders that are too
+slow do a part of the work. There are two tasks: 10^8 flat rounds on Big, and 10^6 sessions of 200
+Martingale rounds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
+sys.path.insert(0, str(Path(__file__).parent.parent))  # for `benchmarks` when run as a file
 
 from benchmarks.gpu import fold_word, no_philox
 from threedice.sim.jobs import FlatJob, SessionJob, generator_key
@@ -35,28 +35,28 @@ WAYS = 105
 BIG = ((1, WAYS), (-1, 216 - WAYS))
 MARTINGALE = Terms("martingale", 1000, 10, 10, 500, 200, BIG)
 FLAT_ROUNDS, SESSIONS = 10**8, 10**6
-HANDS = os.cpu_count() or 1
+PROCESSORS = os.cpu_count() or 1
 
 
 def rate(rounds: int, work: Callable[[], Any], runs: int = 5) -> float:
-    """Return how many rounds a second some work does, the median of some runs."""
+    """Return the rounds per second of some work, the median of some runs."""
     work()
-    taken = []
+    times = []
     for _ in range(runs):
-        began = perf_counter()
+        start = perf_counter()
         work()
-        taken.append(perf_counter() - began)
-    return rounds / median(taken)
+        times.append(perf_counter() - start)
+    return rounds / median(times)
 
 
-def each_hand(work: Callable[[int], Any]) -> Callable[[], Any]:
-    """Return work done by all processors at once, each its part."""
+def on_all_processors(work: Callable[[int], Any]) -> Callable[[], Any]:
+    """Return a function that calls `work` with the number of each thread, in parallel."""
 
-    def together() -> None:
-        with ThreadPoolExecutor(HANDS) as pool:
-            list(pool.map(work, range(HANDS)))
+    def run_all() -> None:
+        with ThreadPoolExecutor(PROCESSORS) as executor:
+            list(executor.map(work, range(PROCESSORS)))
 
-    return together
+    return run_all
 
 
 # --- ours ---------------------------------------------------------------------------------------
@@ -64,43 +64,40 @@ def each_hand(work: Callable[[int], Any]) -> Callable[[], Any]:
 
 def ours_flat() -> None:
     """Draw 10^8 flat rounds."""
-    with thread_pool() as crew:
-        run_job(FlatJob(FLAT_ROUNDS, 1), crew)
+    with thread_pool() as pool:
+        run_job(FlatJob(FLAT_ROUNDS, 1), pool)
 
 
 def ours_martingale() -> None:
-    """Play 10^6 sessions, everything counted."""
-    with thread_pool() as crew:
-        run_job(SessionJob(MARTINGALE, SESSIONS, 1), crew)
+    """Play 10^6 sessions with all histograms."""
+    with thread_pool() as pool:
+        run_job(SessionJob(MARTINGALE, SESSIONS, 1), pool)
 
 
-def kernel_with(instead: tuple[Any, ...]) -> Callable[[], None]:
-    """Return the kernel at work with some function replaced."""
-    kernel = cpu_kernel(MARTINGALE.kernel_spec, None, instead)
-    part = SESSIONS // HANDS
+def kernel_with(replacements: tuple[Any, ...]) -> Callable[[], None]:
+    """Return a run of the kernel with some functions replaced."""
+    kernel = cpu_kernel(MARTINGALE.kernel_spec, None, replacements)
+    count = SESSIONS // PROCESSORS
 
-    def one(hand: int) -> None:
-        room = [
-            np.zeros(each, np.int64)
-            for each in MARTINGALE.histograms.array_shapes(MARTINGALE.rounds)
-        ]
-        kernel(
-            np.uint64(hand * part), part, generator_key(1), *MARTINGALE.kernel_arguments(), *room
-        )
+    def play(thread: int) -> None:
+        shapes = MARTINGALE.histograms.array_shapes(MARTINGALE.rounds)
+        arrays = [np.zeros(shape, np.int64) for shape in shapes]
+        arguments = MARTINGALE.kernel_arguments()
+        kernel(np.uint64(thread * count), count, generator_key(1), *arguments, *arrays)
 
-    return each_hand(one)
+    return on_all_processors(play)
 
 
 @numba.njit(nogil=True)
-def counted(rolls: Any, counts: Any) -> None:
-    """Count rolls that are there already: no simulation that looks at each can be faster."""
+def count_rolls(rolls: Any, counts: Any) -> None:
+    """Count rolls in an array: an upper limit for any simulation that reads every roll."""
     for roll in rolls:
         counts[roll] += 1
 
 
 @numba.njit(nogil=True)
-def counted_apart(rolls: Any, counts: Any) -> None:
-    """Count rolls into four rows, so that one count need not wait for the one before it."""
+def count_rolls_in_rows(rolls: Any, counts: Any) -> None:
+    """Count rolls into four rows, so that a count does not wait for the one before it."""
     for i in range(0, len(rolls) - 3, 4):
         counts[0, rolls[i]] += 1
         counts[1, rolls[i + 1]] += 1
@@ -108,7 +105,7 @@ def counted_apart(rolls: Any, counts: Any) -> None:
         counts[3, rolls[i + 3]] += 1
 
 
-# --- others -------------------------------------------------------------------------------------
+# --- references ---------------------------------------------------------------------------------
 
 
 def python_flat(rounds: int) -> int:
@@ -122,7 +119,7 @@ def python_flat(rounds: int) -> int:
 
 def python_martingale(sessions: int) -> int:
     """Play Martingale sessions in plain Python."""
-    dice, left = random.Random(1), 0
+    dice, total = random.Random(1), 0
     for _ in range(sessions):
         bank, due = 1000, 10
         for _ in range(200):
@@ -133,12 +130,12 @@ def python_martingale(sessions: int) -> int:
                 bank, due = bank + stake, 10
             else:
                 bank, due = bank - stake, 2 * due
-        left += bank
-    return left
+        total += bank
+    return total
 
 
 class Table:
-    """A table of the crapssim kind: dice, and players who hold bets as objects."""
+    """A table as in crapssim: dice, and players who hold bets as objects."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -150,14 +147,16 @@ class Table:
         for _ in range(rounds):
             self.player.strategy()
             self.dice = (
-                self.random.randint(1, 6), self.random.randint(1, 6), self.random.randint(1, 6),
-            )  # fmt: skip
+                self.random.randint(1, 6),
+                self.random.randint(1, 6),
+                self.random.randint(1, 6),
+            )
             for bet in list(self.player.bets):
                 bet.settle(self.player, self.dice)
 
 
 class Bet:
-    """A bet on Big, one object for each time it is made."""
+    """A bet on Big, one object for each round."""
 
     def __init__(self, amount: float) -> None:
         self.amount = amount
@@ -171,14 +170,14 @@ class Bet:
 
 
 class Player:
-    """A player with a bankroll, his bets, and a strategy called before each roll."""
+    """A player with a bankroll, bets, and a strategy called before each roll."""
 
     def __init__(self) -> None:
         self.bankroll, self.amount = 1000.0, 10.0
         self.bets: list[Bet] = []
 
     def strategy(self) -> None:
-        """Make the Martingale's next bet."""
+        """Place the next bet of the Martingale."""
         amount = min(self.amount, self.bankroll)
         if amount > 0:
             self.bankroll -= amount
@@ -186,84 +185,80 @@ class Player:
 
 
 def objects_martingale(sessions: int) -> None:
-    """Play Martingale sessions with an object to each bet."""
+    """Play Martingale sessions with an object for each bet."""
     for seed in range(sessions):
         Table(seed).play(200)
 
 
 def numpy_flat(rounds: int) -> None:
-    """Roll in numpy, a million rounds at a time, and count; on every processor."""
+    """Roll in numpy, a million rounds at a time, and count; on all processors."""
 
-    def one(hand: int) -> int:
-        dice, won, left = np.random.default_rng(hand), 0, rounds // HANDS
-        while left > 0:
-            rolls = dice.integers(0, 216, min(left, 10**6), dtype=np.uint8)
+    def play(thread: int) -> int:
+        dice, won, remaining = np.random.default_rng(thread), 0, rounds // PROCESSORS
+        while remaining > 0:
+            rolls = dice.integers(0, 216, min(remaining, 10**6), dtype=np.uint8)
             won += int(np.where(rolls < WAYS, 10, -10).sum())
-            left -= len(rolls)
+            remaining -= len(rolls)
         return won
 
-    each_hand(one)()
+    on_all_processors(play)()
 
 
 def numpy_martingale(sessions: int) -> None:
-    """Play sessions in numpy, a vector of them side by side; on every processor."""
+    """Play vectors of sessions in numpy, on all processors."""
 
-    def one(hand: int) -> int:
-        dice, total, left = np.random.default_rng(hand), 0, sessions // HANDS
-        while left > 0:
-            many = min(left, 16_384)  # state that stays in the cache suits numpy best
-            bank, due = np.full(many, 1000, np.int32), np.full(many, 10, np.int32)
+    def play(thread: int) -> int:
+        dice, total, remaining = np.random.default_rng(thread), 0, sessions // PROCESSORS
+        while remaining > 0:
+            count = min(remaining, 16_384)  # numpy is fastest if the state fits into the cache
+            bank, due = np.full(count, 1000, np.int32), np.full(count, 10, np.int32)
             for _ in range(200):
                 stake = np.minimum(due, bank)
-                won = dice.integers(0, 216, many, dtype=np.uint8) < WAYS
+                won = dice.integers(0, 216, count, dtype=np.uint8) < WAYS
                 bank += np.where(won, stake, -stake)
                 due = np.where(won, np.int32(10), np.minimum(2 * due, 500))
             total += int(bank.sum())
-            left -= many
+            remaining -= count
         return total
 
-    each_hand(one)()
+    on_all_processors(play)()
 
 
 # --- the table ----------------------------------------------------------------------------------
 
 
 def flat_rows() -> list[tuple[str, float, str]]:
-    """Return who plays flat rounds how fast."""
-    rolls = np.random.default_rng(1).integers(0, 216, FLAT_ROUNDS // HANDS, dtype=np.uint8)
-    counts = np.zeros((HANDS, 8, 216), np.int64)
+    """Return the rates of flat rounds: (contender, rounds per second, work)."""
+    rolls = np.random.default_rng(1).integers(0, 216, FLAT_ROUNDS // PROCESSORS, dtype=np.uint8)
+    counts = np.zeros((PROCESSORS, 8, 216), np.int64)
+    counting = on_all_processors(lambda thread: count_rolls(rolls, counts[thread, 0]))
+    counting_in_rows = on_all_processors(
+        lambda thread: count_rolls_in_rows(rolls, counts[thread, :4])
+    )
     return [
         ("ours: drawn in blocks", rate(FLAT_ROUNDS, ours_flat), "10^8 rounds"),
-        (
-            "limit: bare counting",
-            rate(FLAT_ROUNDS, each_hand(lambda hand: counted(rolls, counts[hand, 0]))),
-            "10^8 rolls that are there already",
-        ),
-        (
-            "limit: bare counting, four rows",
-            rate(FLAT_ROUNDS, each_hand(lambda hand: counted_apart(rolls, counts[hand, :4]))),
-            "the same",
-        ),
+        ("limit: counting only", rate(FLAT_ROUNDS, counting), "10^8 rolls in memory"),
+        ("limit: counting only, four rows", rate(FLAT_ROUNDS, counting_in_rows), "the same"),
         ("numpy", rate(FLAT_ROUNDS, lambda: numpy_flat(FLAT_ROUNDS), 3), "10^8 rounds"),
         ("plain Python", rate(10**6, lambda: python_flat(10**6), 3), "10^6 rounds, one processor"),
     ]
 
 
 def martingale_rows() -> list[tuple[str, float, str]]:
-    """Return who plays Martingale rounds how fast."""
+    """Return the rates of Martingale rounds: (contender, rounds per second, work)."""
     rounds = SESSIONS * 200
     return [
-        ("ours: everything counted", rate(rounds, ours_martingale), "10^6 sessions of 200"),
+        ("ours: with all histograms", rate(rounds, ours_martingale), "10^6 sessions of 200"),
         ("limit: without its generator", rate(rounds, kernel_with((no_philox,))), "the same"),
         ("limit: the generator alone", rate(rounds, kernel_with((fold_word,))), "the same"),
         ("numpy", rate(rounds // 10, lambda: numpy_martingale(SESSIONS // 10), 3), "10^5 sessions"),
         (
             "plain Python",
             rate(2000 * 200, lambda: python_martingale(2000), 3),
-            "2,000 sessions, one processor; rounds after ruin counted, though not played",
+            "2,000 sessions, one processor; includes rounds after ruin, which are not played",
         ),
         (
-            "an object to each bet",
+            "an object for each bet",
             rate(500 * 200, lambda: objects_martingale(500), 3),
             "500 sessions, one processor",
         ),
@@ -271,18 +266,20 @@ def martingale_rows() -> list[tuple[str, float, str]]:
 
 
 def markdown() -> str:
-    """Measure everything and return it as a table."""
-    lines = [f"{HANDS} processors; medians of one run. Ratio: ours to theirs.", ""]
+    """Measure everything and return the results as tables."""
+    lines = [f"{PROCESSORS} processors; medians of one run. Ratio: ours to theirs.", ""]
     for title, rows in (("Flat rounds", flat_rows()), ("Martingale rounds", martingale_rows())):
         lines += [f"| {title} | rounds per second | ratio | measured on |", "|---|---:|---:|---|"]
         ours = rows[0][1]
-        lines += [f"| {who} | {each:.3g} | {ours / each:.3g} | {on} |" for who, each, on in rows]
+        lines += [
+            f"| {name} | {value:.3g} | {ours / value:.3g} | {work} |" for name, value, work in rows
+        ]
         lines.append("")
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     print(markdown())
 
 
