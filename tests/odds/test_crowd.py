@@ -1,4 +1,4 @@
-"""Crowds and limits against every choice of every player, written out."""
+"""Random layouts and limits against every choice of every player, written out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAIRS = [("big", "small"), ("odd", "even")]
 
 
 def written_out(crowd: RandomLayout) -> tuple[dict[Fraction, Fraction], Fraction]:
-    """Return the house's law and the mean turnover, over all choices of all players."""
+    """Return the house's distribution and the mean turnover, over all choices of all players."""
     least, most, apart = crowd.limits.minimum, crowd.limits.maximum, crowd.limits.differential
     top = most or 10**9
     choices = [(each.box, min(max(each.stake, least), top), each.weight) for each in crowd.choices]
@@ -63,7 +63,7 @@ Terms = tuple[bool, int, tuple[WeightedBet, ...], LayoutLimits, int]
 
 @st.composite
 def crowds(draw: st.DrawFn) -> Terms:
-    """Draw whether the maximum is shared, the bets, the habits, the limits and the idle weight."""
+    """Draw whether the maximum is shared, the bets, the choices, the limits and the idle weight."""
     shared = draw(st.booleans())
     boxes = ["big", "small", "total:10", "single:1", "triple:6"]
     boxes += ["odd", "even"] if shared else []

@@ -1,4 +1,4 @@
-"""Sessions played by hand: the dice of the generator in plain Python, the plans of `maths`."""
+"""Sessions played by hand: the dice of the generator in plain Python, the plans of `odds`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def asked(
 
 
 def by_hand(session: BettingSession, seed: int, number: int) -> Played:
-    """Play one session round by round, as `maths.plans` says."""
+    """Play one session round by round, as `odds.sessions.plans` says."""
     nets = sorted(session.spread.nets, reverse=True)
     state, left, staked = session.plan.initial_state(), session.bankroll, 0
     for count, roll in enumerate(rolls(seed, number, session.rounds), start=1):

@@ -1,4 +1,4 @@
-"""Every compiled plan is the plan of `maths`, step by step and session by session."""
+"""Every compiled plan is the plan of `odds`, step by step and session by session."""
 
 from __future__ import annotations
 
