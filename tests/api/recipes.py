@@ -10,7 +10,7 @@ import msgspec
 import pyotp
 
 from tests.api.setting import HOUR
-from tests.api.test_requests_routes import new_limits
+from tests.api.test_approvals import new_limits
 from tests.identity.setting import PASSWORD
 from threedice.table import commands
 from threedice.table.commands import Actor
@@ -112,7 +112,7 @@ class Cook:
         token = self.fresh(role)
         enrolled = self.people.second_factors.confirm_enrolment(token, self._shown(token))
         body = {"password": PASSWORD, "code": enrolled.recovery_codes[0]}
-        return Recipe(enrolled.signed_in.token, body=body)
+        return Recipe(enrolled.issued_session.token, body=body)
 
     def end_session(self, role: str) -> Recipe:
         account = self.newcomer(role)
@@ -127,7 +127,7 @@ class Cook:
     def revoke_token(self, role: str) -> Recipe:
         account = self.newcomer(role)
         made = self.people.tokens.create(account, "board", ["read"])
-        return Recipe(self.session(account), {"token": made.program.id})
+        return Recipe(self.session(account), {"token": made.api_token.id})
 
     def send_command(self, role: str) -> Recipe:
         player = self.setting.id("player")

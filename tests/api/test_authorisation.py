@@ -228,7 +228,7 @@ async def test_what_is_another_players_is_not_shown(playing: Setting, path: str)
 async def test_other_peoples_sessions_tokens_and_requests_are_not_ended(playing: Setting) -> None:
     other = playing.client("supervisor")
     session = (await other.get("/api/session")).json()["session"]
-    token = playing.people.tokens.create(playing.id("supervisor"), "board", ["read"]).program.id
+    token = playing.people.tokens.create(playing.id("supervisor"), "board", ["read"]).api_token.id
     intruder = playing.client("dealer")
     for path in (f"/api/sessions/{session}", f"/api/tokens/{token}"):
         response = await intruder.delete(path)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.setting import DEALER, SUPERVISOR, opened, seat
 from tests.api.test_authorisation import code
-from threedice.api.auth.audiences import encode_answer
+from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authentication import Caller
 from threedice.house.codec import decode
 from threedice.log.stores.memory import MemoryStore
@@ -272,10 +272,10 @@ async def test_an_answer_tells_a_player_no_more_than_his_own(playing: Setting) -
     answer = await playing.context.house.command_handler.handle(
         close, table="1", account="console", key="close"
     )
-    staff = encode_answer(answer, Caller(playing.accounts["supervisor"], "s"))
+    staff = encode_command_result(answer, Caller(playing.accounts["supervisor"], "s"))
     assert me.encode() in staff
     assert other.encode() in staff
-    own = encode_answer(answer, Caller(playing.accounts["player"], "s"))
+    own = encode_command_result(answer, Caller(playing.accounts["player"], "s"))
     assert me.encode() in own
     assert other.encode() not in own
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.api.test_house_file import TEXT
+from tests.api.test_config import TEXT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -71,10 +71,10 @@ async def test_dealers_and_books_outlive_whatever_stands_in_their_way(
         clock.move(LEASE_SECONDS)
         house.note_change("table/1", is_urgent=True)
         async with asyncio.timeout(60):
-            while not (house.background_error and house.dealers["1"].stuck):
+            while not (house.background_error and house.dealers["1"].error):
                 await asyncio.sleep(0.01)
         assert "Too many open files" in house.background_error
-        assert "Too many open files" in house.dealers["1"].stuck
+        assert "Too many open files" in house.dealers["1"].error
 
         store.lacks = False
         clock.move(QUICK.betting_seconds)

@@ -73,7 +73,7 @@ class Setting:
             self.clock,
         )
         done = people.second_factors.confirm_enrolment(signed_in.token, telephone.code())
-        return telephone, done.signed_in
+        return telephone, done.issued_session
 
 
 def add(people: IdentityService, name: str, *roles: str) -> Account:

@@ -31,7 +31,7 @@ def heard(people: IdentityService) -> list[tuple[str, str, str]]:
     """Return a list that fills with what is heard of."""
     told: list[tuple[str, str, str]] = []
     people.access_changes.subscribe(
-        lambda each: told.append((each.account, each.session, each.what))
+        lambda each: told.append((each.account, each.session, each.kind))
     )
     return told
 

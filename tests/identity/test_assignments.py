@@ -72,7 +72,7 @@ def test_an_assignment_is_ended_and_servers_are_told(
     )
     clock.move(60)
     told: list[str] = []
-    people.access_changes.subscribe(lambda change: told.append(change.what))
+    people.access_changes.subscribe(lambda change: told.append(change.kind))
 
     people.assignments.end(made.id)
     people.assignments.end(later.id)

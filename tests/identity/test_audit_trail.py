@@ -32,7 +32,7 @@ def test_what_happens_is_noted_in_order(people: IdentityService) -> None:
         people.authentication.unlock(token, password="wrong and wrong")
     token = people.authentication.unlock(token, password=PASSWORD).token
     token = people.authentication.change_password(token, PASSWORD, "another quiet river").token
-    program = people.tokens.create(dan, "robot", ["read"], by=dan).program
+    program = people.tokens.create(dan, "robot", ["read"], by=dan).api_token
     people.tokens.revoke(program.id, by="adam")
     people.sessions.sign_out(token)
     people.accounts.set_roles(dan, ["supervisor"], by="adam")
@@ -87,7 +87,7 @@ def test_nothing_secret_and_no_name_that_was_typed_is_kept_anywhere(
 
     secrets = [
         PASSWORD, HERE, typed, "guessed-password", telephone.secret, first.token,
-        done.signed_in.token, program.token[len(program.program.prefix) :], *done.recovery_codes,
+        done.issued_session.token, program.token[len(program.api_token.prefix) :], *done.recovery_codes,
     ]  # fmt: skip
     for table in (
         "accounts", "codes", "recovery", "sessions", "tokens", "attempts", "events", "changes",

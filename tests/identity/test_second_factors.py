@@ -68,7 +68,7 @@ def test_staff_can_do_nothing_before_they_have_codes(
     uri = urlsplit(enrolment.uri)
     assert (uri.scheme, uri.netloc, unquote(uri.path)) == ("otpauth", "totp", "/Threedice:dan")
     assert parse_qs(uri.query)["secret"] == [enrolment.secret]
-    assert done.signed_in.session.standing == "open"
+    assert done.issued_session.session.standing == "open"
     assert strict.sessions.resolve(first.token) is None, "a token for more is a new one"
     assert len(set(done.recovery_codes)) == 10
 
@@ -181,7 +181,7 @@ def test_new_recovery_codes_replace_the_old(strict: IdentityService, setting: Se
     first = strict.authentication.sign_in("dan", PASSWORD).token
     telephone = Telephone(strict.second_factors.begin_enrolment(first).secret, setting.clock)
     done = strict.second_factors.confirm_enrolment(first, telephone.code())
-    token = done.signed_in.token
+    token = done.issued_session.token
 
     with pytest.raises(SessionRefused):
         strict.second_factors.replace_recovery_codes(token, password=PASSWORD, code="")

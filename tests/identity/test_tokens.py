@@ -36,7 +36,7 @@ def test_only_the_digest_of_a_token_is_kept(people: IdentityService) -> None:
 
     (row,) = people.context.database.query("SELECT * FROM people_tokens")
     assert sha256(made.token.encode()).digest() in row
-    assert made.token.removeprefix(made.program.prefix) not in str(row)
+    assert made.token.removeprefix(made.api_token.prefix) not in str(row)
 
 
 def test_a_token_for_a_program_opens_no_session_nor_a_session_a_program(
@@ -49,8 +49,8 @@ def test_a_token_for_a_program_opens_no_session_nor_a_session_a_program(
     assert people.sessions.resolve(made.token) is None
     assert people.tokens.resolve(session.token) is None
     assert people.tokens.resolve(made.token + "x") is None
-    assert people.tokens.resolve(made.program.prefix) is None
-    assert people.tokens.resolve(made.program.prefix + "_" + "A" * 43) is None
+    assert people.tokens.resolve(made.api_token.prefix) is None
+    assert people.tokens.resolve(made.api_token.prefix + "_" + "A" * 43) is None
     assert people.tokens.resolve("td_" + "x" * 100_000) is None
 
 
@@ -62,14 +62,14 @@ def test_a_revoked_token_is_worth_nothing_anywhere(
     kept, made = (people.tokens.create(ann.id, name, ["read"]) for name in ("kept", "lost"))
     assert other.tokens.resolve(made.token) is not None
 
-    people.tokens.revoke(made.program.id)
+    people.tokens.revoke(made.api_token.id)
 
     assert people.tokens.resolve(made.token) is None
     other.poll()
     assert other.tokens.resolve(made.token) is None
     assert other.tokens.resolve(kept.token) is not None
     with pytest.raises(RecordNotFound):
-        people.tokens.revoke(made.program.id)
+        people.tokens.revoke(made.api_token.id)
 
 
 def test_a_disabled_accounts_tokens_are_revoked_for_good(people: IdentityService) -> None:

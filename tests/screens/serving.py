@@ -37,7 +37,7 @@ async def serve(folder: Path, port: int) -> None:
     address = ListenAddress(port=port)
     plan = ServerSettings(
         database=f"sqlite:///{folder / 'house.db'}",
-        house_file=load_config(folder / "house.toml"),
+        config=load_config(folder / "house.toml"),
         address=address,
         password_cost=TEST_COST,
     )

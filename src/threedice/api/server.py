@@ -45,7 +45,7 @@ class ServerSettings:
     """Settings of a server; `demo` adds sign-ins with shown passwords and automatic players."""
 
     database: str
-    house_file: HouseConfig
+    config: HouseConfig
     address: ListenAddress
     origins: Sequence[str] = ()
     demo: bool = False
@@ -86,7 +86,7 @@ async def open_house(
         settings.database,
         state=house.state_dir,
         cost=settings.password_cost,
-        policy=identity_policy(settings.house_file.policies, settings.house_file.name),
+        policy=identity_policy(settings.config.policies, settings.config.name),
     )
     exits.push_async_callback(asyncio.to_thread, identity.close)
     await asyncio.to_thread(check_database, identity, demo=settings.demo)
@@ -95,7 +95,7 @@ async def open_house(
     context = ServerContext(
         house=house,
         identity=identity,
-        config=settings.house_file,
+        config=settings.config,
         origins=allowed_origins(
             settings.address, listening_socket.getsockname()[1], settings.origins
         ),
@@ -107,7 +107,7 @@ async def open_house(
     if reason := house.command_handler.suspension_reason:
         announce(f"the house is suspended and cannot write: {reason}; see docs/running-a-house.md")
     else:
-        notices = await set_up_tables(house.command_handler, settings.house_file)
+        notices = await set_up_tables(house.command_handler, settings.config)
         for notice in () if settings.demo else notices:  # the simulated players open the tables
             announce(notice)
     for stream, damage in house.damaged.items():
@@ -162,13 +162,13 @@ def _startup_callback(
     url = settings.address.url(port)
 
     def on_start() -> None:
-        tables = len(settings.house_file.tables)
+        tables = len(settings.config.tables)
         journal.write("listening", tables=tables, behind_proxy=settings.address.behind_proxy)
         if settings.address.behind_proxy and not settings.origins:
             announce("give the URL that browsers use: --origin https://house.example")
         elif context.origins[0] != url:
             announce(f"browsers reach it at {context.origins[0]}")
-        announce(f"{settings.house_file.name} listens at {url}")
+        announce(f"{settings.config.name} listens at {url}")
         for line in _demo_lines(context.demo_sign_ins):
             announce(line)
 

@@ -242,8 +242,8 @@ def _compute_forecast(layout: BetSource, options: ShiftOptions) -> ShiftForecast
             for differential in (None, *options.compare) if options.compare else ():
                 other = replace(layout, limits=replace(layout.limits, differential=differential))
                 pair = (differential, forecast_period(other, "shift", rounds))
-                forecast = replace(forecast, compared=[*forecast.compared, pair])
-                report(len(forecast.periods) + len(forecast.compared))
+                forecast = replace(forecast, comparisons=[*forecast.comparisons, pair])
+                report(len(forecast.periods) + len(forecast.comparisons))
             if options.loss is not None:
                 safe = safe_maximum(layout, rounds, options.loss, share)
                 forecast = replace(forecast, safe=safe)
@@ -284,7 +284,7 @@ def _print_text(forecast: ShiftForecast) -> None:
     print_heading("Win")
     columns = ("", *(each.name for each in forecast.periods))
     print_table(columns, win_rows(forecast), right=frozenset(range(1, len(columns))))
-    if forecast.compared:
+    if forecast.comparisons:
         print_heading("Effect of a differential on a shift")
         print_table(
             COMPARISON_COLUMNS,
@@ -328,7 +328,7 @@ def _as_json(forecast: ShiftForecast, options: ShiftOptions) -> dict[str, Any]:
         "periods": [_period_json(each) for each in forecast.periods],
         "compared": [
             {"differential": differential, "shift": _period_json(each)}
-            for differential, each in forecast.compared
+            for differential, each in forecast.comparisons
         ],
         "safe_maximum": safe
         and {

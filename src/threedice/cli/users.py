@@ -254,7 +254,7 @@ def make_token(
     with open_house_identity(database) as identity:
         account = _require_account(identity, name)
         created = identity.tokens.create(account.id, title, scope, seconds=seconds)
-    program = created.program
+    program = created.api_token
     expiry = f" until {_format_time(program.expires)}" if program.expires else ""
     print_line(
         f"a token for {program.name}, {', '.join(program.scopes)}{expiry}; it is shown only once:"

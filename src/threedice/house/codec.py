@@ -17,7 +17,6 @@ from threedice.errors import InvalidInput, TamperedData
 from threedice.house.commands import AnyStreamCommand
 from threedice.house.events import AnyStreamEvent
 from threedice.log.entry import NewEntry
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +33,12 @@ _COMMAND_DECODER = msgspec.json.Decoder(AnyStreamCommand)
 
 EVENT_DECODERS: Final[dict[int, Callable[[bytes], AnyStreamEvent]]] = {1: _EVENT_DECODER.decode}
 """The decoder of each schema number."""
+
+
+def tag_of(message: msgspec.Struct | type[msgspec.Struct]) -> str:
+    """Return the tag of a command or an event; unlike the class name, it never changes."""
+    tag: str = message.__struct_config__.tag  # type: ignore[assignment]
+    return tag
 
 
 def encode(event: AnyStreamEvent) -> NewEntry:

@@ -13,6 +13,7 @@ from threedice.account import decide as decide_account
 from threedice.account.commands import Deposit, OpenAccount, ReceiveFromTable, SendToTable, Withdraw
 from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
 from threedice.house import events as house_events
+from threedice.house.codec import tag_of
 from threedice.house.commands import (
     AnyAccountCommand,
     AnyStreamCommand,
@@ -32,7 +33,6 @@ from threedice.table.rules import (
     require_second_person,
     resolve_known_dice,
 )
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from threedice.account import PlayerAccount

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 import msgspec
 
 from threedice.errors import InvariantBroken, TamperedData
-from threedice.house.codec import decode, encode
+from threedice.house.codec import decode, encode, tag_of
 from threedice.house.events import AnyStreamEvent, TableEstablished
 from threedice.house.stream_state import Fold, GameRegistry, HouseTable, State, fold_of
 from threedice.log.entry import EMPTY_HEAD, Entry, Head, extend_stream, hash_cause, hash_entry
 from threedice.log.store import Acceptance, Append, Proposal, Snapshot
 from threedice.log.writer import Writer, WriteResult
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

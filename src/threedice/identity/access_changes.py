@@ -46,7 +46,7 @@ class AccessChange(msgspec.Struct, frozen=True):
     number: int
     account: str
     session: str
-    what: AccessChangeKind
+    kind: AccessChangeKind
 
 
 def publish_access_change(

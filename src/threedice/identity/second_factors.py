@@ -42,7 +42,7 @@ class TotpEnrolment(msgspec.Struct, frozen=True):
 class ConfirmedEnrolment(msgspec.Struct, frozen=True):
     """The session under its new token, and the recovery codes, which are shown once."""
 
-    signed_in: IssuedSession
+    issued_session: IssuedSession
     recovery_codes: tuple[str, ...]
 
 

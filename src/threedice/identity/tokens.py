@@ -67,7 +67,7 @@ class NewToken(msgspec.Struct, frozen=True):
     """A new API token with its secret, which is shown once and not stored."""
 
     token: str
-    program: ApiToken
+    api_token: ApiToken
 
 
 class ApiTokens:

@@ -181,7 +181,7 @@ class Store(Protocol):
         """Save a snapshot, replacing the previous one of that stream and name."""
 
     def project(
-        self, view: str, stream: str, after: int, upto: int, lines: Sequence[ProjectionLine]
+        self, view: str, stream: str, after: int, up_to: int, lines: Sequence[ProjectionLine]
     ) -> bool:
         """Add the lines projected from the entries after `after` up to `upto`.
 

@@ -38,7 +38,7 @@ class ShiftForecast:
     game: Game
     assumptions: str
     periods: Sequence[PeriodForecast]
-    compared: Sequence[tuple[int | None, PeriodForecast]] = ()
+    comparisons: Sequence[tuple[int | None, PeriodForecast]] = ()
     safe: SafeMaximum | None = None
     loss: int = 0
     share: Fraction = Fraction(1, 100)
@@ -106,7 +106,7 @@ def comparison_rows(forecast: ShiftForecast) -> list[tuple[str, ...]]:
             format_amount(shift.win.worst_1_in_1000),
             format_amount(shift.worst_round_quantile(Fraction(1, 100))),
         )
-        for differential, shift in forecast.compared
+        for differential, shift in forecast.comparisons
     ]
 
 
@@ -154,7 +154,7 @@ def _win_figure(period: PeriodForecast) -> str:
 
 
 def _comparison_section(forecast: ShiftForecast) -> list[str]:
-    if not forecast.compared:
+    if not forecast.comparisons:
         return []
     return [
         heading("What a differential does to a shift"),

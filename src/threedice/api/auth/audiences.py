@@ -227,7 +227,7 @@ def spot_total_changes(event: TableStreamEvent) -> dict[str, int]:
             return {}
 
 
-def encode_answer(result: CommandResult, caller: Caller) -> bytes:
+def encode_command_result(result: CommandResult, caller: Caller) -> bytes:
     """Encode a command result as JSON, with the stored events, redacted if a player sent it."""
     entries = result.entries
     encoded = [entry.data for entry in entries]

@@ -40,7 +40,7 @@ class Caller:
     account: Account
     session_id: str
     scopes: tuple[str, ...] | None = None
-    standing: SessionState = "open"
+    session_state: SessionState = "open"
     assignments: tuple[Assignment, ...] = ()
 
 

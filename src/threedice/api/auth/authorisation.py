@@ -266,7 +266,9 @@ def can_use(caller: Caller | None, operation: str) -> bool:
         return False
     if ANYONE in permission.roles:
         return True
-    if caller is None or caller.standing not in ALLOWED_SESSION_STATES.get(operation, _ONLY_OPEN):
+    if caller is None or caller.session_state not in ALLOWED_SESSION_STATES.get(
+        operation, _ONLY_OPEN
+    ):
         return False
     roles = roles_at(caller, None) if operation in ON_DUTY_OPERATIONS else caller.account.roles
     return _has_scope(caller, permission) and any(role in permission.roles for role in roles)
@@ -287,7 +289,7 @@ def audience_of(caller: Caller, table: str) -> TableAudience | None:
 
     Staff who are not assigned to the table see what is public.
     """
-    if caller.standing != "open" or not can_use(caller, "show-table"):
+    if caller.session_state != "open" or not can_use(caller, "show-table"):
         return None
     if "player" in caller.account.roles:
         return "player", caller.account.id

@@ -23,10 +23,10 @@ from threedice.api.context import SECURE_COOKIE
 from threedice.api.http.operations import PATH_PARAMETERS, IdempotencyKey, path_parameter_names
 from threedice.api.http.problems import STATUS_TITLES, Problem
 from threedice.api.live.messages import CLIENT_MESSAGES, SERVER_MESSAGES
+from threedice.house.codec import tag_of
 from threedice.house.commands import AnyAccountCommand, AnyTableCommand
 from threedice.house.events import AnyStreamEvent
 from threedice.identity import ROLES
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -190,8 +190,8 @@ async def authorise(request: RequestContext, operation_name: str) -> None:
         return
     if caller is None:
         raise HttpProblem(401, "door/sign-in")
-    if caller.standing != "open":
-        raise HttpProblem(403, f"door/{caller.standing}")
+    if caller.session_state != "open":
+        raise HttpProblem(403, f"door/{caller.session_state}")
     raise HttpProblem(403, "door/scope" if caller.scopes is not None else "door/role")
 
 

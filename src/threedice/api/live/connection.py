@@ -107,8 +107,8 @@ async def admit_subscriber(
     caller = await authenticate(context, token)
     if caller is None:
         raise HttpProblem(401, "door/sign-in")
-    if caller.standing != "open":
-        raise HttpProblem(403, f"door/{caller.standing}")
+    if caller.session_state != "open":
+        raise HttpProblem(403, f"door/{caller.session_state}")
     audience = audience_of(caller, table)
     if audience is None or not can_use(caller, "watch-table"):
         raise HttpProblem(403, "door/scope" if caller.scopes is not None else "door/role")

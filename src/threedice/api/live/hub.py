@@ -137,7 +137,7 @@ class Hub:
             self._loop.call_soon_threadsafe(self._close_affected, change)
 
     def _close_affected(self, change: AccessChange) -> None:
-        code, reason = CLOSE_REASONS[change.what]
+        code, reason = CLOSE_REASONS[change.kind]
         subscribers = (
             tuple(self._by_account.get(change.account, ())) if change.account else tuple(self)
         )
@@ -211,9 +211,9 @@ class MonitorState:
         if house.background_error != self.background_error:
             self.background_error = error = house.background_error
             journal.write("books-behind" if error else "books-kept", cause=error)
-        stuck = frozenset(table for table, dealer in house.dealers.items() if dealer.stuck)
+        stuck = frozenset(table for table, dealer in house.dealers.items() if dealer.error)
         for table in stuck - self.stuck_tables:
-            journal.warn("dealer-stuck", table=table, cause=house.dealers[table].stuck)
+            journal.warn("dealer-stuck", table=table, cause=house.dealers[table].error)
         self.stuck_tables = stuck
         reason = house.command_handler.suspension_reason
         if bool(reason) == self.suspended:
@@ -253,7 +253,7 @@ def _access_change(context: ServerContext, subscriber: Subscriber) -> str:
     caller = resolve_token(context, subscriber.token, touch=False)
     if caller is None:
         return "ended"
-    if caller.standing != "open":
+    if caller.session_state != "open":
         return "locked"
     audience = audience_of(caller, subscriber.table)
     return "" if audience == (subscriber.audience, subscriber.player) else "rights"

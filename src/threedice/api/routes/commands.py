@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from threedice.api.auth.audiences import encode_answer
+from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authorisation import (
     COMMAND_PERMISSIONS,
     OWN_PLAYER_COMMANDS,
@@ -42,6 +42,7 @@ from threedice.api.http.operations import (
 from threedice.api.http.problems import HttpProblem
 from threedice.api.http.responses import HttpResponse
 from threedice.errors import InvalidInput, StoreUnavailable
+from threedice.house.codec import tag_of
 from threedice.house.commands import AnyAccountCommand, AnyTableCommand, EstablishTable
 from threedice.house.events import AnyStreamEvent
 from threedice.house.persons import load_person
@@ -49,7 +50,6 @@ from threedice.identity.accounts import RESERVED_NAMES
 from threedice.rulebook import shipped_games
 from threedice.table import commands
 from threedice.table.commands import Actor
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,7 +141,7 @@ async def send_account_command(request: RequestContext) -> HttpResponse:
     command = build_account_command(request.caller, player, fields)
     result = await _handle_command(request.context, command, "", request.account_id, key)
     request.context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
-    return HttpResponse(200, encode_answer(result, request.caller))
+    return HttpResponse(200, encode_command_result(result, request.caller))
 
 
 @operation(
@@ -160,7 +160,7 @@ async def show_command_status(request: RequestContext) -> HttpResponse:
     if result is None:
         return HttpResponse(200, b'{"accepted":false,"answer":null}')
     return HttpResponse(
-        200, b'{"accepted":true,"answer":%b}' % encode_answer(result, request.caller)
+        200, b'{"accepted":true,"answer":%b}' % encode_command_result(result, request.caller)
     )
 
 
@@ -208,7 +208,7 @@ async def execute_command(
         command = await _fill_in_age(context, caller, command)
     result = await _handle_command(context, command, table, account_id or caller.account.id, key)
     context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
-    return HttpResponse(200, encode_answer(result, caller))
+    return HttpResponse(200, encode_command_result(result, caller))
 
 
 async def _handle_command(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from threedice.rulebook import Box, Game
 
 
-class BookLine(msgspec.Struct, frozen=True):
+class RulebookLine(msgspec.Struct, frozen=True):
     """A rulebook: its source and its games."""
 
     id: str
@@ -167,8 +167,8 @@ class MixView(msgspec.Struct, frozen=True):
     nets: list[int]
 
 
-@operation("list-rulebooks", "GET", "/api/rulebooks", response=list[BookLine])
-async def list_rulebooks(_request: RequestContext) -> list[BookLine]:
+@operation("list-rulebooks", "GET", "/api/rulebooks", response=list[RulebookLine])
+async def list_rulebooks(_request: RequestContext) -> list[RulebookLine]:
     """List the shipped rulebooks and their games."""
     return await run_in_thread(lambda: [_book_line(book_id) for book_id in shipped_ids()])
 
@@ -223,14 +223,14 @@ async def show_readings(request: RequestContext) -> list[ReadingView]:
     response=MixView,
     problems=(404,),
 )
-async def judge_mix(request: RequestContext) -> MixView:
+async def evaluate_mix(request: RequestContext) -> MixView:
     """Calculate the figures of stakes on several boxes together."""
     return await run_in_thread(lambda: _mix_view(_load_shipped_game(request), request.body.stakes))
 
 
-def _book_line(book_id: str) -> BookLine:
+def _book_line(book_id: str) -> RulebookLine:
     book = load_rulebook(book_id).book
-    return BookLine(
+    return RulebookLine(
         book.id,
         book.title,
         book.version,
@@ -356,6 +356,6 @@ GAME_OPERATIONS: Final[tuple[Operation, ...]] = (
     show_rulebook,
     show_odds,
     show_readings,
-    judge_mix,
+    evaluate_mix,
     show_game,
 )

@@ -19,14 +19,13 @@ from threedice.api.http.operations import Operation, PlayerId, RequestContext, o
 from threedice.api.http.problems import HttpProblem
 from threedice.api.routes.tables import require_table_staff
 from threedice.errors import InvalidInput, UnknownName
-from threedice.house.codec import decode
+from threedice.house.codec import decode, tag_of
 from threedice.house.events import AnyStreamEvent
 from threedice.house.reports.narrative import describe_stream, explain_player_bets
 from threedice.house.reports.statements import shift_figures
 from threedice.house.stream_state import table_stream
 from threedice.money import format_currency
 from threedice.table.events import RoundStarted, TableOpened
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

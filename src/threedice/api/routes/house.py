@@ -180,7 +180,7 @@ async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool 
     """Determine the health of a server."""
     is_suspended = bool(house.command_handler.suspension_reason)
     is_available = await store_probe.is_available()
-    stuck = sum(bool(dealer.stuck) for dealer in house.dealers.values())
+    stuck = sum(bool(dealer.error) for dealer in house.dealers.values())
     status: Any = "well"
     if stopping:
         status = "stopping"

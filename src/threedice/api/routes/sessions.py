@@ -122,7 +122,7 @@ async def make_token(request: RequestContext) -> NewTokenView:
         seconds=form.seconds,
         by=request.account_id,
     )
-    return NewTokenView(created.token, _token_line(created.program))
+    return NewTokenView(created.token, _token_line(created.api_token))
 
 
 @operation("revoke-token", "DELETE", "/api/tokens/{token}", status=204, problems=(404,))

@@ -212,7 +212,7 @@ async def confirm_codes(request: RequestContext) -> RecoveryCodes:
         request.body.code,
         address=request.client_address,
     )
-    set_session_cookie(request, enrolled.signed_in)
+    set_session_cookie(request, enrolled.issued_session)
     return RecoveryCodes(enrolled.recovery_codes)
 
 

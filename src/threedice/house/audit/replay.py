@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from threedice.errors import TamperedData
-from threedice.house.codec import CURRENT_SCHEMA, EVENT_DECODERS, decode
+from threedice.house.codec import CURRENT_SCHEMA, EVENT_DECODERS, decode, tag_of
 from threedice.house.events import HouseEvent, TableEstablished
 from threedice.house.reports.projection import FORMER_VIEWS, VIEW, StatementProjector, StatementRow
 from threedice.house.stream_state import HouseTable, fold_of
@@ -24,7 +24,6 @@ from threedice.log.proof import IntegrityFinding
 from threedice.log.stores import schema
 from threedice.table import events
 from threedice.table.evolve import add_placement
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from threedice.errors import InvariantBroken, KeyReused, QueueFull, StreamConflict, ThreediceError
+from threedice.house.codec import tag_of
 from threedice.house.commands import RecoverRound
 from threedice.house.dealer.sealed_dice import (
     MICROSECONDS_PER_SECOND,
@@ -31,7 +32,6 @@ from threedice.house.events import SeedCommitted, SeedRevealed, Timing
 from threedice.house.stream_state import HouseTable, table_stream
 from threedice.table import commands
 from threedice.table.rules import skipped_steps
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ class AutomaticDealer:
     def __init__(self, handler: CommandHandler, table: str, holder: str, clock: Clock) -> None:
         self.handler, self.table, self.holder, self.clock = handler, table, holder, clock
         self.wake = asyncio.Event()
-        self.stuck = ""
+        self.error = ""
         """Why the dealer cannot go on; empty while it deals."""
         self._lease_name = f"dealer/{table}"
         self._leased_until = 0.0
@@ -89,16 +89,16 @@ class AutomaticDealer:
         try:
             while not self._closed:
                 if not await self._holds_lease():
-                    self._seed, self.stuck = None, ""
+                    self._seed, self.error = None, ""
                     return LEASE_SECONDS / 2
                 wait_seconds = await self._take_next_step()
-                self.stuck = ""
+                self.error = ""
                 if wait_seconds is not None:
                     return min(wait_seconds, self._seconds_until_renewal())
         except (StreamConflict, KeyReused, QueueFull):
             return 0.1
         except Exception as error:
-            self.stuck = str(error) or type(error).__name__
+            self.error = str(error) or type(error).__name__
             return LEASE_SECONDS / 5
         return 0.0
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from threedice.house import events as house_events
-from threedice.house.codec import decode
+from threedice.house.codec import decode, tag_of
 from threedice.house.events import HouseEvent
 from threedice.house.stream_state import table_stream
 from threedice.table.events import RoundStarted, TableOpened
 from threedice.table.explanation import POST_SETTLEMENT_EVENTS, explain_round
 from threedice.table.prose import describe_events
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

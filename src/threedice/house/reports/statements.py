@@ -17,7 +17,7 @@ import msgspec
 
 from threedice.dice import ROLLS
 from threedice.errors import TamperedData
-from threedice.house.codec import decode
+from threedice.house.codec import decode, tag_of
 from threedice.house.events import TableEstablished
 from threedice.house.recovery import isolate_failures
 from threedice.house.reports.projection import (
@@ -33,7 +33,6 @@ from threedice.log.entry import EMPTY_HEAD
 from threedice.log.store import ProjectionLine
 from threedice.table import events
 from threedice.table.limits import box_of
-from threedice.tags import tag_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
