@@ -183,7 +183,7 @@ class Store(Protocol):
     def project(
         self, view: str, stream: str, after: int, up_to: int, lines: Sequence[ProjectionLine]
     ) -> bool:
-        """Add the lines projected from the entries after `after` up to `upto`.
+        """Add the lines projected from the entries after `after` up to `up_to`.
 
         Returns False and adds nothing if the view is not at version `after`.
         """
