@@ -95,7 +95,7 @@ def win_rows(forecast: ShiftForecast) -> list[tuple[str, ...]]:
 
 
 def comparison_rows(forecast: ShiftForecast) -> list[tuple[str, ...]]:
-    """Return a row for each differential compared: win, risk, hold, worst roll."""
+    """Return a row for each differential compared: stakes, win, risk, worst roll."""
     return [
         (
             "none" if differential is None else f"{differential:,}",
