@@ -139,7 +139,7 @@ def test_a_maximum_counts_everybody_where_the_rulebook_says_so() -> None:
         ({"choices": (WeightedBet("big", 0),)}, "a stake of 0"),
         ({"choices": (WeightedBet("big", 5, 0),)}, "weight 0"),
         ({"idle_weight": -1}, "an idle weight of -1"),
-        ({"game": EACH, "limits": LayoutLimits(1, 50, 5)}, "no pairs with a differential"),
+        ({"game": EACH, "limits": LayoutLimits(1, 50, 5)}, "no boxes under a differential"),
         (
             {"game": load("triple-dice/mat"), "choices": (WeightedBet("shooter", 5),)},
             "not decided by one roll",

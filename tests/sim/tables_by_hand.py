@@ -1,4 +1,4 @@
-"""A table played by hand: the same rules as `sim.kernels.tables`, in the words of the `table` package."""
+"""A table played by hand: the rules of `sim.kernels.tables`, by the `table` package."""
 
 from __future__ import annotations
 

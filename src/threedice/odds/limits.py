@@ -57,9 +57,7 @@ def is_maximum_shared(game: Game) -> bool:
 def check_differential(game: Game, limits: LayoutLimits) -> None:
     """Raise `InvalidInput` for a differential on a layout without pairs of opposite boxes."""
     if limits.differential is not None and not differential_pairs(game):
-        raise InvalidInput(
-            f"{game.id} has no pairs with a differential; leave the differential out"
-        )
+        raise InvalidInput(f"{game.id} has no boxes under a differential; leave it out")
 
 
 def connected_boxes(
