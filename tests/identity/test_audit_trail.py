@@ -87,7 +87,8 @@ def test_nothing_secret_and_no_name_that_was_typed_is_kept_anywhere(
 
     secrets = [
         PASSWORD, HERE, typed, "guessed-password", telephone.secret, first.token,
-        done.issued_session.token, program.token[len(program.api_token.prefix) :], *done.recovery_codes,
+        done.issued_session.token, program.token[len(program.api_token.prefix) :],
+        *done.recovery_codes,
     ]  # fmt: skip
     for table in (
         "accounts", "codes", "recovery", "sessions", "tokens", "attempts", "events", "changes",

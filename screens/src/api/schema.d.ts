@@ -936,7 +936,7 @@ export interface components {
     schemas: {
         /**
          * TableOpened
-         * @description A table was opened on a game, which it pins by hash.
+         * @description The table was opened on a game, pinned by hash.
          */
         TableOpened: {
             /** @enum {unknown} */
@@ -954,7 +954,7 @@ export interface components {
         };
         /**
          * TableLimits
-         * @description Limits by family, with exceptions by box; the differential by the first box of its pair.
+         * @description Limits by family, with exceptions by box; differentials by the first box of the pair.
          */
         TableLimits: {
             families: {
@@ -971,7 +971,7 @@ export interface components {
         };
         /**
          * StakeRange
-         * @description The least and the most that may be staked.
+         * @description The smallest and the largest permitted stake.
          */
         StakeRange: {
             minimum: number;
@@ -988,7 +988,7 @@ export interface components {
         };
         /**
          * CheckPassed
-         * @description Something to be seen to before opening is in order.
+         * @description An opening check was made and passed.
          */
         CheckPassed: {
             /** @enum {unknown} */
@@ -998,7 +998,7 @@ export interface components {
         };
         /**
          * LimitsSet
-         * @description New limits wait for the next opening of betting.
+         * @description New limits were set, to apply from the next opening of betting.
          */
         LimitsSet: {
             /** @enum {unknown} */
@@ -1009,7 +1009,7 @@ export interface components {
         };
         /**
          * FloatFilled
-         * @description Chips came from the vault.
+         * @description Chips came from the vault to the float.
          */
         FloatFilled: {
             /** @enum {unknown} */
@@ -1019,7 +1019,7 @@ export interface components {
         };
         /**
          * FloatCredited
-         * @description Chips went to the vault.
+         * @description Chips went from the float to the vault.
          */
         FloatCredited: {
             /** @enum {unknown} */
@@ -1029,7 +1029,7 @@ export interface components {
         };
         /**
          * TableClosed
-         * @description The table was closed; players carried their chips away, the house counted its own.
+         * @description The table was closed: the chips players carried away, the float and drop counted.
          */
         TableClosed: {
             /** @enum {unknown} */
@@ -1044,7 +1044,7 @@ export interface components {
         };
         /**
          * TableLocked
-         * @description No further round starts until the table is released.
+         * @description The table was locked: no round starts until it is released.
          */
         TableLocked: {
             /** @enum {unknown} */
@@ -1054,7 +1054,7 @@ export interface components {
         };
         /**
          * TableReleased
-         * @description Play may go on.
+         * @description The table was unlocked; play may continue.
          */
         TableReleased: {
             /** @enum {unknown} */
@@ -1064,7 +1064,7 @@ export interface components {
         };
         /**
          * BoughtIn
-         * @description A player got chips for cash or from his account.
+         * @description A player received chips for cash or for money from their account.
          */
         BoughtIn: {
             /** @enum {unknown} */
@@ -1076,7 +1076,7 @@ export interface components {
         };
         /**
          * CashedOut
-         * @description A player took chips away or put them into his account.
+         * @description A player took chips away, or their value went to the player's account.
          */
         CashedOut: {
             /** @enum {unknown} */
@@ -1088,7 +1088,7 @@ export interface components {
         };
         /**
          * ChipsChanged
-         * @description A player's chips were changed into others of the same worth.
+         * @description A player's chips were changed into others of the same value.
          */
         ChipsChanged: {
             /** @enum {unknown} */
@@ -1099,7 +1099,7 @@ export interface components {
         };
         /**
          * DebtRepaid
-         * @description A player paid off some of what he owed.
+         * @description A player repaid a debt, in whole or in part.
          */
         DebtRepaid: {
             /** @enum {unknown} */
@@ -1111,7 +1111,7 @@ export interface components {
         };
         /**
          * ColourTaken
-         * @description A player plays in a colour of his own at a declared value.
+         * @description A player took non-value chips in a colour of their own at a declared value.
          */
         ColourTaken: {
             /** @enum {unknown} */
@@ -1122,7 +1122,7 @@ export interface components {
         };
         /**
          * ColouredUp
-         * @description A player plays in value chips again.
+         * @description A player's non-value chips were changed back into value chips.
          */
         ColouredUp: {
             /** @enum {unknown} */
@@ -1131,9 +1131,9 @@ export interface components {
         };
         /**
          * RoundStarted
-         * @description A round began, under the game that it pins by hash.
+         * @description A round started, on a game pinned by hash.
          *
-         *         Steps that are done once for each shooter are not taken again while his series goes on.
+         *         `skipped` lists the steps done once per shooter that a continuing series does not repeat.
          */
         RoundStarted: {
             /** @enum {unknown} */
@@ -1145,7 +1145,7 @@ export interface components {
         };
         /**
          * BettingOpened
-         * @description Bets may be placed, within these limits.
+         * @description Betting was opened, within these limits.
          */
         BettingOpened: {
             /** @enum {unknown} */
@@ -1155,7 +1155,7 @@ export interface components {
         };
         /**
          * BettingClosed
-         * @description No more bets may be placed, increased or withdrawn.
+         * @description Betting was closed: bets may no longer be placed, increased or withdrawn.
          */
         BettingClosed: {
             /** @enum {unknown} */
@@ -1164,7 +1164,7 @@ export interface components {
         };
         /**
          * StepTaken
-         * @description A step of the procedure without consequences of its own was taken.
+         * @description A step of the procedure that has no event of its own was taken.
          */
         StepTaken: {
             /** @enum {unknown} */
@@ -1175,7 +1175,7 @@ export interface components {
         };
         /**
          * BetPlaced
-         * @description Chips of a player went onto a box.
+         * @description A player's chips were put on a box.
          */
         BetPlaced: {
             /** @enum {unknown} */
@@ -1191,7 +1191,7 @@ export interface components {
         };
         /**
          * BetWithdrawn
-         * @description Chips of a player came back from a box before the close, from one end if it is named.
+         * @description A player's chips were withdrawn from a box before the close, from one area if named.
          */
         BetWithdrawn: {
             /** @enum {unknown} */
@@ -1204,7 +1204,7 @@ export interface components {
         };
         /**
          * BetRejected
-         * @description Chips over a limit went back to a player.
+         * @description Chips over a limit were returned to a player.
          */
         BetRejected: {
             /** @enum {unknown} */
@@ -1218,7 +1218,7 @@ export interface components {
         };
         /**
          * ChipsMoved
-         * @description Chips lie elsewhere now than where they were put; at which ends, if named.
+         * @description Chips were moved to another box; `area` and `to_area` name the areas, if known.
          */
         ChipsMoved: {
             /** @enum {unknown} */
@@ -1235,7 +1235,7 @@ export interface components {
         };
         /**
          * ChipsPutBack
-         * @description Chips moved by accident lie where they were put again; at which ends, if named.
+         * @description Chips moved by accident were put back; `area` and `to_area` name the areas, if known.
          */
         ChipsPutBack: {
             /** @enum {unknown} */
@@ -1252,7 +1252,7 @@ export interface components {
         };
         /**
          * LineJudged
-         * @description It was decided whether chips on a line are a bet; if not, they went back.
+         * @description Chips on a line were accepted as a bet, or returned to the player.
          */
         LineJudged: {
             /** @enum {unknown} */
@@ -1267,7 +1267,7 @@ export interface components {
         };
         /**
          * DiceOffered
-         * @description A player was offered the dice.
+         * @description The dice were offered to a player.
          */
         DiceOffered: {
             /** @enum {unknown} */
@@ -1276,7 +1276,7 @@ export interface components {
         };
         /**
          * DiceChosen
-         * @description The shooter chose his dice.
+         * @description The shooter chose the dice.
          */
         DiceChosen: {
             /** @enum {unknown} */
@@ -1320,7 +1320,7 @@ export interface components {
         };
         /**
          * ResultEntered
-         * @description Enter was pressed; these faces count until amended.
+         * @description A result was entered; it counts unless it is amended.
          */
         ResultEntered: {
             /** @enum {unknown} */
@@ -1334,7 +1334,7 @@ export interface components {
         };
         /**
          * ResultAmended
-         * @description A wrong entry was amended under supervision.
+         * @description A wrongly entered result was amended under supervision.
          */
         ResultAmended: {
             /** @enum {unknown} */
@@ -1349,7 +1349,7 @@ export interface components {
         };
         /**
          * AreasLit
-         * @description The winning boxes were lit, or should have been.
+         * @description The winning boxes were lit; `correct` is false if the lights failed.
          */
         AreasLit: {
             /** @enum {unknown} */
@@ -1359,7 +1359,7 @@ export interface components {
         };
         /**
          * BetsApportioned
-         * @description Bets over an unnoticed limit play in part: (spot, player, stake, plays).
+         * @description Bets over a limit that nobody noticed play in part: (spot, player, stake, amount played).
          */
         BetsApportioned: {
             /** @enum {unknown} */
@@ -1373,7 +1373,7 @@ export interface components {
         };
         /**
          * LosersCollected
-         * @description Losing bets were taken.
+         * @description The losing bets were collected.
          */
         LosersCollected: {
             /** @enum {unknown} */
@@ -1386,7 +1386,7 @@ export interface components {
         };
         /**
          * WinnersPaid
-         * @description Winning bets were paid and handed back; the round is settled.
+         * @description The winning bets were paid and returned; the round is settled.
          */
         WinnersPaid: {
             /** @enum {unknown} */
@@ -1406,7 +1406,7 @@ export interface components {
         };
         /**
          * ShooterAdvanced
-         * @description The shooter threw what he needed and throws again.
+         * @description The shooter's bet survived a throw; the series continues.
          */
         ShooterAdvanced: {
             /** @enum {unknown} */
@@ -1427,7 +1427,7 @@ export interface components {
         };
         /**
          * ShooterLost
-         * @description The shooter's bet was lost, and his series ended.
+         * @description The shooter's bet was lost, and the series ended.
          */
         ShooterLost: {
             /** @enum {unknown} */
@@ -1437,9 +1437,9 @@ export interface components {
         };
         /**
          * RoundVoided
-         * @description A round has no result; its bets are returned, or stay for the next.
+         * @description A round was voided; its bets are returned, or stand for the next round.
          *
-         *         Once a result has been called, a second person has agreed.
+         *         `approved_by` is set if the result had been called, because a second person must then approve.
          */
         RoundVoided: {
             /** @enum {unknown} */
@@ -1459,7 +1459,7 @@ export interface components {
         };
         /**
          * RoundsReversed
-         * @description Settled rounds were voided; what they paid and took is undone, as far as stacks reach.
+         * @description Settled rounds were voided and their payments undone; `owing` is what stacks lacked.
          */
         RoundsReversed: {
             /** @enum {unknown} */
@@ -1479,7 +1479,7 @@ export interface components {
         };
         /**
          * ThrowRepeated
-         * @description A throw did not count; the dice are thrown again and no bet may be altered.
+         * @description A throw did not count; the dice are thrown again and the bets are locked.
          */
         ThrowRepeated: {
             /** @enum {unknown} */
@@ -1489,7 +1489,7 @@ export interface components {
         };
         /**
          * RoundContinued
-         * @description An interrupted round goes on, because these boxes are decided already.
+         * @description An interrupted round continues; the known dice decide these boxes.
          */
         RoundContinued: {
             /** @enum {unknown} */
@@ -1500,7 +1500,7 @@ export interface components {
         };
         /**
          * IrregularityNoted
-         * @description An irregularity that changes nothing by itself was recorded.
+         * @description An irregularity without an automatic consequence was recorded.
          */
         IrregularityNoted: {
             /** @enum {unknown} */
@@ -1514,7 +1514,7 @@ export interface components {
         };
         /**
          * BetCorrected
-         * @description What a settled bet should have been paid was paid, or taken.
+         * @description The payment of a settled bet was corrected; a negative amount was taken.
          */
         BetCorrected: {
             /** @enum {unknown} */
@@ -1529,7 +1529,7 @@ export interface components {
         };
         /**
          * RulingMade
-         * @description The shift manager decided what the rules do not provide for.
+         * @description The shift manager ruled on a case the rules do not provide for.
          */
         RulingMade: {
             /** @enum {unknown} */
@@ -1542,7 +1542,7 @@ export interface components {
         };
         /**
          * TableEstablished
-         * @description A table was set up for a game, to be dealt by people or, with a timing, by the house.
+         * @description A table was set up for a game; with a timing it is dealt by the house, else by people.
          */
         TableEstablished: {
             /** @enum {unknown} */
@@ -1555,7 +1555,7 @@ export interface components {
         };
         /**
          * Timing
-         * @description How long an automatic dealer leaves for what.
+         * @description How many seconds an automatic dealer allows for each phase of a round.
          */
         Timing: {
             /** @default 20 */
@@ -1567,7 +1567,7 @@ export interface components {
         };
         /**
          * SeedCommitted
-         * @description The house holds a seed with this hash for the dice of a round.
+         * @description The house committed to the seed of a round's dice by its hash.
          */
         SeedCommitted: {
             /** @enum {unknown} */
@@ -1577,7 +1577,7 @@ export interface components {
         };
         /**
          * SeedRevealed
-         * @description The seed of a round, from which anybody can work out its dice.
+         * @description The seed of a round was revealed, so that anyone can recompute its dice.
          */
         SeedRevealed: {
             /** @enum {unknown} */
@@ -1587,7 +1587,7 @@ export interface components {
         };
         /**
          * SeedLost
-         * @description The seed of a round is gone with the server that held it; the round is void.
+         * @description The seed of a round was lost with the server that held it; the round is void.
          */
         SeedLost: {
             /** @enum {unknown} */
@@ -1596,7 +1596,7 @@ export interface components {
         };
         /**
          * TableInterrupted
-         * @description The house was away in the middle of a round; its people say what the dice show.
+         * @description An outage interrupted a round at a staffed table; the staff state which dice are known.
          */
         TableInterrupted: {
             /** @enum {unknown} */
@@ -1605,7 +1605,7 @@ export interface components {
         };
         /**
          * InterruptionResolved
-         * @description The dealer stated which dice are known, a supervisor confirmed it.
+         * @description The dealer stated which dice are known, and a supervisor confirmed the statement.
          */
         InterruptionResolved: {
             /** @enum {unknown} */
@@ -1617,7 +1617,7 @@ export interface components {
         };
         /**
          * PlayersNotified
-         * @description Everyone with a bet in an interrupted round, settled already or not, is told of its end.
+         * @description Every player with a bet in an interrupted round, settled or not, was notified of its end.
          */
         PlayersNotified: {
             /** @enum {unknown} */
@@ -1629,7 +1629,7 @@ export interface components {
         };
         /**
          * WritingReleased
-         * @description A person has looked at a store that failed, and lets the house write again.
+         * @description A person inspected a failed store and allowed the house to write again.
          */
         WritingReleased: {
             /** @enum {unknown} */
@@ -1640,7 +1640,7 @@ export interface components {
         };
         /**
          * AccountOpened
-         * @description A player has an account.
+         * @description A player's account was opened.
          */
         AccountOpened: {
             /** @enum {unknown} */
@@ -1673,7 +1673,7 @@ export interface components {
         };
         /**
          * SentToTable
-         * @description Money went to a table; the table's event in the same append posts it.
+         * @description Money went to a table; the table's event of the same append posts it.
          */
         SentToTable: {
             /** @enum {unknown} */
@@ -1684,7 +1684,7 @@ export interface components {
         };
         /**
          * ReceivedFromTable
-         * @description Money came from a table; the table's event in the same append posts it.
+         * @description Money came from a table; the table's event of the same append posts it.
          */
         ReceivedFromTable: {
             /** @enum {unknown} */
@@ -1695,9 +1695,9 @@ export interface components {
         };
         /**
          * HelloMessage
-         * @description The first word: the house's clock in microseconds of UTC, and from where events follow.
+         * @description The first message: the server's clock in UTC microseconds, and the version before the events.
          *
-         *         A client that comes back with a version gets no view: it has one, and events follow from there.
+         *         A client that reconnects with a version gets no view: it has one, and events follow from there.
          */
         HelloMessage: {
             /** @enum {unknown} */
@@ -1820,7 +1820,7 @@ export interface components {
         };
         /**
          * EventsMessage
-         * @description What has happened, in order.
+         * @description Events in version order.
          */
         EventsMessage: {
             /** @enum {unknown} */
@@ -1829,9 +1829,9 @@ export interface components {
         };
         /**
          * LiveEvent
-         * @description An entry of the table: when it was written, what of it this audience sees, if anything.
+         * @description An entry of the table's stream: when it was written, and the event if this audience sees it.
          *
-         *         `totals` tells by how much everybody's chips on spots have changed.
+         *         `totals` holds the changes of the chip totals of all players, by spot.
          */
         LiveEvent: {
             version: number;
@@ -1843,7 +1843,7 @@ export interface components {
         };
         /**
          * ResyncMessage
-         * @description The client was too slow: this is how the table stands now; what came before is skipped.
+         * @description A new view of the table for a client that was too slow; the events before it are skipped.
          */
         ResyncMessage: {
             /** @enum {unknown} */
@@ -1854,7 +1854,7 @@ export interface components {
         };
         /**
          * StandingMessage
-         * @description Whether the house takes commands at all, said when that changes.
+         * @description Whether the house is suspended; sent when that changes.
          */
         StandingMessage: {
             /** @enum {unknown} */
@@ -1863,7 +1863,7 @@ export interface components {
         };
         /**
          * PongMessage
-         * @description The answer to a ping, with the house's clock and whatever the ping said.
+         * @description The response to a ping, with the server's clock and the text of the ping.
          */
         PongMessage: {
             /** @enum {unknown} */
@@ -1873,7 +1873,7 @@ export interface components {
         };
         /**
          * RefusedMessage
-         * @description Something that cannot be said here; commands go over HTTP.
+         * @description The response to any other message; commands go over HTTP.
          */
         RefusedMessage: {
             /** @enum {unknown} */
@@ -1883,7 +1883,7 @@ export interface components {
         };
         /**
          * PingMessage
-         * @description All that a client may say.
+         * @description The only message that a client may send.
          */
         PingMessage: {
             /** @enum {unknown} */
@@ -1957,7 +1957,7 @@ export interface components {
         };
         /**
          * PassCheck
-         * @description State that something to be seen to before opening is in order.
+         * @description Record that an opening check was made and passed.
          */
         PassCheck: {
             /** @enum {unknown} */
@@ -1966,7 +1966,7 @@ export interface components {
         };
         /**
          * FillFloat
-         * @description Bring chips from the vault.
+         * @description Add chips from the vault to the float.
          */
         FillFloat: {
             /** @enum {unknown} */
@@ -1975,7 +1975,7 @@ export interface components {
         };
         /**
          * CreditFloat
-         * @description Take chips to the vault.
+         * @description Return chips from the float to the vault.
          */
         CreditFloat: {
             /** @enum {unknown} */
@@ -1984,7 +1984,7 @@ export interface components {
         };
         /**
          * CloseTable
-         * @description Close the table; an unfinished round is void.
+         * @description Close the table; an unfinished round is voided.
          */
         CloseTable: {
             /** @enum {unknown} */
@@ -1992,7 +1992,7 @@ export interface components {
         };
         /**
          * ReleaseTable
-         * @description Let play go on after a malfunction has been seen to.
+         * @description Unlock the table after a malfunction has been dealt with.
          */
         ReleaseTable: {
             /** @enum {unknown} */
@@ -2001,7 +2001,7 @@ export interface components {
         };
         /**
          * BuyIn
-         * @description Change cash, or money of the player's account, into chips.
+         * @description Change cash, or money from the player's account, into chips.
          */
         BuyIn: {
             /** @enum {unknown} */
@@ -2033,7 +2033,7 @@ export interface components {
         };
         /**
          * ChangeChips
-         * @description Change chips of a player over the change block into chips of one denomination.
+         * @description Change a player's chips into chips of one denomination.
          */
         ChangeChips: {
             /** @enum {unknown} */
@@ -2044,7 +2044,7 @@ export interface components {
         };
         /**
          * RepayDebt
-         * @description Pay what a reversal or a correction left a player owing, in chips or in cash.
+         * @description Repay, in chips or in cash, a debt left by a reversal or a correction.
          */
         RepayDebt: {
             /** @enum {unknown} */
@@ -2059,7 +2059,7 @@ export interface components {
         };
         /**
          * TakeColour
-         * @description Give a player non-value chips of a colour of his own at a declared value.
+         * @description Give a player non-value chips in a colour of their own at a declared value.
          */
         TakeColour: {
             /** @enum {unknown} */
@@ -2079,7 +2079,7 @@ export interface components {
         };
         /**
          * PlaceBet
-         * @description Put chips of a player on a box, oneself or by a pit employee, or as a call bet.
+         * @description Put a player's chips on a box: by the player, by a pit employee, or as a call bet.
          */
         PlaceBet: {
             /** @enum {unknown} */
@@ -2097,7 +2097,7 @@ export interface components {
         };
         /**
          * WithdrawBet
-         * @description Take chips of a player back from a box.
+         * @description Take a player's chips back from a box.
          */
         WithdrawBet: {
             /** @enum {unknown} */
@@ -2110,7 +2110,7 @@ export interface components {
         };
         /**
          * RejectExcess
-         * @description Reject what is over the maximum or the differential in a box.
+         * @description Reject the chips in a box that exceed the maximum or the differential.
          */
         RejectExcess: {
             /** @enum {unknown} */
@@ -2121,7 +2121,7 @@ export interface components {
         };
         /**
          * MoveChips
-         * @description Record that chips lie elsewhere now than where they were put.
+         * @description Record that chips have moved to another box.
          */
         MoveChips: {
             /** @enum {unknown} */
@@ -2137,7 +2137,7 @@ export interface components {
         };
         /**
          * PutBack
-         * @description Put chips back that were moved by accident.
+         * @description Put back chips that were moved by accident.
          */
         PutBack: {
             /** @enum {unknown} */
@@ -2153,7 +2153,7 @@ export interface components {
         };
         /**
          * JudgeLine
-         * @description Decide about chips that touch a line: they are in the box, or they are no bet.
+         * @description Decide whether chips that touch a line count as a bet in the box.
          */
         JudgeLine: {
             /** @enum {unknown} */
@@ -2176,7 +2176,7 @@ export interface components {
         };
         /**
          * ChooseDice
-         * @description Choose dice, by number, from those offered.
+         * @description Choose dice, by number, from the dice offered.
          */
         ChooseDice: {
             /** @enum {unknown} */
@@ -2256,7 +2256,7 @@ export interface components {
         };
         /**
          * Illuminate
-         * @description See the winning areas lit, or not, or wrongly.
+         * @description Light the winning areas; `correct` says whether the lights showed them correctly.
          */
         Illuminate: {
             /** @enum {unknown} */
@@ -2266,7 +2266,7 @@ export interface components {
         };
         /**
          * CollectLosers
-         * @description Take the losing bets.
+         * @description Collect the losing bets.
          */
         CollectLosers: {
             /** @enum {unknown} */
@@ -2282,7 +2282,7 @@ export interface components {
         };
         /**
          * Report
-         * @description Report an irregularity, with what is known and a second person where one is needed.
+         * @description Report an irregularity: known dice, affected rounds, a second person where required.
          */
         Report: {
             /** @enum {unknown} */
@@ -2300,7 +2300,7 @@ export interface components {
         };
         /**
          * AbandonRound
-         * @description Give up a round whose outcome can no longer be established.
+         * @description Void a round whose outcome can no longer be established.
          */
         AbandonRound: {
             /** @enum {unknown} */
@@ -2309,7 +2309,7 @@ export interface components {
         };
         /**
          * MakeRuling
-         * @description Decide what the rules do not provide for; below zero the amount is taken.
+         * @description Rule on a case the rules do not provide for; a negative amount is taken from the player.
          */
         MakeRuling: {
             /** @enum {unknown} */
@@ -2320,7 +2320,7 @@ export interface components {
         };
         /**
          * EstablishTable
-         * @description Set a table up for a game, or for another one while it is closed.
+         * @description Set up a table for a game; a closed table can be set up for another game.
          */
         EstablishTable: {
             /** @enum {unknown} */
@@ -2773,7 +2773,7 @@ export interface components {
         };
         /**
          * Person
-         * @description A person by name and date of birth.
+         * @description A person's name and date of birth.
          */
         Person: {
             name: string;
@@ -2781,10 +2781,10 @@ export interface components {
             born: string | null;
         };
         /**
-         * BookLine
+         * RulebookLine
          * @description A rulebook: its source and its games.
          */
-        BookLine: {
+        RulebookLine: {
             id: string;
             title: string;
             version: string;
@@ -2822,7 +2822,7 @@ export interface components {
         };
         /**
          * Conduct
-         * @description Everything about running a game that can change a payment or a permitted act.
+         * @description All rules on running a game that can change a payment or a permitted act.
          */
         Conduct: {
             limits: components["schemas"]["LimitPolicy"];
@@ -2847,7 +2847,7 @@ export interface components {
         };
         /**
          * LimitPolicy
-         * @description The limit policy; the amounts themselves belong to a table, not to a rulebook.
+         * @description The policy on limits; the amounts belong to a table, not to a rulebook.
          */
         LimitPolicy: {
             displayed: ("differential" | "maximum" | "minimum")[];
@@ -2871,7 +2871,7 @@ export interface components {
         };
         /**
          * MinimumRule
-         * @description Whose chips the minimum counts; a bet below it is increased, withdrawn or stands.
+         * @description The scope of the minimum, and the treatment of a bet below it.
          */
         MinimumRule: {
             /** @enum {unknown} */
@@ -2884,7 +2884,7 @@ export interface components {
         };
         /**
          * MaximumRule
-         * @description Whose chips the maximum counts, and what becomes of an excess that nobody noticed.
+         * @description The scope of the maximum, and the treatment of an excess, noticed or not.
          */
         MaximumRule: {
             /** @enum {unknown} */
@@ -2897,7 +2897,7 @@ export interface components {
         };
         /**
          * DifferentialRule
-         * @description Pairs of boxes whose totals may differ by no more than a stated amount.
+         * @description Pairs of boxes whose totals may differ by at most a stated amount.
          */
         DifferentialRule: {
             pairs: [
@@ -2912,7 +2912,7 @@ export interface components {
         };
         /**
          * ProRataRule
-         * @description How a box over its limit is apportioned among the players in it.
+         * @description How the players in a box over its limit share the permitted total.
          */
         ProRataRule: {
             /** @enum {unknown} */
@@ -2925,7 +2925,7 @@ export interface components {
         };
         /**
          * Procedure
-         * @description A round from its first act to its last.
+         * @description The steps of a round, in order.
          */
         Procedure: {
             /** @enum {unknown} */
@@ -2942,7 +2942,7 @@ export interface components {
         };
         /**
          * Step
-         * @description One act of a round: who does it, what is said word for word, what makes it valid.
+         * @description A step of a round: who takes it, the announcement word for word, what makes it valid.
          */
         Step: {
             by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
@@ -2965,7 +2965,7 @@ export interface components {
         };
         /**
          * Positions
-         * @description The step at which the place of the chips on the layout decides how they are settled.
+         * @description The step at which the positions of the chips become final for settlement.
          */
         Positions: {
             /** @enum {unknown} */
@@ -2974,7 +2974,7 @@ export interface components {
         };
         /**
          * VoidRule
-         * @description What becomes of the bets of a round without a result.
+         * @description Whether the bets of a void round are returned or stand.
          */
         VoidRule: {
             /** @enum {unknown} */
@@ -2983,7 +2983,7 @@ export interface components {
         };
         /**
          * HandsOff
-         * @description When a player may handle his own chips again once betting is closed.
+         * @description When players may handle their chips again once betting is closed.
          */
         HandsOff: {
             /** @enum {unknown} */
@@ -2994,7 +2994,7 @@ export interface components {
         };
         /**
          * CallFormat
-         * @description How a result is called: faces in order, doubles and triples as one, then the total.
+         * @description How a result is called: faces ascending, doubles and triples as one, then the total.
          */
         CallFormat: {
             clause: string | string[];
@@ -3007,7 +3007,7 @@ export interface components {
         };
         /**
          * PeopleRules
-         * @description The document's titles for our roles, and who may do what.
+         * @description The document's titles for the roles, and the permissions of each role.
          */
         PeopleRules: {
             acts: {
@@ -3024,7 +3024,7 @@ export interface components {
         };
         /**
          * ActRule
-         * @description Who may do something that is not a step of the round.
+         * @description Who may do an act that is not a step of the round.
          */
         ActRule: {
             by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
@@ -3032,7 +3032,7 @@ export interface components {
         };
         /**
          * StandIn
-         * @description Roles whose duties anyone assigned to the position may carry out.
+         * @description Roles in ascending rank; a senior may carry out the duties of a junior.
          */
         StandIn: {
             roles: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
@@ -3040,7 +3040,7 @@ export interface components {
         };
         /**
          * MinimumAge
-         * @description Who has to be how old.
+         * @description The minimum age, and the roles to which it applies.
          */
         MinimumAge: {
             years: number;
@@ -3049,7 +3049,7 @@ export interface components {
         };
         /**
          * ChipRules
-         * @description Which chips are played and how they are stacked in a bet.
+         * @description The kinds of chips in play, and how a bet is stacked.
          */
         ChipRules: {
             kinds: ("non-value" | "value")[];
@@ -3059,7 +3059,7 @@ export interface components {
         };
         /**
          * Irregularity
-         * @description Something that goes wrong at a table, and what the rules make of it.
+         * @description Something that can go wrong at a table, and its consequence.
          */
         Irregularity: {
             /** @enum {unknown} */
@@ -3084,7 +3084,7 @@ export interface components {
         };
         /**
          * Equipment
-         * @description A thing the game needs: when it is needed, and the details that matter to the software.
+         * @description A piece of equipment: when it is needed, and the details that the software needs.
          */
         Equipment: {
             /** @enum {unknown} */
@@ -3097,7 +3097,7 @@ export interface components {
         };
         /**
          * EquipmentDetail
-         * @description What the software has to know of a thing.
+         * @description Details of equipment that the software needs.
          */
         EquipmentDetail: {
             /** @default null */
@@ -3121,7 +3121,7 @@ export interface components {
         };
         /**
          * OpeningCheck
-         * @description Something to be seen to before a table opens.
+         * @description A check that must be made before the first round.
          */
         OpeningCheck: {
             by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
@@ -3131,7 +3131,7 @@ export interface components {
         };
         /**
          * ShooterRule
-         * @description The player who throws the dice, and the bet only he may hold.
+         * @description The rules for the player who throws the dice, and for the bet only that player may hold.
          */
         ShooterRule: {
             box: string;
@@ -3172,7 +3172,7 @@ export interface components {
         };
         /**
          * Felt
-         * @description Everything drawn on one layout, in units of its own size.
+         * @description Everything drawn on one layout; coordinates are in units of the layout's size.
          */
         Felt: {
             width: number;
@@ -3182,7 +3182,7 @@ export interface components {
         };
         /**
          * Area
-         * @description A place on the felt for the chips of one box; `dice` asks for its faces to be drawn.
+         * @description A place on the felt for the chips of one box; `dice` are the faces to draw in it.
          */
         Area: {
             id: string;
@@ -3202,7 +3202,7 @@ export interface components {
         };
         /**
          * Inscription
-         * @description Words on the felt between the areas.
+         * @description Text on the felt outside the areas.
          */
         Inscription: {
             x: number;
@@ -3295,7 +3295,7 @@ export interface components {
         };
         /**
          * Account
-         * @description Somebody who may sign in.
+         * @description An account that can sign in.
          */
         Account: {
             id: string;
@@ -3314,7 +3314,9 @@ export interface components {
         };
         /**
          * Assignment
-         * @description Somebody's place for a shift, from one moment until before another; no table means all.
+         * @description A shift of a staff account at a table, or at all tables if `table` is None.
+         *
+         *         `until` is exclusive.
          */
         Assignment: {
             id: string;
@@ -3327,7 +3329,9 @@ export interface components {
         };
         /**
          * SecurityEvent
-         * @description Something that happened to an account: when, what, by whom, from where, and a detail.
+         * @description A security event of an account.
+         *
+         *         `by` is the actor, `source` the hashed client address; either may be empty.
          */
         SecurityEvent: {
             number: number;
@@ -3466,7 +3470,7 @@ export interface components {
         };
         /**
          * SetLimits
-         * @description Change the limits from the next opening of betting on; a second person agrees.
+         * @description Change the limits from the next opening of betting; a second person must approve.
          */
         SetLimits: {
             /** @enum {unknown} */
@@ -3488,7 +3492,7 @@ export interface components {
         };
         /**
          * CorrectBet
-         * @description Pay or take what a settled bet should have been paid; below zero it is taken.
+         * @description Correct the payment of a settled bet; a negative amount is taken from the player.
          */
         CorrectBet: {
             /** @enum {unknown} */
@@ -3500,7 +3504,7 @@ export interface components {
         };
         /**
          * ResolveInterruption
-         * @description State which dice of an interrupted round are known; a supervisor confirms it.
+         * @description State which dice of an interrupted round are known; a supervisor confirms the statement.
          */
         ResolveInterruption: {
             /** @enum {unknown} */
@@ -3510,7 +3514,7 @@ export interface components {
         };
         /**
          * InterruptTable
-         * @description Mark a table of people's as interrupted in the middle of a round; the house does it.
+         * @description Mark a staffed table as interrupted in mid-round; only the house sends this.
          */
         InterruptTable: {
             /** @enum {unknown} */
@@ -3518,7 +3522,7 @@ export interface components {
         };
         /**
          * RecoverRound
-         * @description Resolve a round that another server of the house was dealing; the house does it.
+         * @description Resolve a round that another server was dealing; only the house sends this.
          */
         RecoverRound: {
             /** @enum {unknown} */
@@ -3686,7 +3690,7 @@ export type ShiftReportView = components['schemas']['ShiftReportView'];
 export type AccountView = components['schemas']['AccountView'];
 export type StatementLine = components['schemas']['StatementLine'];
 export type Person = components['schemas']['Person'];
-export type BookLine = components['schemas']['BookLine'];
+export type RulebookLine = components['schemas']['RulebookLine'];
 export type GameView = components['schemas']['GameView'];
 export type Conduct = components['schemas']['Conduct'];
 export type LimitPolicy = components['schemas']['LimitPolicy'];
@@ -6968,7 +6972,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BookLine"][];
+                    "application/json": components["schemas"]["RulebookLine"][];
                 };
             };
             /** @description Sign-in required */
