@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from tests.log.postgres_server import PostgresServer, quick_folder, running
@@ -14,6 +15,10 @@ from tests.log.postgres_server import PostgresServer, quick_folder, running
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+
+# The machine's speed is not under test: a deadline would fail an example on a busy machine.
+hypothesis.settings.register_profile("threedice", deadline=None)
+hypothesis.settings.load_profile("threedice")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, a run would not hear Ctrl-C, nor would what its tests start.

@@ -95,6 +95,15 @@ def test_bets_of_one_round_share_its_roll() -> None:
     assert dict(two.results()) == {Fraction(-20): Fraction(35, 72), Fraction(20): Fraction(37, 72)}
 
 
+def test_stakes_raised_to_the_minimum_share_the_maximum_of_their_box() -> None:
+    two = RandomLayout(SHARED, 2, (WeightedBet("big", 5),), LayoutLimits(10, 10))
+
+    law, turnover = written_out(two)
+
+    assert dict(two.house_distribution().results()) == law
+    assert two.turnover() == turnover == 10
+
+
 def test_a_differential_takes_risk_off_a_lopsided_layout() -> None:
     stakes = {"big": 1000, "small": 200, "total:10": 50}
     free, held = (

@@ -136,8 +136,8 @@ class RandomLayout:
         return Fraction(weighted_stakes, total_weight**self.bets)
 
     def max_box_total(self) -> int:
-        """Return the largest total on one box before the limits."""
-        max_stake = max(choice.stake for choice in self.choices)
+        """Return the largest total on one box before the maximum and the differential."""
+        max_stake = max(max(choice.stake, self.limits.minimum) for choice in self.choices)
         return max_stake * self.bets if is_maximum_shared(self.game) else max_stake
 
     def _boxes(self) -> list[str]:
