@@ -88,9 +88,9 @@ def outcome(file: str, tree: ast.Module, seconds: int) -> tuple[str, float]:
     os.dup2(1, 2)
     finder: Any = Mutated(file, tree)
     sys.meta_path.insert(0, finder)
-    hypothesis.settings.register_profile("mutants", database=None, derandomize=True)
-    hypothesis.settings.load_profile("mutants")
+    hypothesis.settings.register_profile("mutants", database=None, deadline=None, derandomize=True)
     options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
+    options += ["--hypothesis-profile=mutants"]
     for test in FILES[file].split():
         path = f"tests/{test}.py" if "/" in test else f"tests/{test}"
         if code := pytest.main(
