@@ -84,7 +84,7 @@ class AutomaticDealer:
         """Take steps until none is due; return how many seconds to wait.
 
         An error (the store is unavailable, the float is too short to pay, a defect) is reported in
-        `stuck` and retried until time or a person resolves it.
+        `error` and retried until time or a person resolves it.
         """
         try:
             while not self._closed:
