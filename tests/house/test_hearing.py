@@ -15,7 +15,7 @@ from tests.house.setting import QUICK, HandClock, People
 from threedice.house import CommandHandler
 from threedice.house import house as house_module
 from threedice.house.house import House
-from threedice.house.reports.statements import results
+from threedice.house.reports.figures import results
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres_streams import LISTENER_APPLICATION_NAME
 

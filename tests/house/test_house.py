@@ -19,7 +19,7 @@ from threedice.house.audit.auditor import audit
 from threedice.house.dealer.automatic import AutomaticDealer
 from threedice.house.house import House
 from threedice.house.interpreter import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
-from threedice.house.reports.statements import results
+from threedice.house.reports.figures import results
 from threedice.house.streams import load_stream
 from threedice.log.proof.checkpoints import signed_heads
 from threedice.log.proof.keys import read_public_keys

@@ -13,8 +13,8 @@ from tests.house.test_statements import ROUND, keep, played
 from tests.oracle import brute_force as oracle
 from threedice import load
 from threedice.house import CommandHandler
+from threedice.house.reports.figures import results, shift_figures
 from threedice.house.reports.projection import WinExpectation, stakes_by_box
-from threedice.house.reports.statements import results, shift_figures
 
 pytestmark = pytest.mark.anyio
 

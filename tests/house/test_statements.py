@@ -15,15 +15,9 @@ from threedice.dice import ROLLS
 from threedice.errors import InvalidInput
 from threedice.house import CommandHandler
 from threedice.house.codec import decode
+from threedice.house.reports.figures import exposure, results, shift_figures, statement
 from threedice.house.reports.projection import VIEW, StatementProjector
-from threedice.house.reports.statements import (
-    exposure,
-    rebuild,
-    results,
-    shift_figures,
-    statement,
-    update_statements,
-)
+from threedice.house.reports.statements import rebuild, update_statements
 from threedice.house.stream_state import GameRegistry
 from threedice.ledger import compute_table_figures
 from threedice.log.stores.memory import MemoryStore

@@ -7,6 +7,6 @@ log's writer, and the handler returns the result. `recovery` restores tables aft
 """
 
 from threedice.house.command_handler import CommandHandler
-from threedice.house.commands import CommandResult
+from threedice.house.command_results import CommandResult
 
 __all__ = ["CommandHandler", "CommandResult"]

@@ -30,15 +30,14 @@ from threedice.errors import (
 )
 from threedice.house import decisions
 from threedice.house.codec import decode, normalise_command
-from threedice.house.commands import (
-    AnyStreamCommand,
+from threedice.house.command_results import (
     CommandResult,
-    EstablishTable,
     ResultCache,
     ResultWaiters,
     require_same_command,
     result_of,
 )
+from threedice.house.commands import AnyStreamCommand, EstablishTable
 from threedice.house.events import AnyStreamEvent
 from threedice.house.recovery import Suspension
 from threedice.house.stream_state import HouseTable, account_stream, table_stream

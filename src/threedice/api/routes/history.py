@@ -21,8 +21,8 @@ from threedice.api.routes.tables import require_table_staff
 from threedice.errors import InvalidInput, UnknownName
 from threedice.house.codec import decode, tag_of
 from threedice.house.events import AnyStreamEvent
+from threedice.house.reports.figures import shift_figures
 from threedice.house.reports.narrative import describe_stream, explain_player_bets
-from threedice.house.reports.statements import shift_figures
 from threedice.house.stream_state import table_stream
 from threedice.money import format_currency
 from threedice.table.events import RoundStarted, TableOpened

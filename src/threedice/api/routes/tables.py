@@ -15,8 +15,8 @@ from threedice.api.views import TableView, load_table_view
 from threedice.dice import ROLLS
 from threedice.errors import ThreediceError
 from threedice.house.dealer.sealed_dice import closing_time
+from threedice.house.reports.figures import exposure
 from threedice.house.reports.projection import VIEW, StatementRow
-from threedice.house.reports.statements import exposure
 from threedice.house.stream_state import table_stream
 
 if TYPE_CHECKING:

@@ -1,0 +1,189 @@
+"""Results, shift figures and exposure of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import ceil, floor, sqrt
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from threedice.dice import ROLLS
+from threedice.house.reports.projection import VIEW, StatementRow, player_subject
+from threedice.house.stream_state import table_stream
+from threedice.table.limits import box_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from threedice.dice import Roll
+    from threedice.log.store import ProjectionLine, Store
+    from threedice.rulebook import Game
+    from threedice.table import TableState
+
+BAND_DEVIATIONS = 1.96
+"""Standard deviations to either side that contain 95 % of a normal distribution."""
+
+_RESULT_KINDS = ("result", "void", "reversed", "seed lost")
+_ROW_DECODER = msgspec.json.Decoder(StatementRow)
+
+
+@dataclass(frozen=True, slots=True)
+class DatedStatementRow:
+    """A statement row with its time, stream and version."""
+
+    at: int
+    stream: str
+    version: int
+    row: StatementRow
+
+
+def results(store: Store, table: str, limit: int = 200) -> list[DatedStatementRow]:
+    """Return a table's latest results, including void and reversed rounds, oldest first."""
+    stream = table_stream(table)
+    rows = [
+        dated
+        for dated in _decode_rows(store.lines(VIEW, subject=stream))
+        if dated.row.what in _RESULT_KINDS
+    ]
+    return rows[-limit:]
+
+
+def statement(
+    store: Store, player: str, since: int | None = None, until: int | None = None
+) -> list[DatedStatementRow]:
+    """Return a player's wins, losses, transfers and notices over a period."""
+    return _decode_rows(store.lines(VIEW, subject=player_subject(player), since=since, until=until))
+
+
+@dataclass(slots=True)
+class ShiftFigures:
+    """A table's figures over a period; `win` is the house's.
+
+    `drop` is everything changed into chips, from cash and from accounts, because both are staked
+    alike and `hold` is the win as a share of it. (The drop of a table's state is the cash in its
+    drop box only.)
+    """
+
+    fills: int = 0
+    credits: int = 0
+    drop: int = 0
+    rounds: int = 0
+    void: int = 0
+    seeds_lost: int = 0
+    turnover: int = 0
+    win: int = 0
+    theoretical_win: Fraction = field(default_factory=Fraction)
+    variance: Fraction = field(default_factory=Fraction)
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the win around the theoretical win."""
+        return sqrt(self.variance)
+
+    @property
+    def band(self) -> tuple[int, int]:
+        """The interval that contains the win with 95 % probability if the dice are fair."""
+        width, theory = BAND_DEVIATIONS * self.sd, float(self.theoretical_win)
+        return floor(theory - width), ceil(theory + width)
+
+    @property
+    def hold(self) -> Fraction | None:
+        """The win as a share of the drop; None without a drop."""
+        return Fraction(self.win, self.drop) if self.drop else None
+
+
+def shift_figures(
+    store: Store, table: str, since: int | None = None, until: int | None = None
+) -> ShiftFigures:
+    """Return a table's figures over a period.
+
+    A reversed round counts against the shift in which it is reversed.
+    """
+    figures, stream = ShiftFigures(), table_stream(table)
+    rows = _decode_rows(store.lines(VIEW, subject=stream, since=since, until=until))
+    results_in_shift: dict[int, StatementRow] = {}
+    for row in (dated.row for dated in rows):
+        match row.what:
+            case "result":
+                results_in_shift[row.round] = row
+                _add_result(figures, row, 1, variance_sign=1)
+            case "reversed":
+                in_shift = results_in_shift.get(row.round)
+                result = in_shift or _find_result(store, stream, row.round)
+                _add_result(figures, result, -1, variance_sign=-1 if in_shift else 1)
+            case _:
+                _add_movement(figures, row)
+    return figures
+
+
+def _add_movement(figures: ShiftFigures, row: StatementRow) -> None:
+    """Add a row that is not a result."""
+    match row.what:
+        case "void":
+            figures.void += 1
+        case "corrected" | "ruling":
+            figures.win += row.amount
+        case "fill":
+            figures.fills += row.amount
+        case "credit":
+            figures.credits += row.amount
+        case "drop":
+            figures.drop += row.amount
+        case "seed lost":
+            figures.seeds_lost += 1
+        case _:
+            pass
+
+
+def _add_result(
+    figures: ShiftFigures, row: StatementRow | None, sign: int, *, variance_sign: int
+) -> None:
+    """Add a result, or subtract it with a sign of -1.
+
+    The variance of a round reversed in its own shift is removed. Reversing a round of an earlier
+    shift adds its variance to this shift.
+    """
+    if row is None:  # the round was reversed during its settlement and never counted
+        return
+    figures.rounds += sign
+    figures.turnover += sign * row.turnover
+    figures.win += sign * row.amount
+    figures.theoretical_win += sign * Fraction(*row.theory)
+    figures.variance += variance_sign * Fraction(*row.variance)
+
+
+def _find_result(store: Store, stream: str, number: int) -> StatementRow | None:
+    """Return the result of a round that was settled before the reported period."""
+    for dated in _decode_rows(store.lines(VIEW, subject=stream)):
+        if dated.row.what == "result" and dated.row.round == number:
+            return dated.row
+    return None
+
+
+def exposure(game: Game, state: TableState) -> dict[Roll, int]:
+    """Return the house's win on each of the 216 rolls with the current bets on the layout.
+
+    Excludes the shooter's bet, which is decided over several throws.
+    """
+    unit, totals = game.unit, state.round.totals if state.round else {}
+    nets = [0] * len(ROLLS)
+    for spot, total in totals.items():
+        payoffs = game.payoffs.get(box_of(spot))
+        if payoffs and total:
+            nets = [net - total * payoff for net, payoff in zip(nets, payoffs, strict=True)]
+    return {roll: net // unit for roll, net in zip(ROLLS, nets, strict=True)}
+
+
+def _decode_rows(lines: Iterable[ProjectionLine]) -> list[DatedStatementRow]:
+    return [
+        DatedStatementRow(line.at, line.stream, line.version, _ROW_DECODER.decode(line.data))
+        for line in lines
+    ]
+
+
+def format_time(at: int) -> str:
+    """Format a time in microseconds since 1970 as date and time in UTC."""
+    return datetime.fromtimestamp(at / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
