@@ -9,12 +9,13 @@ import pytest
 
 from tests.api.setting import GAME, opened, seat
 from tests.api.test_authorisation import code
-from tests.house.setting import People
+from tests.house.setting import DEALER, MANAGER, SUPERVISOR, People
 from threedice import load
 from threedice.api.routes.history import gaming_day_start
 from threedice.house.reports.statements import update_statements
 from threedice.log.stores.urls import open_store
 from threedice.odds import odds_sheet
+from threedice.table import commands
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,6 +167,31 @@ async def test_a_shift_is_reported_over_a_time_or_the_gaming_day(playing: Settin
     assert (empty["rounds"], empty["hold_percent"]) == (0, None)
     wrong = await playing.client("supervisor").get("/api/tables/1/shift?since=5&until=4")
     assert (wrong.status_code, code(wrong)) == (422, "input/wrong")
+
+
+async def test_the_reported_win_of_a_shift_excludes_a_corrected_and_reversed_round(
+    playing: Setting,
+) -> None:
+    await playing.bet("player", 25, "big")
+    await finish_round(playing)
+    floor = playing.context.house.command_handler
+    correction = commands.CorrectBet(
+        by=DEALER,
+        round=1,
+        player=playing.id("player"),
+        amount=5000,
+        reason="misread",
+        approved_by=SUPERVISOR,
+    )
+    reversal = commands.Report(
+        by=SUPERVISOR, irregularity="dice-damaged", rounds=[1], approved_by=MANAGER
+    )
+    for command, win in ((correction, 25 - 5000), (reversal, 0)):
+        await People(floor).ask(command)
+        update_statements(floor.store, "table/1", floor.streams.games.load_pinned)
+        report = await get(playing, "supervisor", "/api/tables/1/shift?since=0")
+        assert report["win"] == win
+    assert (report["rounds"], report["turnover"], report["hold_percent"]) == (0, 0, 0)
 
 
 async def test_the_gaming_day_starts_by_the_clock_of_the_house(house: Setting) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import MANAGER, People, player
+from tests.house.setting import MANAGER, HandClock, People, player
 from tests.oracle import brute_force as oracle
 from threedice import load
 from threedice.account.commands import Deposit, OpenAccount, Withdraw
@@ -122,6 +122,92 @@ async def test_a_shift_counts_only_its_own_time_and_undoes_what_came_before() ->
         keep(store, handler)
     undone = shift_figures(store, "1", since=since)
     assert (undone.win, undone.rounds, undone.turnover) == (50, -1, -150)
+
+
+CORRECTION = "dealer corrects round 1 for ann by 5000 with supervisor: misread"
+REVERSAL = "supervisor reports dice-damaged affecting 1 with shift-manager"
+
+
+async def test_reversing_a_corrected_round_takes_back_the_correction_with_the_result() -> None:
+    store = await played(*ROUND, CORRECTION, REVERSAL)
+
+    report = shift_figures(store, "1")
+
+    assert (report.win, report.rounds, report.turnover) == (0, 0, 0)
+    assert report.theoretical_win == report.variance == 0
+    async with CommandHandler(store) as handler:
+        table = (await handler.table("1")).table
+    assert (table.float_amount, table.seats["ann"].stack) == (1_000_000 - 2000, 1000)
+    assert [(each.row.what, each.row.amount) for each in statement(store, "ann")] == [
+        ("bought in", 1000),
+        ("won", 100),
+        ("corrected", 5000),
+        ("reversed", -5100),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shifts", "wins"),
+    [
+        (((*ROUND, CORRECTION), (), (REVERSAL,)), [-5050, 0, 5050]),
+        ((ROUND, (CORRECTION,), (REVERSAL,)), [-50, -5000, 5050]),
+        ((ROUND, (), (CORRECTION, REVERSAL)), [-50, 0, 50]),
+        ((ROUND, (CORRECTION,), (CORRECTION, REVERSAL)), [-50, -5000, 5050]),
+    ],
+)
+async def test_the_shift_of_a_reversal_takes_back_results_and_corrections_of_earlier_shifts(
+    shifts: tuple[tuple[str, ...], ...], wins: list[int]
+) -> None:
+    store, clock, starts = MemoryStore(), HandClock(), list[int]()
+    async with CommandHandler(store, now=clock.now) as handler:
+        people = People(handler)
+        await people.open()
+        for lines in shifts:
+            starts.append(clock.now())
+            await people.play(*lines)
+        keep(store, handler)
+    ends = [*starts[1:], clock.now()]
+
+    reports = [shift_figures(store, "1", *shift) for shift in zip(starts, ends, strict=True)]
+
+    assert [each.win for each in reports] == wins
+    assert [each.rounds for each in reports] == [1, 0, -1]
+    assert shift_figures(store, "1").win == 0
+
+
+async def test_a_reversal_takes_back_neither_rulings_nor_corrections_of_other_rounds() -> None:
+    store = await played(
+        *ROUND, *ROUND, CORRECTION,
+        "dealer corrects round 2 for bob by 200 with supervisor: misread",
+        "shift-manager rules 50 for bob: spilt drink",
+        REVERSAL,
+    )  # fmt: skip
+
+    assert shift_figures(store, "1").win == -50 - 200 - 50
+
+
+async def test_a_correction_that_became_debt_is_taken_back_in_full() -> None:
+    store = await played(
+        *ROUND,
+        "dealer corrects round 1 for bob by -1500 with supervisor: misread",
+        "bob repays 100 in cash",
+        REVERSAL,
+    )
+
+    assert shift_figures(store, "1").win == 0
+
+
+async def test_losers_collected_in_an_unsettled_round_count_for_nothing_when_reversed() -> None:
+    store = await played(
+        *ROUND, CORRECTION, *ROUND[:-1],
+        "close betting", "tumbles 3 times", "uncover the dice", "call 6 5 4", "enter 6 5 4",
+        "light the areas", "collect the losers",
+        "supervisor reports dice-damaged affecting 1 2 with shift-manager",
+    )  # fmt: skip
+
+    report = shift_figures(store, "1")
+
+    assert (report.win, report.rounds, report.void) == (0, 0, 1)
 
 
 async def test_a_statement_tells_a_player_everything_and_nothing_of_others() -> None:

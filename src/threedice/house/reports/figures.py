@@ -100,23 +100,30 @@ def shift_figures(
 ) -> ShiftFigures:
     """Return a table's figures over a period.
 
-    A reversed round counts against the shift in which it is reversed.
+    A reversed round, with its corrections, counts against the shift in which it is reversed.
     """
     figures, stream = ShiftFigures(), table_stream(table)
-    rows = _decode_rows(store.lines(VIEW, subject=stream, since=since, until=until))
-    results_in_shift: dict[int, StatementRow] = {}
-    for row in (dated.row for dated in rows):
-        match row.what:
-            case "result":
-                results_in_shift[row.round] = row
-                _add_result(figures, row, 1, variance_sign=1)
-            case "reversed":
-                in_shift = results_in_shift.get(row.round)
-                result = in_shift or _find_result(store, stream, row.round)
-                _add_result(figures, result, -1, variance_sign=-1 if in_shift else 1)
-            case _:
-                _add_movement(figures, row)
+    rows = _table_rows(store, stream, since, until)
+    for row in rows:
+        if row.what == "result":
+            _add_result(figures, row, 1, variance_sign=1)
+        else:
+            _add_movement(figures, row)
+    settled = {row.round for row in rows if row.what == "result"}
+    reversed_rounds = {row.round for row in rows if row.what == "reversed"}
+    if not reversed_rounds <= settled:  # corrections follow results, so both may be earlier
+        rows = _table_rows(store, stream, None, until)
+    for row in rows:
+        if row.round in reversed_rounds:
+            _take_back(figures, row, is_settled_in_shift=row.round in settled)
     return figures
+
+
+def _table_rows(
+    store: Store, stream: str, since: int | None, until: int | None
+) -> list[StatementRow]:
+    lines = store.lines(VIEW, subject=stream, since=since, until=until)
+    return [dated.row for dated in _decode_rows(lines)]
 
 
 def _add_movement(figures: ShiftFigures, row: StatementRow) -> None:
@@ -138,29 +145,30 @@ def _add_movement(figures: ShiftFigures, row: StatementRow) -> None:
             pass
 
 
-def _add_result(
-    figures: ShiftFigures, row: StatementRow | None, sign: int, *, variance_sign: int
-) -> None:
-    """Add a result, or subtract it with a sign of -1.
+def _take_back(figures: ShiftFigures, row: StatementRow, *, is_settled_in_shift: bool) -> None:
+    """Subtract a row of a reversed round: its result or one of its corrections.
 
-    The variance of a round reversed in its own shift is removed. Reversing a round of an earlier
-    shift adds its variance to this shift.
+    These are the nets that a reversal returns; rulings belong to no round and stand. A round that
+    was reversed during its settlement has neither, and was never counted. The variance of a round
+    reversed in its own shift is removed. Reversing a round of an earlier shift adds its variance to
+    this shift.
     """
-    if row is None:  # the round was reversed during its settlement and never counted
-        return
+    match row.what:
+        case "result":
+            _add_result(figures, row, -1, variance_sign=-1 if is_settled_in_shift else 1)
+        case "corrected":
+            figures.win -= row.amount
+        case _:
+            pass
+
+
+def _add_result(figures: ShiftFigures, row: StatementRow, sign: int, *, variance_sign: int) -> None:
+    """Add a result, or subtract it with a sign of -1."""
     figures.rounds += sign
     figures.turnover += sign * row.turnover
     figures.win += sign * row.amount
     figures.theoretical_win += sign * Fraction(*row.theory)
     figures.variance += variance_sign * Fraction(*row.variance)
-
-
-def _find_result(store: Store, stream: str, number: int) -> StatementRow | None:
-    """Return the result of a round that was settled before the reported period."""
-    for dated in _decode_rows(store.lines(VIEW, subject=stream)):
-        if dated.row.what == "result" and dated.row.round == number:
-            return dated.row
-    return None
 
 
 def exposure(game: Game, state: TableState) -> dict[Roll, int]:
