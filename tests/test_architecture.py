@@ -37,7 +37,7 @@ def python_steps(leg: list[str]) -> list[str]:
 
 
 def imports(importer: str, imported: str) -> bool:
-    """Tell whether a module imports another, directly or through others."""
+    """Return whether a module imports another, directly or through others."""
     return import_graph().chain_exists(module_name(importer), module_name(imported))
 
 

@@ -46,7 +46,7 @@ def as_roll(faces: Sequence[int]) -> Roll:
 
 
 def as_known_faces(faces: Sequence[int]) -> tuple[int, ...]:
-    """Return the known faces of a roll: up to three, numbered 1 to 6; raise InvalidInput else."""
+    """Return the known faces of a roll: up to three, numbered 1 to 6, or raise InvalidInput."""
     if len(faces) > 3 or any(type(face) is not int or face not in FACES for face in faces):
         raise InvalidInput(f"{faces!r}: give up to three faces numbered 1 to 6")
     return tuple(faces)

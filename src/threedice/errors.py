@@ -10,7 +10,7 @@ ThreediceError
 │   ├── StreamConflict     the stream kept changing until the retries were used up
 │   ├── KeyReused          the idempotency key belongs to another command
 │   ├── QueueFull          the write queue is full
-│   ├── StoreUnavailable   the database does not answer in time; it may recover
+│   ├── StoreUnavailable   the database does not respond in time; it may recover
 │   ├── StoreFailed        the database failed to write; writing stops until a person releases it
 │   ├── StoreUnusable      the database must not be used: what is wrong, what to do
 │   └── HouseOutdated      another version was installed while the house runs; restart it
@@ -92,7 +92,7 @@ class QueueFull(OperatingFailure):
 
 
 class StoreUnavailable(OperatingFailure):
-    """The database does not answer in time.
+    """The database does not respond in time.
 
     The command may have been written: send it again with the same idempotency key to find out.
     """
@@ -136,6 +136,6 @@ def did_you_mean(names: list[str]) -> str:
     'did you mean total:9 or total:10?'
     """
     if not names:
-        return "there is none to choose from"
+        return "there are none to choose from"
     *others, last = names
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

@@ -209,7 +209,7 @@ def test_nothing_is_restored_against_checkpoints_with_a_garbled_line(house: Path
     )  # fmt: skip
 
     assert result.code == 2
-    assert "is no checkpoint" in result.err
+    assert "is not a checkpoint" in result.err
     assert not (house / "again.sqlite").exists()
 
 

@@ -292,8 +292,8 @@ def test_a_garbled_line_among_the_checkpoints_is_told_and_the_rest_is_proved(
     result = run("log", "verify", *words, "--database", f"sqlite:///{house}/house.sqlite")
 
     assert result.code == 1
-    assert f"checkpoints.jsonl line {len(lines) + 1}: is no checkpoint" in result.out
-    assert f"checkpoints.jsonl line {len(lines) + 2}: is no checkpoint" in result.out
+    assert f"checkpoints.jsonl line {len(lines) + 1}: is not a checkpoint" in result.out
+    assert f"checkpoints.jsonl line {len(lines) + 2}: is not a checkpoint" in result.out
     assert "table/one version 7" in result.out
 
 

@@ -103,7 +103,7 @@ def test_what_is_too_large_is_simulated_and_says_how_surely(run: Run) -> None:
     result = run("session", GAME, *SHORT, *few, "--sessions", "20000", "--json")
     exact = run("session", GAME, *SHORT, *few, "--method", "exact")
 
-    assert "martingale comes to more than 50 states" in result.err
+    assert "martingale has more than 50 states" in result.err
     assert "simulating 20,000 sessions instead" in result.err
     told = result.json
     assert (told["method"], told["sessions"]) == ("simulated", 20000)

@@ -105,7 +105,7 @@ def test_a_page_is_written(run: Run, tmp_path: Path) -> None:
     run("shift", GAME, *FIXED, *TIMES, *words)
     html = file.read_text(encoding="utf-8")
 
-    assert "What a differential does to a shift" in html
+    assert "Effect of a differential on a shift" in html
     assert "A safe maximum" in html
 
 

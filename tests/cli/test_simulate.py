@@ -244,7 +244,7 @@ def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
         (("--player", "big=10", "--rounds", "9"), "give a name first"),
         (("--player", "", "--rounds", "9"), "is not a player"),
         (("--player", "ann big", "--rounds", "9"), "is not a bet of ann"),
-        (("--player", "ann big=5@martingal", "--rounds", "9"), "is no plan"),
+        (("--player", "ann big=5@martingal", "--rounds", "9"), "is not a plan"),
         (("--player", "ann big=5", "--bet", "big=5", "--rounds", "9"), "leave --bet out"),
         (("--player", "ann big=5@martingale", "--rounds", "9999"), "lower --maximum"),
         (

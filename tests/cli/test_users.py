@@ -59,7 +59,7 @@ def test_somebody_is_added_with_a_password_shown_once(
     dan = people.accounts.find_by_name("dan")
     assert dan is not None
     assert told == f"dan (dealer, supervisor) has id {dan.id}"
-    assert people.authentication.sign_in("dan", password).session.standing == "new-password"
+    assert people.authentication.sign_in("dan", password).session.state == "new-password"
 
 
 def test_a_password_is_read_and_not_shown(
@@ -71,7 +71,7 @@ def test_a_password_is_read_and_not_shown(
 
     assert result.code == 0
     assert PASSWORD not in result.out
-    assert people.authentication.sign_in("ann", PASSWORD).session.standing == "open"
+    assert people.authentication.sign_in("ann", PASSWORD).session.state == "open"
 
 
 def test_accounts_are_listed(people: IdentityService, users: Callable[..., Result]) -> None:
@@ -108,7 +108,7 @@ def test_a_password_is_replaced(people: IdentityService, users: Callable[..., Re
 
     with pytest.raises(SignInRefused):
         people.authentication.sign_in("ann", PASSWORD)
-    assert people.authentication.sign_in("ann", password).session.standing == "new-password"
+    assert people.authentication.sign_in("ann", password).session.state == "new-password"
 
 
 def test_codes_are_reset(people: IdentityService, users: Callable[..., Result]) -> None:
@@ -156,13 +156,16 @@ def test_a_token_is_made(people: IdentityService, users: Callable[..., Result]) 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["add", "house", "--role", "player"], "nobody may be called"),
+        (["add", "house", "--role", "player"], "is reserved"),
         (["add", "adam", "--role", "player"], "already"),
         (["add", "bob", "--role", "croupier"], "the roles are"),
         (["add", "bob"], "Missing option"),
         (["disable", "adam"], "one administrator"),
         (["disable", "adma"], "did you mean adam?"),
-        (["assign", "adam", "--role", "dealer", "--until", "2030-01-01"], "is no dealer"),
+        (
+            ["assign", "adam", "--role", "dealer", "--until", "2030-01-01"],
+            "not have the role dealer",
+        ),
         (["assign", "adam", "--role", "administrator", "--until", "soon"], "is not a time"),
         (["assign", "adam", "--role", "administrator", "--until", "1999-01-01"], "ends after"),
         (["token", "adam", "robot", "--scope", "Read!"], "such as read"),

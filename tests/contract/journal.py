@@ -32,7 +32,7 @@ def calls() -> Iterator[tuple[ast.Call, str]]:
 
 
 def is_journal_call(node: ast.Call) -> bool:
-    """Tell whether a call writes to the journal, by the names of today."""
+    """Return whether a call writes to the journal, by the names of today."""
     function = node.func
     return (
         isinstance(function, ast.Attribute)

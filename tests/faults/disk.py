@@ -39,7 +39,7 @@ class Fault(Enum):
     UNSYNCED = "failing fsync"
 
     def concerns(self, call: Call) -> bool:
-        """Tell whether a call can fail so."""
+        """Return whether a call can fail so."""
         match self:
             case Fault.BROKEN:
                 return True

@@ -63,7 +63,7 @@ def _is_there(
     answers: dict[tuple[str, str], StoredAnswer],
     games: dict[str, bytes],
 ) -> bool:
-    """Tell whether a proposal is there entry for entry, with its answer and its games."""
+    """Return whether a proposal is there entry for entry, with its answer and its games."""
     spans = tuple(
         EntrySpan(each.stream, each.entries[0].version, each.entries[-1].version)
         for each in proposal.appends

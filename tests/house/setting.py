@@ -196,7 +196,7 @@ class Failing(MemoryStore):
 
 
 def is_open(number: int, house_table: HouseTable) -> bool:
-    """Tell whether bets may be placed in a round."""
+    """Return whether bets may be placed in a round."""
     current = house_table.table.round
     return current is not None and current.number == number and "open-betting" in current.done
 

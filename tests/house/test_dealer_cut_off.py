@@ -87,7 +87,7 @@ async def test_an_interruption_locks_the_table_wherever_the_round_was_cut_off(
 
 
 def is_over(house_table: HouseTable) -> bool:
-    """Tell whether the first round has been concluded or voided."""
+    """Return whether the first round has been concluded or voided."""
     return house_table.table.round is None or house_table.table.rounds > 1
 
 

@@ -85,7 +85,7 @@ async def take_over(house: House, clock: WatchedClock) -> None:
 
 
 async def goes_on(house: House) -> bool:
-    """Tell whether the second round is being played, and only the first was lost."""
+    """Return whether the second round is being played, and only the first was lost."""
     house.command_handler.streams.mark_all_changed()
     house_table = await house.command_handler.table("1")
     return is_open(2, house_table) and house_table.seeds_lost == 1

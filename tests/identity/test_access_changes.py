@@ -151,7 +151,7 @@ def test_memory_has_an_end_and_loses_nothing_by_it(
         people.sessions.resolve(sessions[0], touch=False)
         == people.sessions.list_for_account(dan)[0]
     )
-    assert {each.standing for each in people.sessions.list_for_account(dan)} == {"open"}
+    assert {each.state for each in people.sessions.list_for_account(dan)} == {"open"}
 
 
 def test_only_what_a_change_concerns_is_forgotten(people: IdentityService) -> None:

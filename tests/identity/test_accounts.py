@@ -182,9 +182,9 @@ def test_the_first_start_makes_an_administrator_whose_password_must_be_changed(
     assert (first.account.name, first.account.roles) == ("administrator", ("administrator",))
     assert strict.ensure_administrator() is None
     signed_in = strict.authentication.sign_in("administrator", first.password)
-    assert signed_in.session.standing == "new-password"
+    assert signed_in.session.state == "new-password"
     changed = strict.authentication.change_password(signed_in.token, first.password, PASSWORD)
-    assert changed.session.standing == "enrolment"
+    assert changed.session.state == "enrolment"
 
 
 def test_a_house_with_somebody_in_it_gets_no_administrator(people: IdentityService) -> None:
@@ -226,4 +226,4 @@ def test_a_first_password_expires(people: IdentityService, clock: HandClock) -> 
 
     again = people.accounts.reset_password(first.account.id)
     assert again.password != first.password
-    assert people.authentication.sign_in("dan", again.password).session.standing == "new-password"
+    assert people.authentication.sign_in("dan", again.password).session.state == "new-password"

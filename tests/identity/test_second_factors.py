@@ -59,7 +59,7 @@ def test_staff_can_do_nothing_before_they_have_codes(
 ) -> None:
     add(strict, "dan", "dealer")
     first = strict.authentication.sign_in("dan", PASSWORD)
-    assert first.session.standing == "enrolment"
+    assert first.session.state == "enrolment"
 
     enrolment = strict.second_factors.begin_enrolment(first.token)
     telephone = Telephone(enrolment.secret, setting.clock)
@@ -68,7 +68,7 @@ def test_staff_can_do_nothing_before_they_have_codes(
     uri = urlsplit(enrolment.uri)
     assert (uri.scheme, uri.netloc, unquote(uri.path)) == ("otpauth", "totp", "/Threedice:dan")
     assert parse_qs(uri.query)["secret"] == [enrolment.secret]
-    assert done.issued_session.session.standing == "open"
+    assert done.issued_session.session.state == "open"
     assert strict.sessions.resolve(first.token) is None, "a token for more is a new one"
     assert len(set(done.recovery_codes)) == 10
 
@@ -76,7 +76,7 @@ def test_staff_can_do_nothing_before_they_have_codes(
 def test_players_need_none(strict: IdentityService) -> None:
     add(strict, "ann", "player")
 
-    assert strict.authentication.sign_in("ann", PASSWORD).session.standing == "open"
+    assert strict.authentication.sign_in("ann", PASSWORD).session.state == "open"
 
 
 def test_the_demo_asks_for_none_but_of_whoever_has_them(
@@ -84,7 +84,7 @@ def test_the_demo_asks_for_none_but_of_whoever_has_them(
 ) -> None:
     add(strict, "dan", "dealer")
     demo = setting.open(IdentityPolicy(second_factor=False))
-    assert demo.authentication.sign_in("dan", PASSWORD).session.standing == "open"
+    assert demo.authentication.sign_in("dan", PASSWORD).session.state == "open"
 
     telephone, _ = setting.enrol(strict, "dan")
 
@@ -238,7 +238,7 @@ def test_lost_codes_are_reset_and_all_sessions_end(
     strict.second_factors.reset(dan.id, by="sue")
 
     assert strict.sessions.resolve(signed_in.token) is None
-    assert strict.authentication.sign_in("dan", PASSWORD).session.standing == "enrolment"
+    assert strict.authentication.sign_in("dan", PASSWORD).session.state == "enrolment"
 
 
 def test_secrets_are_sealed_and_belong_to_one_account(

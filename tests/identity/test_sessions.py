@@ -35,7 +35,7 @@ def signed_in(people: IdentityService, name: str, *roles: str) -> IssuedSession:
 
 def standing(people: IdentityService, token: str) -> str | None:
     session = people.sessions.resolve(token, touch=False)
-    return None if session is None else session.standing
+    return None if session is None else session.state
 
 
 def test_a_token_has_256_bits_and_only_its_digest_is_kept(people: IdentityService) -> None:
@@ -116,7 +116,7 @@ def test_a_dealers_session_locks_and_only_proof_unlocks_it(
 
     locked = people.sessions.resolve(token)
     assert locked is not None
-    assert (locked.standing, locked.account.name) == ("locked", "dan")
+    assert (locked.state, locked.account.name) == ("locked", "dan")
     for _ in range(3):
         assert standing(people, token) == "locked", "asking does not unlock it"
         people.sessions.resolve(token)
@@ -133,7 +133,7 @@ def test_a_dealers_session_locks_and_only_proof_unlocks_it(
 
     opened = people.authentication.unlock(token, password=PASSWORD)
 
-    assert opened.session.standing == "open"
+    assert opened.session.state == "open"
     assert opened.session.id == locked.id
     assert opened.session.until == locked.until, "unlocking does not lengthen it"
     assert people.sessions.resolve(token) is None, "the token of before is worth nothing"
@@ -153,7 +153,7 @@ def test_a_code_unlocks_as_well_but_not_somebody_elses(
         strict.authentication.unlock(session.token, code=sues.code())
     code = dans.code()
     opened = strict.authentication.unlock(session.token, code=code)
-    assert opened.session.standing == "open"
+    assert opened.session.state == "open"
     strict.sessions.lock(opened.token)
     with pytest.raises(SignInRefused):
         strict.authentication.unlock(opened.token, code=code)
@@ -314,7 +314,7 @@ def test_two_servers_agree_with_a_clerk_who_writes_everything_down(
                 server.poll()
             idle = clock.seconds - seen
             found = servers[at].sessions.resolve(token, touch=touch)
-            how = found and found.standing
+            how = found and found.state
             if idle < 270:
                 assert how == "open"
             elif 300 <= idle < 1770:

@@ -36,7 +36,7 @@ def test_whoever_knows_the_password_is_let_in(people: IdentityService) -> None:
     signed_in = people.authentication.sign_in("ann", PASSWORD, address=HERE)
 
     assert signed_in.session.account == ann
-    assert signed_in.session.standing == "open"
+    assert signed_in.session.state == "open"
     assert people.sessions.resolve(signed_in.token) == signed_in.session
 
 
@@ -218,9 +218,9 @@ def test_a_password_that_is_reset_ends_all_sessions(people: IdentityService) -> 
     first = people.accounts.reset_password(ann.id)
 
     assert people.sessions.resolve(token) is None
-    assert people.authentication.sign_in("ann", first.password).session.standing == "new-password"
+    assert people.authentication.sign_in("ann", first.password).session.state == "new-password"
     chosen = people.accounts.reset_password(ann.id, password="another quiet river")
-    assert people.authentication.sign_in("ann", chosen.password).session.standing == "open"
+    assert people.authentication.sign_in("ann", chosen.password).session.state == "open"
 
 
 def test_a_password_changed_while_it_was_being_verified_is_not_enough(

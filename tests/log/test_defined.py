@@ -31,9 +31,9 @@ TRIGGER = "CREATE TRIGGER skim AFTER INSERT ON answers BEGIN DELETE FROM games; 
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
-        (TRIGGER, "trigger skim is defined, and is none of this program's"),
-        ("CREATE TABLE aside (what TEXT)", "table aside is defined, and is none of this program's"),
-        ("CREATE VIEW others AS SELECT 1", "view others is defined, and is none of this program's"),
+        (TRIGGER, "trigger skim is not defined by this program"),
+        ("CREATE TABLE aside (what TEXT)", "table aside is not defined by this program"),
+        ("CREATE VIEW others AS SELECT 1", "view others is not defined by this program"),
         ("DROP INDEX lines_by_time", "index lines_by_time is not defined"),
         ("DROP TABLE leases", "table leases is not defined"),
     ],
@@ -56,7 +56,7 @@ def test_a_column_that_compares_otherwise_is_found(file: Path) -> None:
         run("REINDEX")
 
     assert found(verify_log(file, public_keys={})) == [
-        "the database: table entries is defined otherwise than by this program"
+        "the database: table entries differs from this program's definition"
     ]
 
 
@@ -77,7 +77,7 @@ def test_a_trigger_of_a_table_of_accounts_is_found(file: Path) -> None:
         run("CREATE TRIGGER skim AFTER INSERT ON people_accounts BEGIN DELETE FROM lines; END")
 
     assert found(verify_log(file, public_keys={})) == [
-        "the database: trigger skim is defined, and is none of this program's"
+        "the database: trigger skim is not defined by this program"
     ]
 
 
@@ -103,7 +103,7 @@ def test_a_trigger_that_is_called_like_a_table_is_found(file: Path) -> None:
             " 'CREATE TRIGGER views AFTER INSERT ON entries BEGIN DELETE FROM people; END')"
         )
 
-    assert "the database: trigger views is defined, and is none of this program's" in found(
+    assert "the database: trigger views is not defined by this program" in found(
         verify_log(file, public_keys={})
     )
 
@@ -166,5 +166,5 @@ def test_a_trigger_in_postgres_is_found(store: PostgresStore) -> None:
         )
 
     assert found(verify_log(store, public_keys={})) == [
-        "the database: skim is defined on answers, and is none of this program's"
+        "the database: the trigger skim on answers is not defined by this program"
     ]

@@ -117,7 +117,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     with tampering(file) as run:
         run("CREATE TABLE songs (name TEXT)")
     with (
-        pytest.raises(StoreUnusable, match="tables of something else"),
+        pytest.raises(StoreUnusable, match="tables of another program"),
         open_sqlite_rows_with_apsw(file),
     ):
         pass

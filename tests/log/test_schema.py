@@ -142,7 +142,7 @@ def test_a_database_of_something_else_is_refused(database: Database, spoil: str)
 
 def test_a_database_with_other_tables_is_left_as_it_is(empty: Database) -> None:
     empty.execute("CREATE TABLE recipes (name TEXT)")
-    with pytest.raises(StoreUnusable, match="tables of something else"):
+    with pytest.raises(StoreUnusable, match="tables of another program"):
         empty.open()
     assert empty.tables == ["recipes"]
 

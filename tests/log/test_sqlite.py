@@ -321,7 +321,7 @@ def test_a_connection_given_back_while_the_store_is_closed_is_closed(path: Path)
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> None:
     path.write_bytes(b"Dear diary, " * 100)
 
-    with pytest.raises(StoreUnusable, match="no SQLite database; use another file"):
+    with pytest.raises(StoreUnusable, match="not an SQLite database; use another file"):
         SqliteStore(path)
 
     assert path.read_bytes() == b"Dear diary, " * 100
@@ -384,7 +384,7 @@ def test_a_damaged_page_is_tampering_and_a_damaged_file_is_not_opened(path: Path
 
 
 def is_cached(file: Path) -> bool:
-    """Tell whether the operating system holds the beginning of a file in memory."""
+    """Return whether the operating system holds the beginning of a file in memory."""
     opened = os.open(file, os.O_RDONLY)
     try:
         os.preadv(opened, [bytearray(1)], 0, os.RWF_NOWAIT)
@@ -404,7 +404,7 @@ def written(file: Path, size: int = 100_000) -> None:
 
 
 def is_forgotten_when_asked(file: Path) -> bool:
-    """Tell whether a file lies where the operating system can let go of it, and says so."""
+    """Return whether a file lies where the operating system can let go of it, and says so."""
     written(file)
     opened = os.open(file, os.O_RDONLY)
     try:

@@ -198,7 +198,7 @@ def test_file_that_is_no_database_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnusable, match="is it there"):
+    with pytest.raises(StoreUnusable, match="does it exist"):
         verify_log(tmp_path / "none.sqlite", public_keys={})
 
 

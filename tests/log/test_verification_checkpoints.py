@@ -212,7 +212,7 @@ def test_signed_head_that_the_stream_does_not_hold_is_found(house: House) -> Non
     heads = decode_checkpoint(third).heads | {"table/1": (12, "0" * 64), "table/9": (2, "0" * 64)}
     other = sign_checkpoint(house.keys, changed(third, heads=heads))
     assert house.with_checkpoints([*before, other]) == [
-        "table/1 versions 9 to 12: not what checkpoint 3 signed",
+        "table/1 versions 9 to 12: differs from checkpoint 3",
         "table/9 versions 1 to 2: missing, and signed in checkpoint 3",
     ]
 

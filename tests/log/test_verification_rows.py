@@ -175,7 +175,7 @@ def test_an_entry_that_was_signed_is_contested_where_it_was_changed(tmp_path: Pa
 
     assert found(verify_log(store.path, public_keys=keys.public)) == [
         "table/1 version 4: its hash is not that of its columns and of the entry before it",
-        "table/1 versions 1 to 4: not what checkpoint 1 signed",
+        "table/1 versions 1 to 4: differs from checkpoint 1",
     ]
 
 

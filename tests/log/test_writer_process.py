@@ -137,7 +137,7 @@ SPOILED: dict[Callable[[Path], None], str] = {
     removed: "is no longer the file that the house has open",
     replaced: "is no longer the file that the house has open",
     of_another_version: "999",
-    overwritten: "is no SQLite database",
+    overwritten: "is not an SQLite database",
 }
 
 

@@ -170,7 +170,7 @@ def test_a_scribe_that_finds_no_database_is_away_until_it_is_back(
         tell(store, propose("table/1"))
         connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
         kill(store)
-        for why in ("signal 9", "is not there", "is not there"):
+        for why in ("signal 9", "cannot be reached", "cannot be reached"):
             with pytest.raises(StoreUnavailable, match=why):
                 tell(store, propose("table/2"))
         connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')

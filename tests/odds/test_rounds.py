@@ -159,5 +159,5 @@ def test_a_quantile_must_be_a_probability(share: Fraction) -> None:
 
 @pytest.mark.parametrize("results", [{}, {1: 0}, {1: 5, 2: -1}])
 def test_a_law_without_results_is_none(results: dict[int, int]) -> None:
-    with pytest.raises(InvalidInput, match="comes at least once"):
+    with pytest.raises(InvalidInput, match="every count must be positive"):
         distribution_from_counts(results)

@@ -240,7 +240,7 @@ def test_quantiles_of_weights() -> None:
 def test_too_many_states_are_refused_with_their_number() -> None:
     session = BettingSession(BIG, StakingPlan("labouchere", 10, 500), 2000, 200)
     with pytest.raises(
-        InfeasibleComputation, match="labouchere comes to more than 5,000 states"
+        InfeasibleComputation, match="labouchere has more than 5,000 states"
     ) as refused:
         enumerate_states(session, 5000)
     assert refused.value.size > 5000

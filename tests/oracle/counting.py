@@ -31,12 +31,12 @@ def how_many(face: int, roll: Roll) -> int:
 
 
 def is_triple(roll: Roll) -> bool:
-    """Tell whether the three dice are alike."""
+    """Return whether the three dice are alike."""
     return roll[0] == roll[1] and roll[1] == roll[2]
 
 
 def all_different(roll: Roll) -> bool:
-    """Tell whether no two dice are alike."""
+    """Return whether no two dice are alike."""
     return roll[0] != roll[1] and roll[1] != roll[2] and roll[0] != roll[2]
 
 

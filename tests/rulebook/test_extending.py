@@ -164,7 +164,7 @@ def test_a_book_that_extends_itself_is_refused(tmp_path: Path, name: str) -> Non
     with pytest.raises(RulebookError) as caught:
         load(f"{folder}/my-game.toml/main")
     assert caught.value.key == "extends"
-    assert "circle" in caught.value.remedy
+    assert "cycle" in caught.value.remedy
 
 
 def test_books_that_extend_one_another_are_refused(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_books_that_extend_one_another_are_refused(tmp_path: Path) -> None:
         loaded(tmp_path, 'extends = "other"\nid = "mine"')
     assert caught.value.file == str(tmp_path / "other.toml")
     assert caught.value.key == "extends"
-    assert "circle" in caught.value.remedy
+    assert "cycle" in caught.value.remedy
 
 
 def test_layouts_like_one_another_are_refused(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def said_by(version: int, words: list[int]) -> str:
 
 
 def is_right(block: list[int], checks: int) -> bool:
-    """Tell whether a block is divisible: it is zero at each of the first powers of two."""
+    """Return whether a block is divisible: it is zero at each of the first powers of two."""
     powers = [1]
     for _ in range(254):
         doubled = powers[-1] << 1

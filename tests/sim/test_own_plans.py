@@ -103,7 +103,7 @@ def test_less_than_the_minimum_is_made_up_to_it(file: Path) -> None:
         ("def plan(due, net):\n    return due, 0\n", "must take five numbers"),
         ("def plan(due, *, memory, net, base, maximum):\n    return due, 0\n", "five numbers"),
         ("def other(due):\n    return due, 0\n", "no function 'plan' in .*; it has other"),
-        ("plan = 5\n", "it has none at all"),
+        ("plan = 5\n", "it has no functions"),
         ("def plan(due:\n", "cannot be run in line 1: SyntaxError"),
         ("import nothing_of_that_name\n", "cannot be run: ModuleNotFoundError"),
         (
@@ -116,7 +116,7 @@ def test_less_than_the_minimum_is_made_up_to_it(file: Path) -> None:
             "    return (base if memory < 150 else 1.5 * base), memory + 1\n",
             "whole in every case",
         ),
-        ("plan = max\n", "it has none at all"),
+        ("plan = max\n", "it has no functions"),
         ("raise SystemExit(3)\n", "cannot be run: SystemExit"),
     ],
 )

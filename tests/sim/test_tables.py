@@ -174,10 +174,10 @@ def test_a_shooter_wins_as_often_as_four_throws_allow() -> None:
 @pytest.mark.parametrize(
     ("seats", "limits", "says"),
     [
-        ([], {}, "nobody sits"),
+        ([], {}, "there are no players"),
         ([SimulatedPlayer("ann", ())], {}, "bets on nothing"),
         ([SimulatedPlayer("ann", (PlannedBet("bog", 5),))], {}, "no box"),
-        ([SimulatedPlayer("ann", (PlannedBet("big", 5, "martingal"),))], {}, "is no plan"),
+        ([SimulatedPlayer("ann", (PlannedBet("big", 5, "martingal"),))], {}, "is not a plan"),
         (
             [SimulatedPlayer("ann", (PlannedBet("big", 5), PlannedBet("big", 5)))],
             {},
@@ -233,5 +233,5 @@ def test_only_those_who_sit_there_are_told_of() -> None:
     whole = job("shooter")
     study = TableStudy(game("triple-dice/mat"), tuple(SHOOTING), whole, whole.play(0, 5))
 
-    with pytest.raises(InvalidInput, match="nobody called 'eve'"):
+    with pytest.raises(InvalidInput, match="no player 'eve'"):
         study.mean_net("eve")

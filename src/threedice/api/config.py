@@ -121,7 +121,7 @@ def check_table(table: TableConfig) -> Game:
     check_limits(configured_limits(table, game), game, table.chips)
     if table.float < 0 or table.float % table.chips[0]:
         raise InvalidInput(
-            f"the float {table.float} is negative or no multiple of the smallest chip, "
+            f"the float {table.float} is negative or not a multiple of the smallest chip, "
             f"{table.chips[0]}"
         )
     return game

@@ -37,7 +37,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where to listen: host, port, TLS files, and whether a trusted proxy is in front."""
+    """Listening address: host, port, TLS files, and whether a trusted proxy is in front."""
 
     host: str = "127.0.0.1"
     port: int = 8000
@@ -214,7 +214,7 @@ def _certificate_names(certificate: Path) -> list[str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is a loopback address.
+    """Return whether a host is a loopback address.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
     (True, True, True)
@@ -230,7 +230,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_ip_host(host: str) -> bool:
-    """Tell whether a `Host` header is empty or an IP address.
+    """Return whether a `Host` header is empty or an IP address.
 
     A name could belong to another site and resolve to this server (DNS rebinding).
 

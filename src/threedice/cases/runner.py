@@ -82,7 +82,7 @@ def read_cases(file: Path) -> list[Case]:
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
     except (ValueError, msgspec.ValidationError, RecursionError) as error:
-        raise InvalidInput(f"{file} is no file of cases: {error}") from None
+        raise InvalidInput(f"{file} is not a file of cases: {error}") from None
 
 
 def shipped_cases() -> list[Path]:

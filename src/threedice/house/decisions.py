@@ -118,7 +118,7 @@ def decide_at_table(
     """Decide a command at a table, and the transfer it makes to or from a player's account.
 
     `sender` is the account that sent the command; at an automatic table only the house may send
-    dealer table_commands.
+    dealer commands.
     """
     if game is None:
         raise _refuse("floor/no-table", table=table)

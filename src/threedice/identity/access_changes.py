@@ -126,7 +126,7 @@ class AccessChanges:
 
 
 class IdentityContext:
-    """What the parts of this package share: database, clock, key, policy, hasher and changes."""
+    """The state that this package shares: database, clock, key, policy, hasher and changes."""
 
     def __init__(
         self,

@@ -291,7 +291,7 @@ def validate_name(name: str) -> str:
             "and begins with a letter or a digit"
         )
     if folded in RESERVED_NAMES:
-        raise InvalidInput(f"nobody may be called {folded!r}")
+        raise InvalidInput(f"the name {folded!r} is reserved")
     return folded
 
 

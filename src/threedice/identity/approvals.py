@@ -185,7 +185,7 @@ def check_may_decide(request: ApprovalRequest, approver: Account) -> None:
     """Raise `ApprovalRefused` if an account may not decide a request."""
     _check_pending(request)
     if approver.id == request.account:
-        raise ApprovalRefused("own", "nobody decides their own request")
+        raise ApprovalRefused("own", "nobody may decide their own request")
     if not approver.enabled:
         raise ApprovalRefused("disabled", "this account is disabled")
     if not approver.has_role(*request.roles):

@@ -64,7 +64,7 @@ class Assignments:
             if not assignee.enabled:
                 raise AccountRefused("disabled", "this account is disabled")
             if role not in assignee.roles:
-                raise AccountRefused("roles", f"{assignee.name} is no {role}")
+                raise AccountRefused("roles", f"{assignee.name} does not have the role {role}")
             run(
                 f"INSERT INTO people_assignments ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
                 (assignment.id, account, place, role, starts, until),

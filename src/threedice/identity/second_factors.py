@@ -70,7 +70,7 @@ class SecondFactors:
         account = session.account
         if self.is_enrolled(account.id):
             self._require_password_and_code(account.id, password, code, address)
-        elif session.standing == "open":
+        elif session.state == "open":
             self._require_password(account.id, password, address)
         key, issuer = self._context.encryption_key, self._context.policy.issuer
 
@@ -262,7 +262,7 @@ def matching_totp_step(secret: str, code: str, now: int, after: int) -> int | No
         return None
     totp, present = pyotp.TOTP(secret), now // TOTP_STEP_MICROSECONDS
     matching = None
-    for step in (present - 1, present, present + 1):  # all three, so that the time tells nothing
+    for step in (present - 1, present, present + 1):  # always all three: constant time
         is_equal = compare_digest(totp.generate_otp(step), code)
         if is_equal and step > after:
             matching = step

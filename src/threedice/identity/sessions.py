@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from threedice.identity.database import SqlRow, SqlRunner
 
 SessionState = Literal["open", "locked", "new-password", "enrolment"]
-"""What a session allows: everything its account may do; to unlock it; to choose a new password; to
-set up a second factor. Signing out is always allowed."""
+"""State of a session: `open` allows everything that its account may do; each other state allows
+only the step that leads out of it, and signing out."""
 
 LAST_SEEN_INTERVAL_MICROSECONDS: Final = 30 * SECOND
 """How far last-seen times in the database may lag behind."""
@@ -51,7 +51,7 @@ class Session(msgspec.Struct, frozen=True):
 
     id: str
     account: Account
-    standing: SessionState
+    state: SessionState
     created: int
     seen: int
     until: int
@@ -95,7 +95,7 @@ class Sessions:
         session = self.resolve(token, touch=False)
         if session is None:
             raise SessionRefused("ended")
-        if session.standing not in allowed:
+        if session.state not in allowed:
             raise SessionRefused("standing")
         return session
 

@@ -227,15 +227,15 @@ class Store(Protocol):
         """Release a lease."""
 
     def recovery_lock(self) -> AbstractContextManager[bool]:
-        """Let one server at a time recover; on exit, this server counts as playing.
+        """Let one server at a time recover; on exit, this server counts as active.
 
-        Yields whether no server is playing, in which case unfinished rounds were interrupted. A
-        server that dies while it recovers does not count as playing, so the next one recovers
+        Yields whether no server is active, in which case unfinished rounds were interrupted. A
+        server that dies while it recovers does not count as active, so the next one recovers
         again.
         """
 
     def is_sole_server(self) -> bool:
-        """Tell whether no other server has this store open."""
+        """Return whether no other server has this store open."""
 
     def suspension_reason(self) -> str:
         """Return why writing is suspended, or an empty string."""

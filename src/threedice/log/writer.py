@@ -370,7 +370,7 @@ class Writer(Generic[Token]):
     def _require_same_mode(self, store: Store) -> None:
         if (store.writer_process is None) is not (self._writer_process is None):
             raise InvariantBroken(
-                "a store with a writer process cannot replace one without, nor the reverse"
+                "a store with a writer process cannot replace one without it, or vice versa"
             )
 
     def _set_store(self, store: Store) -> None:

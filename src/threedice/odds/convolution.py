@@ -210,7 +210,7 @@ def lattice_index(
     net: Fraction | int,
     rounding: Callable[[Fraction], int],
 ) -> int:
-    """Return the index of a net result on the lattice of so many rounds.
+    """Return the index of a net result on the lattice of `rounds` rounds.
 
     `rounding` decides for a net result between two lattice points.
     """

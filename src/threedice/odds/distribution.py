@@ -74,7 +74,7 @@ def distribution_from_counts(counts: Mapping[int, int], unit: int = 1) -> RoundD
     RoundDistribution(lowest=-50, step=100, unit=1, ways=((0, 37), (1, 35)), total_ways=72)
     """
     if not counts or min(counts.values()) < 1:
-        raise InvalidInput("a distribution needs results, each of which comes at least once")
+        raise InvalidInput("a distribution needs results, and every count must be positive")
     lowest = min(counts)
     step = gcd(*(net - lowest for net in counts)) or 1
     divisor = gcd(*counts.values())

@@ -236,7 +236,7 @@ class BetGroup:
         return powers
 
     def weighted_stakes(self, bets: int) -> int:
-        """Return the sum, by weight, of the stakes of so many bets after the limits."""
+        """Return the sum, by weight, of the stakes of a number of bets after the limits."""
         if self.limited_boxes:
             return sum(sum(total) * weight for total, weight in self.limited_totals[bets].items())
         one_bet = sum(choice.stake * choice.weight for choice in self.choices)
@@ -302,7 +302,7 @@ class Convolver:
     def combine_groups(
         self, one: Sequence[NetWeights], other: Sequence[NetWeights], bets: int
     ) -> NetWeights:
-        """Return the weights of the net of so many bets that fall into either of two groups."""
+        """Return the weights of the net of `bets` bets that fall into either of two groups."""
         both: Counter[int] = Counter()
         for n in range(bets + 1):
             both.update(self.convolve(one[n], other[bets - n], comb(bets, n)))

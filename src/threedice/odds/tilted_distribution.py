@@ -87,7 +87,7 @@ class TiltedDistribution:
         )
 
     def convolve(self, rounds: int) -> ProbabilityWindow:
-        """Return the tilted distribution of the sum of so many rounds."""
+        """Return the tilted distribution of the sum of `rounds` rounds."""
         np = self.np
         first_index, length = self._window(rounds)
         indices = np.array([k % length for k, _ in self.one_round.ways])
@@ -123,7 +123,7 @@ class TiltedDistribution:
         # The spectrum of real numbers is symmetric, so rfft holds half of it: hence the factor 2.
         mean_power = 2 * (magnitudes ** (rounds - 1)).sum() / length
         square_sum = 2 * (magnitudes ** (2 * (rounds - 1))).sum()
-        # Above 0.05 the second-order terms are not small any more: add 1, which is no useful bound.
+        # Above 0.05 the second-order terms are no longer small: add 1, which voids the bound.
         relative = 1.1 * (power_error + transform_units * UNIT_ROUNDOFF) + (
             1 if power_error > 0.05 else 0
         )

@@ -77,7 +77,7 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
                     ("behind", format_chance(result.behind)),
                 ),
             ),
-            heading("How the figures are made"),
+            heading("How the figures are computed"),
             paragraph(describe_distribution_method(result.error)),
         ],
     )

@@ -159,7 +159,7 @@ def _cells(odds: BoxOdds) -> str:
 
 def _method() -> str:
     return (
-        "<h2>How the figures are made</h2><p>Every box is evaluated on each of the 216 equally "
+        "<h2>How the figures are computed</h2><p>Every box is evaluated on each of the 216 equally "
         "likely rolls of three dice; nothing is simulated. <em>Ways</em> are the rolls that win, "
         "<em>hit</em> their share. <em>House edge</em> is the expected loss per unit staked, "
         "<em>return</em> is one less that. Fractions are exact; percentages are rounded from "

@@ -72,7 +72,7 @@ def session_page(result: SessionOdds) -> str:
                     for share in DISTRIBUTION_QUANTILES
                 ),
             ),
-            heading("How the figures are made"),
+            heading("How the figures are computed"),
             paragraph(describe_session_method(result)),
         ],
     )

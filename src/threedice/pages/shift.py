@@ -58,7 +58,7 @@ def shift_page(forecast: ShiftForecast) -> str:
             *[_win_figure(each) for each in forecast.periods],
             *_comparison_section(forecast),
             *_safe_maximum_section(forecast),
-            heading("How the figures are made"),
+            heading("How the figures are computed"),
             paragraph(
                 describe_distribution_method(max(each.win.error for each in forecast.periods))
             ),
@@ -157,7 +157,7 @@ def _comparison_section(forecast: ShiftForecast) -> list[str]:
     if not forecast.comparisons:
         return []
     return [
-        heading("What a differential does to a shift"),
+        heading("Effect of a differential on a shift"),
         table(COMPARISON_COLUMNS, comparison_rows(forecast)),
     ]
 

@@ -58,7 +58,7 @@ def _estimate_row(name: str, estimate: Estimate, places: int) -> tuple[str, ...]
 
 
 def _method_section(seed: int) -> list[str]:
-    return [heading("How the figures are made"), paragraph(f"Seed {seed}. {_METHOD_TEXT}")]
+    return [heading("How the figures are computed"), paragraph(f"Seed {seed}. {_METHOD_TEXT}")]
 
 
 # --- sessions -----------------------------------------------------------------------------------

@@ -371,7 +371,7 @@ def parse_total(entry: SelectionPart, location: SourceLocation) -> int:
     text = str(entry)
     if text.isascii() and text.isdecimal() and len(text) <= 2 and 3 <= int(text) <= 18:
         return int(text)
-    raise location.error(f"{text[:20]!r} is no total of three dice", "give a number from 3 to 18")
+    raise location.error(f"{text[:20]!r} is not a total of three dice", "give 3 to 18")
 
 
 def parse_face(entry: SelectionPart, faces: FaceNames, location: SourceLocation) -> int:

@@ -212,7 +212,7 @@ class Irregularity(RulebookStruct, frozen=True, kw_only=True):
     covered_dice_stand: bool = False
 
 
-# --- people and things --------------------------------------------------------------------------
+# --- people and equipment -----------------------------------------------------------------------
 
 ActName = Literal[
     "bet",

@@ -159,15 +159,15 @@ def shipped_clause_numbers(book_id: str) -> Collection[str] | None:
 def _read_base(
     name: str, location: SourceLocation, folder: Path | None, ancestors: tuple[str, ...]
 ) -> RulebookSource:
-    """Read a book that a file builds on: a file in the same folder, or a shipped book."""
+    """Read a book that a file extends: a file in the same folder, or a shipped book."""
     neighbour = folder / f"{name}.toml" if folder and name else None
     if neighbour and os.path.lexists(neighbour):
         if any(neighbour.samefile(file) for file in ancestors):
-            raise location.error(f"{name!r} builds on this file", "break the circle")
+            raise location.error(f"{name!r} extends this file", "remove the cycle")
         return _read_file(neighbour, ancestors)
     if name not in shipped_ids():
         known = did_you_mean(nearest_names(name, shipped_ids()))
-        raise location.error(f"no rulebook {name!r} to build on", known)
+        raise location.error(f"no rulebook {name!r} to extend", known)
     return _read_shipped(name)
 
 

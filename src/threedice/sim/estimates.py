@@ -35,7 +35,7 @@ class Estimate:
     high: float
 
     def is_consistent_with(self, truth: float, standard_errors: float = TWO_SIDED_95_Z) -> bool:
-        """Return whether a true value lies within so many standard errors of the estimate."""
+        """Return whether a true value lies within a number of standard errors of the estimate."""
         return abs(self.value - truth) <= standard_errors * self.standard_error + 1e-15
 
 

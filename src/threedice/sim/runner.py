@@ -222,7 +222,8 @@ class _DaskTask:
             ) from None
         except FutureCancelledError:
             raise OperatingFailure(
-                f"the cluster at {self._url} went away; go on from the last resume file"
+                f"the connection to the cluster at {self._url} was lost; "
+                "resume from the last progress file"
             ) from None
         return tally
 

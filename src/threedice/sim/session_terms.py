@@ -260,7 +260,7 @@ def _check_size(terms: Terms) -> None:
     )
     if largest > MAX_AMOUNT_GRAINS:
         raise InvalidInput(
-            f"{terms.rounds} rounds at up to {terms.maximum} come to more than the "
-            f"{MAX_AMOUNT_GRAINS * grain} that can be counted; "
+            f"{terms.rounds} rounds at up to {terms.maximum} can exceed "
+            f"{MAX_AMOUNT_GRAINS * grain}, the largest amount that can be counted; "
             "play fewer rounds or set a lower maximum"
         )

@@ -301,7 +301,7 @@ class TableStudy:
         names = [*(player.name for player in self.players), ""]
         if name not in names:
             raise InvalidInput(
-                f"there is nobody called {name!r} at the table; choose {', '.join(names[:-1])}"
+                f"there is no player {name!r} at the table; choose {', '.join(names[:-1])}"
             )
         return names.index(name)
 

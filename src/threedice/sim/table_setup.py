@@ -191,7 +191,7 @@ def _check_players(
     differential: int | None,
 ) -> None:
     if not players:
-        raise InvalidInput("nobody sits at the table; give at least one player")
+        raise InvalidInput("there are no players at the table; give at least one player")
     if not 0 < minimum <= maximum:
         raise InvalidInput(f"limits {minimum} to {maximum} leave no room")
     if differential is not None and (differential < 1 or game.facts.limits.differential is None):
@@ -217,7 +217,7 @@ def _check_player(game: Game, player: SimulatedPlayer, minimum: int, maximum: in
     for bet in player.bets:
         box = game.box(bet.box)
         if bet.plan not in PLANS:
-            raise InvalidInput(f"{bet.plan!r} is no plan for a table; choose {', '.join(PLANS)}")
+            raise InvalidInput(f"{bet.plan!r} is not a plan for a table; choose {', '.join(PLANS)}")
         if not minimum <= bet.base <= maximum or bet.base % box.unit:
             raise InvalidInput(
                 f"{player.name}'s {bet.base} on {bet.box} is not within {minimum} to {maximum}, "

@@ -1,6 +1,6 @@
 """Commands to a table; each names the person who acts and their role.
 
-Ids and rolls come from outside in a command; `decide` turns it into events or refuses it.
+A command carries ids and rolls from outside; `decide` turns it into events or refuses it.
 """
 
 from __future__ import annotations

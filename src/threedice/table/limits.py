@@ -77,7 +77,7 @@ def check_chips(chips: list[int]) -> None:
         raise InvalidInput("chips are denominations above zero in ascending order")
     for chip in chips[1:]:
         if chip % chips[0]:
-            raise InvalidInput(f"a chip of {chip} is no multiple of the smallest, {chips[0]}")
+            raise InvalidInput(f"a chip of {chip} is not a multiple of the smallest, {chips[0]}")
 
 
 def check_limits(limits: TableLimits, game: Game, chips: list[int]) -> None:
@@ -98,7 +98,7 @@ def check_limits(limits: TableLimits, game: Game, chips: list[int]) -> None:
                 f"limits {stakes.minimum} to {stakes.maximum} on {name} leave no room"
             )
         if stakes.minimum % step or stakes.maximum % step:
-            raise InvalidInput(f"limits on {name} are no multiples of {step}, in which it is paid")
+            raise InvalidInput(f"limits on {name} are not multiples of {step}, its unit of payment")
     _check_differential(limits, game, chips)
 
 
@@ -112,7 +112,7 @@ def _check_differential(limits: TableLimits, game: Game, chips: list[int]) -> No
             raise InvalidInput(f"a differential of {amount} on {box} cannot be met in chips")
     for box in firsts:
         if box not in limits.differential:
-            raise InvalidInput(f"no maximum differential for {box}; the rulebook asks for one")
+            raise InvalidInput(f"no maximum differential for {box}; the rulebook requires one")
 
 
 def uniform_limits(

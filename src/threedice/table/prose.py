@@ -80,7 +80,7 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
             return f"  {fmt(event.amount)} of {event.player}'s is put back on {event.to_spot}."
         case table_events.LineJudged():
             amount, spot = fmt(event.amount), event.spot
-            decision = "counts" if event.accepted else "is no bet and goes back"
+            decision = "counts" if event.accepted else "does not count and goes back"
             return f"  {amount} of {event.player}'s on the line of {spot} {decision}."
         case table_events.DiceOffered():
             return f"  The dice are offered to {event.player}."

@@ -132,7 +132,7 @@ def test_a_server_that_waits_too_long_for_another_to_come_back_says_so(
 ) -> None:
     monkeypatch.setattr(postgres, "RECOVERY_WAIT_SECONDS", 0.0)
     second = PostgresStore(postgres_url, serving=True, deadline_seconds=0.5)
-    with store.recovery_lock(), pytest.raises(StoreUnavailable, match="not finished coming back"):
+    with store.recovery_lock(), pytest.raises(StoreUnavailable, match="not finished its recovery"):
         come_back(second)
     second.close()
 

@@ -78,7 +78,7 @@ def resolve_token(context: ServerContext, token: str, *, touch: bool = True) -> 
     if session is None:
         return None
     assignments = _current_assignments(context, session.account)
-    return Caller(session.account, session.id, None, session.standing, assignments)
+    return Caller(session.account, session.id, None, session.state, assignments)
 
 
 def _current_assignments(context: ServerContext, account: Account) -> tuple[Assignment, ...]:

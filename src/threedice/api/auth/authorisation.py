@@ -191,7 +191,7 @@ ALLOWED_SESSION_STATES: Final[dict[str, frozenset[SessionState]]] = {
 """Session states in which an operation is allowed, where it is not only `open`."""
 
 ASSIGNED_ROLES: Final[tuple[Role, ...]] = ("dealer", "supervisor")
-"""Roles that count only at the tables an account is assigned to; other roles count at all."""
+"""Roles that count only at tables that the account is assigned to; other roles count everywhere."""
 
 ON_DUTY_OPERATIONS: Final = frozenset({
     "show-account", "show-statement", "show-person", "set-person", "list-requests", "show-request",

@@ -122,7 +122,7 @@ def check_single_host(scope: Scope) -> None:
 def is_cross_site(
     context: ServerContext, headers: Mapping[bytes, bytes], *, require_origin: bool
 ) -> bool:
-    """Tell whether a request or a handshake was initiated by another site.
+    """Return whether a request or a handshake was initiated by another site.
 
     Browsers set `Origin` and `Sec-Fetch-Site` themselves, and pages cannot forge them. With
     `require_origin`, for requests with a session cookie, at least one of the two must be present.

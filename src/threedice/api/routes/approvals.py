@@ -228,7 +228,7 @@ async def _load_requester(request: RequestContext, approval: ApprovalRequest) ->
 
 
 def _is_retry(request: RequestContext, approval: ApprovalRequest) -> bool:
-    """Tell whether the caller has approved this request before; raise if it has expired since."""
+    """Return whether the caller has approved this request before; raise if it has expired since."""
     if approval.state != "approved" or approval.decided_by != request.account_id:
         return False
     if request.context.identity.context.clock() >= approval.expires:

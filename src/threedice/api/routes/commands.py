@@ -1,8 +1,8 @@
 """Parse, authorise and execute commands for tables and players' accounts.
 
-Each command has an idempotency key of the caller's, so that it is executed once however often it is
-sent. The path of a bet is kept short: its body is decoded once, and the response is built from the
-stored bytes. `by` is set here and nowhere else; a body may state it, but only truthfully.
+The caller gives each command an idempotency key, so that a command sent repeatedly is executed
+once. The path of a bet is kept short: its body is decoded once, and the response is built from the
+stored bytes. `by` is set only here; a body may contain it, but it must match the caller.
 """
 
 from __future__ import annotations

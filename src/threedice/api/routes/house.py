@@ -158,7 +158,7 @@ class StoreProbe:
         self._probe: asyncio.Task[bool] | None = None
 
     async def is_available(self) -> bool:
-        """Tell whether the store responds; concurrent callers share one probe."""
+        """Return whether the store responds; concurrent callers share one probe."""
         if self._probe is None or (self._probe.done() and self._is_stale()):
             self._probe = asyncio.create_task(self._probe_store())
         return await asyncio.shield(self._probe)
@@ -220,7 +220,7 @@ async def read_metrics(request: RequestContext) -> HttpResponse:
 
 
 def _is_local_caller(request: RequestContext) -> bool:
-    """Tell whether a request comes from this machine, and not from another site's page in it."""
+    """Return whether a request comes from this machine, and not from another site's page in it."""
     host = request.headers.get(b"host", b"").decode("latin-1").lower()
     is_known_host = host in request.context.hosts or is_ip_host(host)
     is_local = is_loopback(request.client_address) and not request.context.behind_proxy

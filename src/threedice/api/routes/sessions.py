@@ -71,9 +71,7 @@ async def list_sessions(request: RequestContext) -> list[SessionLine]:
     )
     current_id = request.caller.session_id
     return [
-        SessionLine(
-            each.id, each.standing, each.created, each.seen, each.until, each.id == current_id
-        )
+        SessionLine(each.id, each.state, each.created, each.seen, each.until, each.id == current_id)
         for each in sessions
     ]
 

@@ -280,7 +280,7 @@ def _session_view(context: ServerContext, session: Session) -> SessionView:
         name=account.name,
         roles=account.roles,
         session=session.id,
-        standing=session.standing,
+        standing=session.state,
         created=session.created,
         until=session.until,
         tables=None if has_all_tables or not assignments else tables,

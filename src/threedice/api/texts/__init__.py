@@ -1,6 +1,6 @@
 """User-facing texts in English, 繁體中文 and 简体中文: one for every refusal and problem code.
 
-The English texts of the rules stand next to the rules; the files here hold the API's own English
+The English texts of the rules are next to the rules; the files here hold the API's own English
 texts and all Chinese ones. A test checks that none is missing.
 """
 

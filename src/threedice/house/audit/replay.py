@@ -94,7 +94,7 @@ class StreamReplay:
         return self._state
 
     def apply(self, rows: Sequence[StoredRow]) -> None:
-        """Fold the next entries; one that cannot have been caused is `Tampered`, and the last."""
+        """Fold the next entries; raise `TamperedData` at one that no command can have caused."""
         before = self._snapshot_version - rows[0][1] + 1  # versions follow one another
         try:
             if 0 < before <= len(rows):
@@ -221,7 +221,7 @@ class StreamReplay:
         form, version, snapshot_hash, data = self._stored_snapshot
         where = f"snapshot of {self.name} at version {version}"
         if form != self._fold.form:
-            return  # of another release; not used, and replaced in time
+            return  # written by another release: ignored, and replaced eventually
         if snapshot_hash != entry_hash:
             self._note(where, "belongs to another entry")
         try:

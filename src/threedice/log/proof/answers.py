@@ -90,7 +90,7 @@ class AnswerMatcher:
         self._claimed = _PartitionedRecords()
 
     def is_consistent(self) -> bool:
-        """Tell whether the claimed records are exactly those found."""
+        """Return whether the claimed records are exactly those found."""
         return next(self._differences(), None) is None
 
     def mismatches(self) -> Iterator[AnswerMismatch]:

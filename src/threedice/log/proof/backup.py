@@ -187,7 +187,7 @@ class _SignedRows:
                 yield from self._rows.chunks(table)
 
     def _is_after(self, stream: str, version: object) -> bool:
-        """Tell whether an entry came later; verification reports malformed versions."""
+        """Return whether an entry came later; verification reports malformed versions."""
         head = self._heads.get(stream)
         return head is None or (isinstance(version, int) and version > head.version)
 

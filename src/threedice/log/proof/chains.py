@@ -199,7 +199,7 @@ class _StreamChain:
         return stop
 
     def _examine(self, row: StoredRow) -> None:
-        """Report a row that deviates; visitors see no more of this stream."""
+        """Report a row that deviates; visitors skip the rest of the stream."""
         if self._visitor is not None:
             self._visitor.stop(self._stream)
             self._visitor = None
@@ -276,7 +276,7 @@ class _EntryExaminer:
         return expected, cause, digest
 
     def _is_explained(self, row: StoredRow, expected: int) -> bool:
-        """Tell whether the hash is wrong only because the previous one is."""
+        """Return whether the hash is wrong only because the previous one is."""
         if expected != self._faulty_version + 1 or not self._faulty_version:
             return False
         return self._expected_hash is None or hash_entry(self._expected_hash, *row[:7]) == row[7]
@@ -327,11 +327,11 @@ class _SignedVersions:
             agreed, version, number = self._contradictions[0]
             first = min(agreed + 1, version)
             more = len(self._contradictions) - 1
-            others = f", nor what {more} more signed" if more else ""
+            others = f" and {more} more" if more else ""
             findings.append(
                 IntegrityFinding(
                     describe_versions(self._stream, first, version),
-                    f"not what checkpoint {number} signed{others}",
+                    f"differs from checkpoint {number}{others}",
                 )
             )
         for version, claims in sorted(self._claims.items())[-1:]:

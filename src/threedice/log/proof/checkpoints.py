@@ -113,7 +113,7 @@ class CheckpointSigner:
                 entries = self._store.read(name, signed.version - 1, 1)
                 if not entries or entries[0].hash != signed.hash:
                     where = f"{name} version {signed.version}"
-                    raise TamperedData(where, "is not what was signed; verify the log")
+                    raise TamperedData(where, "differs from its signed head; verify the log")
 
     def _catch_up(self) -> None:
         """Take in checkpoints that other servers added, and reload the signing key.
@@ -244,7 +244,7 @@ class CheckpointPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def is_checkpoint_due(policy: CheckpointPolicy, *, settled: int, last: int, now: int) -> bool:
-    """Tell whether a checkpoint is due, given the rounds settled since the last one.
+    """Return whether a checkpoint is due, given the rounds settled since the last one.
 
     `last` and `now` count microseconds, like the times of entries.
 
@@ -305,7 +305,7 @@ def _parse_lines(text: bytes, name: str) -> tuple[list[Checkpoint], list[Tampere
         try:
             checkpoints.append(msgspec.json.decode(line, type=Checkpoint))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            errors.append(TamperedData(f"{name} line {number}", f"is no checkpoint: {error}"))
+            errors.append(TamperedData(f"{name} line {number}", f"is not a checkpoint: {error}"))
     return checkpoints, errors
 
 

@@ -77,7 +77,7 @@ def open_keys(state_dir: Path) -> SigningKeys:
 
 
 def has_signing_key(state_dir: Path) -> bool:
-    """Tell whether a state directory has a private key, without creating one."""
+    """Return whether a state directory has a private key, without creating one."""
     return os.path.lexists(state_dir / KEYS_FOLDER / PRIVATE_KEY_FILE)
 
 
@@ -116,7 +116,7 @@ def key_id_of(key: Ed25519PublicKey) -> str:
 
 
 def is_valid_signature(key: PublicKey, body: bytes, signature: bytes) -> bool:
-    """Tell whether a key has signed a body."""
+    """Return whether a key has signed a body."""
     try:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.public)).verify(signature, body)
     except (InvalidSignature, ValueError):

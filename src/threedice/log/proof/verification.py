@@ -175,7 +175,7 @@ class _LogWalk:
             self._report_mismatches()
 
     def _answers_match(self) -> bool:
-        """Tell whether all answers agree with all entries, without locating faults."""
+        """Return whether all answers agree with all entries, without locating faults."""
         if self._names is not None:
             return False
         try:

@@ -48,7 +48,7 @@ MAX_IDLE_CONNECTIONS: Final = 8
 """Maximum number of idle connections kept for reads and small transactions."""
 
 WRITER_PROCESS_TIMEOUT_SECONDS, WRITER_PROCESS_TIMEOUT_DEADLINES = 60.0, 12
-"""Timeout of the writer process: the larger of the seconds and so many store deadlines.
+"""Timeout of the writer process: the larger of the seconds and that number of store deadlines.
 
 The store needs six deadlines at worst: two for retries, and one each for waiting for the server,
 connecting, reading and the work. Twice that leaves time for a busy machine to start a process.
@@ -254,7 +254,7 @@ class PostgresStore(SqlStore):
             raise InvalidInput(f"{self._name} cannot hold this: {error}") from error
         if kind in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.TIMED_OUT):
             raise StoreUnavailable(
-                f"{self._name} does not answer in time: {_one_line(error)}"
+                f"{self._name} does not respond in time: {_one_line(error)}"
             ) from error
         if kind is DatabaseErrorKind.RETRYABLE and not isinstance(
             error, psycopg.errors.UniqueViolation
@@ -284,7 +284,7 @@ class PostgresStore(SqlStore):
             except psycopg.Error as error:
                 if monotonic() >= until:
                     raise StoreUnavailable(
-                        f"{self._name} is not there: {_one_line(error)}"
+                        f"{self._name} cannot be reached: {_one_line(error)}"
                     ) from error
             sleep(POLL_PAUSE_SECONDS)
 
@@ -298,12 +298,12 @@ class PostgresStore(SqlStore):
             except psycopg.errors.LockNotAvailable as error:
                 if monotonic() >= until:
                     raise StoreUnavailable(
-                        f"another server on {self._name} has not finished coming back; "
+                        f"another server on {self._name} has not finished its recovery; "
                         "look at that server, then start this one again"
                     ) from error
             except psycopg.Error as error:
                 raise StoreUnavailable(
-                    f"{self._name} does not answer: {_one_line(error)}"
+                    f"{self._name} does not respond: {_one_line(error)}"
                 ) from error
             else:
                 return
@@ -322,7 +322,7 @@ class PostgresStore(SqlStore):
                     return True
                 sleep(POLL_PAUSE_SECONDS)
         except psycopg.Error as error:
-            raise StoreUnavailable(f"{self._name} does not answer: {_one_line(error)}") from error
+            raise StoreUnavailable(f"{self._name} does not respond: {_one_line(error)}") from error
 
     def _renew_lease(self, connection: PostgresConnection) -> None:
         """Record that this server is active; if that fails, its advisory lock still shows it."""

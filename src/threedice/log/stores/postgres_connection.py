@@ -58,7 +58,7 @@ def _wait_until(deadline: float, gen: PQGen[WaitResult]) -> Generator[Any, Any, 
             event = gen.send(ready)
             if monotonic() >= deadline:
                 gen.close()
-                raise StoreDeadlineExceeded("the database does not answer in time")
+                raise StoreDeadlineExceeded("the database does not respond in time")
     except StopIteration as stop:
         result: WaitResult = stop.value
         return result
@@ -137,7 +137,7 @@ class DatabaseErrorKind(Enum):
 
     RETRYABLE = auto()  # a concurrent transaction interfered; an immediate retry may succeed
     CONNECTION_LOST = auto()  # a retry on a new connection may succeed
-    TIMED_OUT = auto()  # the server gave up in time; nothing was written
+    TIMED_OUT = auto()  # the server timed out; nothing was written
     INVALID_INPUT = auto()  # the values cannot be stored
     FAILED = auto()  # writing failed, and a person must look at it
 

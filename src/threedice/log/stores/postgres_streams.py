@@ -314,5 +314,5 @@ class NotificationListener:
             self._handler.notify_versions(versions)
 
     def _wait(self, seconds: float) -> None:
-        """Wait until the server sends something, the listener is closed or the time is over."""
+        """Wait until the server sends something, the listener is closed or the timeout expires."""
         self._selector.select(max(0.0, seconds))

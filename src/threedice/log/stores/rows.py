@@ -195,7 +195,7 @@ class PostgresRows:
             (list(schema.metadata.tables),),
         )
         for trigger, table in triggers.fetchall():
-            yield f"{trigger} is defined on {table}, and is none of this program's"
+            yield f"the trigger {trigger} on {table} is not defined by this program"
 
     def find_unread_entries(self, read_count: int) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: the server maintains its own indexes."""
@@ -238,7 +238,7 @@ def _translate_errors(where: str) -> Iterator[None]:
     try:
         yield
     except psycopg.OperationalError as error:
-        raise StoreUnavailable(f"the database does not answer: {error}; try again") from error
+        raise StoreUnavailable(f"the database does not respond: {error}; try again") from error
     except psycopg.Error as error:
         raise TamperedData(where, f"cannot be read: {error}") from error
 

@@ -193,7 +193,7 @@ def read_schema_version(
     if not tables:
         raise StoreUnusable(f"{database} holds no tables; is it the database of a house?")
     if not {"meta", "streams", "entries"} <= tables:
-        raise StoreUnusable(f"{database} holds tables of something else; {advice}")
+        raise StoreUnusable(f"{database} holds tables of another program; {advice}")
     meta_rows: dict[str, Any] = dict(
         execute("SELECT name, value FROM meta WHERE name IN ('program', 'schema')")
     )

@@ -282,7 +282,7 @@ class SqliteStore(SqlStore):
                 raise StoreUnusable(f"{self.path}: {error}") from None
             if result_code(error) == SQLITE_NOTADB:
                 raise StoreUnusable(
-                    f"{self.path} is no SQLite database; use another file"
+                    f"{self.path} is not an SQLite database; use another file"
                 ) from error
             raise self._failure("opened", error) from error
         return connection

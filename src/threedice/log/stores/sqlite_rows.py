@@ -100,7 +100,7 @@ def _open_rows(path: Path, connect: Callable[[], SqliteConnection]) -> Iterator[
     try:
         connection = connect()
     except _DRIVER_ERRORS as error:
-        raise StoreUnusable(f"{path} cannot be opened: {error}; is it there?") from error
+        raise StoreUnusable(f"{path} cannot be opened: {error}; does it exist?") from error
     with closing(connection):
         try:
             for statement in (
@@ -207,11 +207,11 @@ class SqliteRows:
             }
         for name, kind in sorted(actual.keys() | expected.keys(), key=repr):
             if (name, kind) not in expected:
-                yield f"{kind} {name} is defined, and is none of this program's"
+                yield f"{kind} {name} is not defined by this program"
             elif (name, kind) not in actual:
                 yield f"{kind} {name} is not defined"
             elif actual[name, kind] != expected[name, kind]:
-                yield f"{kind} {name} is defined otherwise than by this program"
+                yield f"{kind} {name} differs from this program's definition"
 
     def find_unread_entries(self, read_count: int) -> Iterator[str]:
         """Yield a finding if the file holds entries that their index does not lead to."""

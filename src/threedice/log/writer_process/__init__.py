@@ -211,7 +211,7 @@ class WriterProcess:
             description = (
                 f"the writer process has exited ({_wait_for_exit(process)}); a new one takes over"
             )
-        if not self._awaiting_reply:  # otherwise the waiting request must see the end of the line
+        if not self._awaiting_reply:  # otherwise the waiting request must read the end of file
             self._socket.close()
         return description
 
@@ -381,7 +381,7 @@ def frame_message(message: bytes) -> bytes:
 
 
 def is_incomplete(received: bytes | bytearray) -> bool:
-    """Tell whether more bytes of a message are to come."""
+    """Return whether more bytes of a message are to come."""
     return (
         len(received) < FRAME_LENGTH.size
         or len(received) < FRAME_LENGTH.size + FRAME_LENGTH.unpack_from(received)[0]

@@ -66,7 +66,7 @@ def enumerate_states(session: BettingSession, max_states: int = MAX_STATES) -> S
     for round_number in range(session.rounds):
         if len(states.bankrolls) > max_states:
             raise InfeasibleComputation(
-                f"{session.plan.name} comes to more than {max_states:,} states "
+                f"{session.plan.name} has more than {max_states:,} states "
                 f"after {round_number} of {session.rounds} rounds",
                 len(states.bankrolls),
                 "play fewer rounds, stake in larger steps or simulate it",
@@ -135,7 +135,7 @@ class Propagator(Protocol):
         """Return the weight of the sessions still playing, by bankroll."""
 
     def error_bound(self, rounds: int) -> float:
-        """Return a bound on the relative error of every weight after so many rounds."""
+        """Return a bound on the relative error of every weight after `rounds` rounds."""
 
 
 class ExactPropagator:

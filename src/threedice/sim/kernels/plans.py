@@ -178,7 +178,9 @@ def read_own_plan(name: str) -> OwnPlan:
     """Read a plan given as FILE.py:FUNCTION, and check its signature."""
     file, colon, function = name.rpartition(":")
     if not colon or not file.endswith(".py"):
-        raise InvalidInput(f"{name!r} is no plan; name a built-in plan, or give FILE.py:FUNCTION")
+        raise InvalidInput(
+            f"{name!r} is not a plan; name a built-in plan, or give FILE.py:FUNCTION"
+        )
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -205,7 +207,7 @@ def _load_function(plan: OwnPlan) -> Any:
         functions = [name for name, value in names.items() if isinstance(value, FunctionType)]
         raise InvalidInput(
             f"there is no function {plan.function!r} in {file}; it has "
-            f"{', '.join(functions) or 'none at all'}"
+            f"{', '.join(functions) or 'no functions'}"
         )
     return function
 

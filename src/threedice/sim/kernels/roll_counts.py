@@ -169,7 +169,7 @@ def compiled_count_rolls() -> Any:
 
 
 def draw_roll_counts(first: int, count: int, rounds: int, key: tuple[Any, Any]) -> Array:
-    """Return the counts of the 216 rolls in a range of blocks of a job with so many rounds."""
+    """Return the counts of the 216 rolls in a range of blocks of a job."""
     rolls = np.zeros(216, np.int64)
     compiled_count_rolls()(first, count, rounds, key[0], key[1], rolls, *binomial_tables())
     return rolls

@@ -341,7 +341,7 @@ def bin_bounds(index: int, precision_bits: int) -> tuple[int, int]:
 
 
 def choose_precision_bits(max_amount: int, bin_count: int) -> int:
-    """Return the highest precision with which amounts up to a maximum fit into so many bins."""
+    """Return the highest precision with which amounts up to a maximum fit into the bins."""
     return next(
         bits for bits in range(30, -1, -1) if int(bin_index(max_amount, bits, 2**62)) < bin_count
     )
