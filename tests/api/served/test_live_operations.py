@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -148,10 +150,16 @@ async def test_figures_are_for_this_machine_and_for_whoever_may(served: Served) 
 
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
+    with written_journal() as stream:
+        yield stream
+
+
+@contextmanager
+def written_journal(**options: Any) -> Iterator[io.StringIO]:
     stream = io.StringIO()
     root = logging.getLogger()
     level, handlers = root.level, {name: _state(name) for name in journal.QUIET_LOGGERS}
-    opened = journal.open_journal(stream)
+    opened = journal.open_journal(stream, **options)
     yield stream
     journal.close_journal(opened)
     root.setLevel(level)
@@ -216,3 +224,68 @@ def test_at_a_terminal_lines_are_words() -> None:
     record = logging.LogRecord("threedice", logging.WARNING, "", 0, "people-away", None, None)
     record.facts = {"table": "pit-1"}
     assert journal.TextFormatter().format(record)[8:] == " warning: people-away table=pit-1"
+
+
+# --- lines that strangers cause -----------------------------------------------------------------
+
+MALFORMED = {
+    "Invalid HTTP request received.": b"nonsense\r\n\r\n",
+    "Unsupported upgrade request.": b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    b"Connection: close, upgrade\r\nUpgrade: h2c\r\n\r\n",
+}
+FLOOD = 50
+
+
+async def send_malformed(served: Served, request: bytes, times: int = 1) -> None:
+    for _ in range(times):
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(request)
+        assert (await reader.read()).startswith(b"HTTP/1.1 ")
+        writer.close()
+
+
+def decoded(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("message", MALFORMED)
+async def test_a_flood_of_malformed_requests_is_summarised(served: Served, message: str) -> None:
+    now = [0.0]
+    with written_journal(clock=lambda: now[0]) as stream:
+        await send_malformed(served, MALFORMED[message], FLOOD)
+        first = decoded(stream)
+        now[0] += 1.0
+        await send_malformed(served, MALFORMED[message])
+        then = decoded(stream)[len(first) :]
+    assert 0 < len(first) < 5
+    assert {line["what"] for line in first} == {message}
+    assert [line["what"] for line in then] == ["lines-suppressed", message]
+    assert (then[0]["lines"], then[0]["message"]) == (FLOOD - len(first), message)
+    assert "request" not in then[0]
+
+
+@pytest.mark.anyio
+async def test_suppressed_lines_are_counted_at_the_next_line_or_at_the_end(served: Served) -> None:
+    (message, request), *_ = MALFORMED.items()
+    with written_journal(clock=lambda: 0.0) as stream:
+        await send_malformed(served, request, FLOOD)
+        journal.write("listening", tables=3)
+        await send_malformed(served, request)
+    told = decoded(stream)
+    assert [line["what"] for line in told[-3:]] == [
+        "lines-suppressed",
+        "listening",
+        "lines-suppressed",
+    ]
+    written = sum(line["what"] == message for line in told)
+    assert written + told[-3]["lines"] + told[-1]["lines"] == FLOOD + 1
+
+
+def test_defects_and_lines_about_the_house_are_never_suppressed() -> None:
+    with written_journal(clock=lambda: 0.0) as stream:
+        for _ in range(FLOOD):
+            journal.warn("defect", ValueError())
+            journal.warn("suspended", cause="disk")
+            logging.getLogger("uvicorn.error").error("Exception in ASGI application")
+    assert len(decoded(stream)) == 3 * FLOOD

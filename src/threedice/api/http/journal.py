@@ -2,20 +2,27 @@
 
 Lines are JSON, or plain text on a terminal. They contain ids, codes and figures, but no secrets,
 no names and no addresses; of an exception only its type and where it was raised, never its message.
+Lines that strangers can cause at will are limited in rate, and the omitted ones are counted.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections import Counter
+from contextlib import nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import PurePath
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import msgspec
 
+from threedice.api.http.limits import RateLimiter
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 REQUEST_ID: ContextVar[str] = ContextVar("request", default="")
@@ -29,6 +36,14 @@ _DEFECT_ATTRIBUTES: Final = ("kind", "place")
 QUIET_LOGGERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access", "litestar", "asyncio")
 """Loggers of libraries, of which only warnings and errors are written."""
 
+MALFORMED_REQUEST_MESSAGES: Final = frozenset(
+    {"Invalid HTTP request received.", "Unsupported upgrade request."}
+)
+"""uvicorn's messages about requests that it cannot parse: anybody can cause them at any rate."""
+
+MALFORMED_REQUESTS_PER_SECOND: Final = 1.0
+"""Rate limit for each of these messages."""
+
 
 def write(what: str, **facts: object) -> None:
     """Log a notable event."""
@@ -40,13 +55,19 @@ def warn(what: str, error: BaseException | None = None, **facts: object) -> None
     _LOGGER.warning(what, extra={"facts": facts}, exc_info=error)
 
 
-def open_journal(stream: TextIO | None = None, *, plain: bool | None = None) -> logging.Handler:
+def open_journal(
+    stream: TextIO | None = None,
+    *,
+    plain: bool | None = None,
+    clock: Callable[[], float] = monotonic,
+) -> logging.Handler:
     """Direct all logging to a stream; return the handler, for `close_journal`.
 
-    By default lines are plain text on a terminal and JSON elsewhere.
+    By default lines are plain text on a terminal and JSON elsewhere. `clock` returns the seconds
+    by which rates are limited.
     """
     stream = stream or sys.stderr
-    handler = logging.StreamHandler(stream)
+    handler = JournalHandler(stream, clock)
     handler.setFormatter(
         TextFormatter() if (stream.isatty() if plain is None else plain) else JsonFormatter()
     )
@@ -66,6 +87,57 @@ def close_journal(handler: logging.Handler) -> None:
     """Remove and close a handler that `open_journal` returned."""
     logging.getLogger().removeHandler(handler)
     handler.close()
+
+
+class JournalHandler(logging.StreamHandler[TextIO]):
+    """Writes records to a stream, those about malformed requests at a limited rate only.
+
+    The next line, of whatever kind, is preceded by the number of lines that were suppressed.
+    """
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float]) -> None:
+        super().__init__(stream)
+        self._limiter = RateLimiter(MALFORMED_REQUESTS_PER_SECOND, clock)
+        self._suppressed: Counter[str] = Counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, or count it if there were too many of its kind."""
+        if _is_malformed_request(record) and self._limiter.take(record.msg):
+            self._suppressed[record.msg] += 1
+            return
+        self._write_suppressed()
+        super().emit(record)
+
+    def close(self) -> None:
+        """Write how many lines were suppressed since the last line."""
+        with self.lock or nullcontext():
+            self._write_suppressed()
+        super().close()
+
+    def _write_suppressed(self) -> None:
+        """Write a line per kind of suppressed lines; it belongs to no request."""
+        request_id = REQUEST_ID.set("")
+        for message, lines in self._suppressed.items():
+            super().emit(_suppression_record(message, lines))
+        REQUEST_ID.reset(request_id)
+        self._suppressed.clear()
+
+
+def _is_malformed_request(record: logging.LogRecord) -> bool:
+    return record.name == "uvicorn.error" and record.msg in MALFORMED_REQUEST_MESSAGES
+
+
+def _suppression_record(message: str, lines: int) -> logging.LogRecord:
+    return _LOGGER.makeRecord(
+        _LOGGER.name,
+        logging.WARNING,
+        fn="",
+        lno=0,
+        msg="lines-suppressed",
+        args=(),
+        exc_info=None,
+        extra={"facts": {"message": message, "lines": lines}},
+    )
 
 
 class JsonFormatter(logging.Formatter):
