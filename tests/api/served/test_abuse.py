@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from anyio.to_thread import current_default_thread_limiter
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
@@ -148,6 +150,77 @@ async def test_a_few_pongs_and_a_message_in_parts_are_no_flood(served: Served) -
             await socket.pong()
         await socket.send(['{"type":"ping",', '"echo":', '"7"}'])
         assert (await hear(socket))["echo"] == "7"
+
+
+BAD_FRAMES = {
+    "invalid UTF-8": (b"\x81\x82" + _MASK + b"\xff\xfe", 1007),
+    "invalid UTF-8 in parts": (b"\x01\x81" + _MASK + b"\xff\x80\x80" + _MASK, 1007),
+    "invalid UTF-8 after a message": (b"\x81\x82" + _MASK + b"{}\x81\x81" + _MASK + b"\xff", 1007),
+    "an unknown opcode": (b"\x83\x80" + _MASK, 1002),
+    "reserved bits": (b"\xf1\x80" + _MASK, 1002),
+    "no mask": (b"\x81\x02{}", 1002),
+    "more than a frame may hold": (b"\x81\xfe\x7f\xff" + _MASK, 1009),
+    "a long message": (b"\x81\xfe\x08\x00" + _MASK + b"x" * 2048, 1009),
+    "not JSON, repeatedly": ((b"\x81\x84" + _MASK + b"nope") * 5, 1008),
+    "a bad close code": (b"\x88\x82" + _MASK + b"\x00\x01", 1002),
+}
+
+REFUSED_MESSAGES = ("a long message", "not JSON, repeatedly")
+"""Valid frames, which are refused once they are read as messages."""
+
+
+async def requests_end() -> None:
+    """Wait until the application has finished with every request."""
+    running = [task for task in asyncio.all_tasks() if "run_asgi" in repr(task.get_coro())]
+    if running:
+        await asyncio.wait(running, timeout=20)
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [line.getMessage() for line in caplog.records if line.levelname != "INFO"]
+
+
+@pytest.mark.parametrize("name", BAD_FRAMES)
+async def test_a_bad_frame_closes_the_socket_and_is_no_defect(
+    served: Served, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame, close_code = BAD_FRAMES[name]
+    async with served.follow(served.program("ann", "player"), ping_interval=None) as socket:
+        await hear(socket)
+        socket.transport.write(frame)
+        assert await closing(socket) == close_code
+    await requests_end()
+    assert not warnings(caplog)
+
+
+@pytest.mark.parametrize("name", [name for name in BAD_FRAMES if name not in REFUSED_MESSAGES])
+async def test_a_bad_frame_during_the_handshake_is_no_defect(
+    served: Served, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    handshake = (
+        f"GET /api/tables/{served.table}/live HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        f"Sec-WebSocket-Key: {base64.b64encode(bytes(16)).decode()}\r\n"
+        f"Authorization: Bearer {served.program('ann', 'player')}\r\n\r\n"
+    )
+    threads, holder = current_default_thread_limiter(), object()
+    tokens_before, threads.total_tokens = threads.total_tokens, 1
+    async with asyncio.timeout(20):
+        await threads.acquire_on_behalf_of(holder)  # no thread is left to look up the token
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(handshake.encode())
+            while not threads.statistics().tasks_waiting:
+                await asyncio.sleep(0)
+            writer.write(BAD_FRAMES[name][0])
+            answer = await reader.read()
+            writer.close()
+        finally:
+            threads.release_on_behalf_of(holder)
+            threads.total_tokens = tokens_before
+    await requests_end()
+    assert answer == b""
+    assert not warnings(caplog)
 
 
 async def test_a_socket_for_no_possible_table_learns_nothing_of_the_database(

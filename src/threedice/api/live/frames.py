@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from threedice.api.http.limits import ByteRateLimiter, RateLimiter
@@ -31,6 +32,9 @@ MAX_BURST_BYTES: Final = 12 * 1024
 
 ABORT_TIMEOUT_SECONDS: Final = 15.0
 """How long a closed client may still take what was sent before its connection is aborted."""
+
+CLOSE_ABNORMAL: Final = 1006
+CLOSE_INVALID_DATA: Final = 1007
 
 _TEXT_OPCODE: Final = b"\x81"  # FIN, text
 
@@ -75,6 +79,8 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
         self._frame_limiter = RateLimiter(MAX_CONTROL_FRAMES_PER_SECOND)
         self._byte_limiter = ByteRateLimiter(MAX_BYTES_PER_SECOND, MAX_BURST_BYTES)
         self._abort_timer: TimerHandle | None = None
+        self._has_failed = False
+        """Whether this class has closed the connection, unknown to the application."""
 
     def handle_connect(self, event: Request) -> None:
         """Handle a handshake, and announce the frame extension to the application."""
@@ -116,6 +122,34 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
         if self._is_within_frame_limit():
             super().handle_cont(event)
 
+    def send_receive_event_to_app(self) -> None:
+        """Pass a message to the application; close the connection if a text is invalid UTF-8.
+
+        uvicorn would report such a text as an error of the server.
+        """
+        if self.curr_msg_data_type == "text":
+            try:
+                b"".join(self.frames).decode()
+            except UnicodeDecodeError:
+                self.frames = []
+                self.conn.fail(CLOSE_INVALID_DATA)
+                self.handle_parser_exception()
+                return
+        super().send_receive_event_to_app()
+
+    def handle_parser_exception(self) -> None:
+        """Close the connection of a client that sent an invalid frame.
+
+        Until the handshake is complete there is no close frame, which uvicorn does not consider.
+        """
+        self._has_failed = True
+        if self.conn.close_sent is not None:
+            super().handle_parser_exception()
+            return
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": CLOSE_ABNORMAL})
+        self.close_sent = True
+        self.transport.close()
+
     def _is_within_frame_limit(self) -> bool:
         """Count a frame, and close the connection of a client that sends too many."""
         if self._frame_limiter.take(""):
@@ -125,6 +159,7 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
 
     def _close_for_abuse(self, reason: str) -> None:
         """Close the connection with 1008 and process nothing more from it."""
+        self._has_failed = True
         if not self.close_sent:
             self.conn.fail(1008, reason)
             self.transport.write(b"".join(self.conn.data_to_send()))
@@ -134,14 +169,18 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
 
     def keepalive_timeout(self) -> None:
         """Close the connection of a client that does not respond to pings."""
+        self._has_failed = True
         super().keepalive_timeout()
         self._abort_later()
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send an ASGI message.
+        """Send an ASGI message, or raise `ClientDisconnected` if the connection was closed here.
 
         A rejected handshake counts as complete, which uvicorn would otherwise report as an error.
         """
+        await self.writable.wait()
+        if self._has_failed:
+            raise ClientDisconnected
         await super().send(message)
         if message["type"] == "websocket.http.response.body":
             self.handshake_complete = True
