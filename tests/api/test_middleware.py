@@ -104,6 +104,7 @@ async def test_a_request_names_one_host(playing: Setting) -> None:
         request = httpx.Request("GET", f"{ORIGIN}/api/house", headers=each)
         response = await playing.client().send(request)
         assert (response.status_code, code(response)) == (400, "door/malformed")
+        assert "JSON" not in response.json()["detail"]
 
 
 # --- what a request brings along ----------------------------------------------------------------
