@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -77,6 +78,11 @@ class Process:
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         self._process.send_signal(how)
+
+    def limit_descriptors(self, most: int) -> None:
+        """Limit the file descriptors that the process may have; open ones stay open."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, (most, hard))
 
     def end(self) -> int:
         """Wait for the end and return the exit code."""

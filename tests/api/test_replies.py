@@ -122,6 +122,20 @@ async def test_a_defect_tells_nobody_anything(
     assert "Traceback" not in lines.getvalue()
 
 
+@pytest.mark.parametrize("path", ["/api/nothing", "/api/tables/1/commands", "/nothing"])
+async def test_an_error_that_cannot_be_described_is_a_500_with_the_houses_headers(
+    playing: Setting, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    def burst(*_: Any, **__: Any) -> Any:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(playing.context.metrics, "count_refused", burst)
+    reply = await playing.client("player", Host="rebound.test").post(path, content=b"{")
+    assert (reply.status_code, reply.json()["code"]) == (500, "house/defect")
+    assert reply.headers["x-frame-options"] == "DENY"
+    assert reply.headers["content-language"] == "en"
+
+
 def test_an_error_of_ours_that_nobody_thought_of_stands_still() -> None:
     problem = problem_from_error(ThreediceError("inside"))
     assert (problem.status, problem.code) == (503, "house/damaged")

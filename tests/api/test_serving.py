@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import socket
 import ssl
@@ -44,6 +45,28 @@ def words(tmp_path: Path, house: Path) -> list[str]:
 def password_in(process: Process) -> str:
     (at,) = (number for number, line in enumerate(process.said) if "sign in as" in line)
     return process.said[at + 1].strip()
+
+
+def test_without_free_descriptors_every_reply_has_the_common_headers(
+    tmp_path: Path, words: list[str]
+) -> None:
+    with started(tmp_path, *words) as process:
+        url = f"http://127.0.0.1:{process.until_listening()}"
+        headers = {"Authorization": f"Bearer {watcher(tmp_path)}"}
+        with httpx.Client(base_url=url, headers=headers) as client:
+            client.get("/health")  # opens the connection that all requests use
+            process.limit_descriptors(0)
+            replies = [
+                client.get(path, headers={"Accept-Language": language})
+                for language in ("zh-Hant", "zh-Hans", "en")
+                for path in ("/api/nothing", "/api/openapi.json", "/api/rulebooks", "/")
+            ]
+        process.limit_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        process.stop(signal.SIGTERM)
+        assert process.end() == 0
+    assert {reply.headers.get("x-frame-options") for reply in replies} == {"DENY"}
+    assert [reply.status_code for reply in replies] == [404, 200, 200, 200] * 3
+    assert "defect" not in process.errors
 
 
 def test_a_house_is_made_served_stopped_and_served_again(tmp_path: Path, words: list[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import threedice.api
 from threedice.account.decider import ACCOUNT_REFUSAL_TEXTS
-from threedice.api.texts import LANGUAGES, preferred_language, texts
+from threedice.api.texts import LANGUAGES, Language, preferred_language, texts
 from threedice.house.decisions import HOUSE_REFUSAL_TEXTS
 from threedice.identity import errors
 from threedice.table.rules import TABLE_REFUSAL_TEXTS
@@ -31,7 +31,7 @@ def placeholders(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_code_has_words(language: str) -> None:
+def test_every_code_has_words(language: Language) -> None:
     known = texts(language)
     rules = TABLE_REFUSAL_TEXTS.keys() | ACCOUNT_REFUSAL_TEXTS.keys() | HOUSE_REFUSAL_TEXTS.keys()
     identity = {f"{kind}/{reason}" for kind, each in REASONS.items() for reason in get_args(each)}
@@ -41,7 +41,7 @@ def test_every_code_has_words(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_words_have_the_same_holes_in_every_language(language: str) -> None:
+def test_words_have_the_same_holes_in_every_language(language: Language) -> None:
     for code, text in texts("en").items():
         assert placeholders(texts(language)[code]) == placeholders(text), code
 

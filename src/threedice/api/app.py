@@ -47,6 +47,7 @@ from threedice.api.routes.sessions import SESSION_OPERATIONS
 from threedice.api.routes.sign_in import SIGN_IN_OPERATIONS
 from threedice.api.routes.tables import TABLE_OPERATIONS
 from threedice.api.routes.worksheets import WORKSHEET_OPERATIONS
+from threedice.rulebook import shipped_games
 
 if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
@@ -78,6 +79,7 @@ _MEDIA_TYPES: Final = {
 
 def make_app(context: ServerContext, **settings: Any) -> Litestar:
     """Build the application of a house: operations, live sockets and screens."""
+    _load_files()
     routes = [litestar_handler(each) for each in OPERATIONS]
     app = Litestar(
         [*routes, *LIVE_ROUTES, *SCREEN_ROUTES],
@@ -88,6 +90,13 @@ def make_app(context: ServerContext, **settings: Any) -> Litestar:
     )
     app.asgi_handler = add_middleware(app.asgi_handler, context, fast_command=send_command)
     return app
+
+
+def _load_files() -> None:
+    """Load the files that requests need, so that none of them waits for a file descriptor."""
+    screen_files()
+    shipped_games()
+    _encoded_document()  # contains the version of the installed package
 
 
 @operation("read-openapi", "GET", "/api/openapi.json", response=dict[str, Any])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from litestar.types import Message, Scope, Send
 
     from threedice.api.context import ServerContext
+    from threedice.api.texts import Language
 
 
 HeaderList = list[tuple[bytes, bytes]]
@@ -70,18 +71,44 @@ def json_response(
 def problem_response(
     error: Exception, request_headers: Mapping[bytes, bytes], context: ServerContext
 ) -> HttpResponse:
-    """Return an error as a problem response in the client's language; count and log it."""
+    """Return an error as a problem response in the client's language; count and log it.
+
+    This never raises: if an error cannot be described, the response is a bare 500 in English.
+    """
+    try:
+        return _describe_error(error, request_headers, context)
+    except Exception as failure:
+        journal.warn("defect", failure)
+        return _DEFECT_RESPONSE
+
+
+def _describe_error(
+    error: Exception, request_headers: Mapping[bytes, bytes], context: ServerContext
+) -> HttpResponse:
     language = preferred_language(request_headers.get(b"accept-language", b""))
     problem = problem_from_error(error, language)
     context.metrics.count_refused(problem.code)
     if not isinstance(error, ThreediceError):
         journal.warn("defect", error)
-    headers = [(b"content-language", language.encode()), (b"vary", b"accept-language")]
+    headers = _language_headers(language)
     if problem.status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="threedice"'))
     if seconds := retry_after_seconds(error):
         headers.append((b"retry-after", b"%d" % seconds))
     return HttpResponse(problem.status, _ENCODER.encode(problem), PROBLEM_MEDIA_TYPE, headers)
+
+
+def _language_headers(language: Language) -> HeaderList:
+    return [(b"content-language", language.encode()), (b"vary", b"accept-language")]
+
+
+_DEFECT_RESPONSE: Final = HttpResponse(
+    500,
+    _ENCODER.encode(problem_from_error(Exception())),
+    PROBLEM_MEDIA_TYPE,
+    _language_headers("en"),
+)
+"""Encoded in advance, so that it can be sent whatever fails."""
 
 
 def security_headers(context: ServerContext, path: str) -> HeaderList:

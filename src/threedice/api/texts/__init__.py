@@ -7,7 +7,7 @@ texts and all Chinese ones. A test checks that none is missing.
 from __future__ import annotations
 
 import tomllib
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from typing import Final, Literal
 
@@ -32,14 +32,21 @@ _LANGUAGE_TAGS: Final[dict[str, Language]] = {
 }
 
 
-@cache
-def texts(language: Language) -> dict[str, str]:
-    """Return all texts of a language by code."""
+def _load_texts(language: Language) -> dict[str, str]:
     text = files(__name__).joinpath(f"{language}.toml").read_text(encoding="utf-8")
     own_texts: dict[str, str] = tomllib.loads(text)
     if language != "en":
         return own_texts
     return {**TABLE_REFUSAL_TEXTS, **HOUSE_REFUSAL_TEXTS, **ACCOUNT_REFUSAL_TEXTS, **own_texts}
+
+
+_TEXTS: Final = {language: _load_texts(language) for language in LANGUAGES}
+"""Loaded on import: a request must not depend on a file that can be opened."""
+
+
+def texts(language: Language) -> dict[str, str]:
+    """Return all texts of a language by code."""
+    return _TEXTS[language]
 
 
 def text_template(code: str, language: Language) -> str:
