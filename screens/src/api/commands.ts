@@ -1,13 +1,12 @@
-// Commands: sent under a key of their own until it is known what became of them. A command that the
-// network swallowed is asked about, and sent again under the same key, which does it once and answers
-// it again.
+// Send commands with an idempotency key until the house has accepted or refused them. After a lost
+// connection the outcome is looked up by the key, and the command is repeated with the same key.
+// Unanswered commands are stored for this tab, so that a reloaded page can show their outcome.
 
 import { get, post, Trouble } from "./client.ts";
 import type { Body } from "./client.ts";
-import type { CommandResultView } from "./schema.d.ts";
+import type { CommandResultView, CommandStatusView } from "./schema.d.ts";
 import { session } from "../lib/session.svelte.ts";
 import { t } from "../texts/common.ts";
-import * as underway from "./underway.ts";
 
 export type TableCommand = Body<"/api/tables/{table}/commands", "post">;
 export type AccountCommand = Body<"/api/accounts/{player}/commands", "post">;
@@ -42,14 +41,14 @@ export function accountCommand(player: string, what: AccountCommand, key = newKe
 
 type Send = (headers: Record<string, string>) => Promise<unknown>;
 
-async function settled(sent: underway.Underway, send: Send, still: () => Promise<boolean>): Promise<CommandResultView> {
-  underway.remember(sent);
-  underway.here.add(sent.key);
+async function settled(sent: PendingCommand, send: Send, still: () => Promise<boolean>): Promise<CommandResultView> {
+  remember(sent);
+  sentFromThisPage.add(sent.key);
   try {
     return await sentUntilAnswered(sent.key, send, still);
   } finally {
-    underway.here.delete(sent.key);
-    underway.forget(sent.key);
+    sentFromThisPage.delete(sent.key);
+    forget(sent.key);
   }
 }
 
@@ -62,7 +61,7 @@ async function sentUntilAnswered(key: string, send: Send, still: () => Promise<b
     }
     const wait = () => pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)]!);
     await wait();
-    const { accepted, answer } = await underway.outcomeOf(key);
+    const { accepted, answer } = await outcomeOf(key);
     if (accepted && answer) return answer;
     if (!(await patiently(still, wait))) throw lapsed();
   }
@@ -91,3 +90,70 @@ export function newKey(): string {
 }
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+// --- commands without an answer, stored for this tab ---------------------------------------------
+
+interface PendingCommand {
+  readonly key: string;
+  /** The sender's account: keys are unique per account. */
+  readonly account: string;
+  readonly table: string;
+  readonly what: unknown;
+}
+
+const STORAGE_KEY = "threedice.underway";
+const MAX_STORED = 200;
+
+const sentFromThisPage = new Set<string>();
+
+/** Return the commands that an earlier page of this tab left unanswered at a table, with their outcomes. */
+export async function abandonedCommands(
+  account: string,
+  table: string,
+): Promise<(PendingCommand & { outcome: CommandStatusView })[]> {
+  const abandoned = [];
+  for (const each of stored()) {
+    if (each.account !== account || each.table !== table || sentFromThisPage.has(each.key)) continue;
+    abandoned.push({ ...each, outcome: await outcomeOf(each.key) });
+    forget(each.key);
+  }
+  return abandoned;
+}
+
+/** Ask until the house knows whether a command was accepted. */
+async function outcomeOf(key: string): Promise<CommandStatusView> {
+  for (;;) {
+    try {
+      return await get("/api/commands/{key}", { at: { key }, background: true });
+    } catch (error) {
+      if (!(error instanceof Trouble) || !error.isUnsettled) throw error;
+      await pause(1000);
+    }
+  }
+}
+
+function remember(sent: PendingCommand): void {
+  store([...stored().filter((each) => each.key !== sent.key), sent].slice(-MAX_STORED));
+}
+
+function forget(key: string): void {
+  const others = stored().filter((each) => each.key !== key);
+  if (others.length !== stored().length) store(others);
+}
+
+function stored(): PendingCommand[] {
+  try {
+    const commands: unknown = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? "[]");
+    return Array.isArray(commands) ? (commands as PendingCommand[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+function store(commands: readonly PendingCommand[]): void {
+  try {
+    sessionStorage.setItem(STORAGE_KEY, JSON.stringify(commands));
+  } catch {
+    // storage is unavailable: a reloaded page will not know about these commands
+  }
+}
