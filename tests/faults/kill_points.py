@@ -19,9 +19,10 @@ from threedice.log.stores.sqlite import SqliteStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from threedice.db.postgres import PostgresConnection
+    from threedice.db.sqlite import SqliteConnection
     from threedice.log.store import Checkpoint, Proposal, ProposalOutcome, Store
-    from threedice.log.stores.files import SqliteConnection, SqliteConnector
-    from threedice.log.stores.postgres_connection import PostgresConnection
+    from threedice.log.stores.files import SqliteConnector
 
 Result = TypeVar("Result")
 

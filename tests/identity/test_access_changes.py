@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.identity.setting import HandClock, Setting
+    from threedice.db import SqlRunner
     from threedice.identity import IdentityService
-    from threedice.identity.database import SqlRunner
 
 
 class Named(NamedTuple):

@@ -17,7 +17,7 @@ from threedice.identity.database.postgres import WRITE_LOCK_KEYS, PostgresDataba
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from threedice.identity.database import SqlRow, SqlRunner
+    from threedice.db import SqlRow, SqlRunner
 
 
 @pytest.fixture

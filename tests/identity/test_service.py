@@ -187,7 +187,7 @@ def test_all_tables_say_whose_they_are() -> None:
 def test_a_file_held_by_another_is_away_and_works_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("threedice.identity.database.sqlite.BUSY_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr("threedice.db.sqlite.BUSY_TIMEOUT_SECONDS", 0.0)
     setting = Setting(f"sqlite:///{folder / 'house.sqlite'}", folder / "state")
     with closing(setting.open()) as people:
         holding = sqlite3.connect(folder / "house.sqlite", isolation_level=None)

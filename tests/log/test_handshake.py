@@ -66,7 +66,8 @@ def replaced(folder: Path, change: str) -> Iterator[None]:
     other.mkdir(parents=True)
     for name in ("__init__.py", "errors.py"):
         shutil.copy(INSTALLED / name, other / name)
-    shutil.copytree(INSTALLED / "log", other / "log")
+    for name in ("db", "log"):
+        shutil.copytree(INSTALLED / name, other / name)
     for name, before, after in CHANGES[change]:
         text = (other / name).read_text()
         assert before in text

@@ -15,10 +15,11 @@ import apsw
 import pytest
 
 from tests.log.stating import left, one
+from threedice.db.sqlite import SqliteConnection
 from threedice.errors import StoreFailed, StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.entry import EMPTY_HEAD
 from threedice.log.store import Acceptance, Snapshot
-from threedice.log.stores.files import SqliteConnection, connect_sqlite
+from threedice.log.stores.files import connect_sqlite
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:

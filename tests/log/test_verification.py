@@ -203,7 +203,7 @@ def test_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_file_that_another_holds_is_away(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_rows, "BUSY_TIMEOUT_SECONDS", 0)
+    monkeypatch.setattr("threedice.db.sqlite.BUSY_TIMEOUT_SECONDS", 0.0)
     with closing(sqlite3.connect(file, isolation_level=None)) as holder:
         holder.execute("PRAGMA journal_mode = DELETE")
         holder.execute("BEGIN EXCLUSIVE")

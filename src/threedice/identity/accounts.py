@@ -22,8 +22,8 @@ from threedice.identity.roles import SECOND, Role, validate_roles
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from threedice.db import SqlRow, SqlRunner
     from threedice.identity.access_changes import IdentityContext
-    from threedice.identity.database import SqlRow, SqlRunner
 
 CONSOLE: Final = "console"
 """Actor recorded for commands given on the server itself."""

@@ -21,10 +21,10 @@ from threedice.identity.roles import SECOND, STAFF, Role, validate_roles
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from threedice.db import SqlRow, SqlRunner
     from threedice.identity.access_changes import IdentityContext
     from threedice.identity.accounts import Account
     from threedice.identity.audit_trail import SecurityEventKind
-    from threedice.identity.database import SqlRow, SqlRunner
 
 MAX_COMMAND_BYTES: Final = 64 * 1024
 

@@ -14,8 +14,8 @@ from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import STAFF, Role
 
 if TYPE_CHECKING:
+    from threedice.db import SqlRow, SqlRunner
     from threedice.identity.access_changes import IdentityContext
-    from threedice.identity.database import SqlRow, SqlRunner
 
 _COLUMNS: Final = "id, account, place, role, starts, ends"
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from threedice.identity.database import Database, SqlRunner
+    from threedice.db import SqlRunner
+    from threedice.identity.database import Database
 
 SecurityEventKind = Literal[
     "account-added",

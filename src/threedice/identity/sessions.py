@@ -32,8 +32,8 @@ from threedice.identity.roles import SECOND
 from threedice.identity.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 
 if TYPE_CHECKING:
+    from threedice.db import SqlRow, SqlRunner
     from threedice.identity.access_changes import IdentityContext
-    from threedice.identity.database import SqlRow, SqlRunner
 
 SessionState = Literal["open", "locked", "new-password", "enrolment"]
 """State of a session: `open` allows everything that its account may do; each other state allows

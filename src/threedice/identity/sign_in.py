@@ -25,9 +25,9 @@ from threedice.identity.sessions import IssuedSession, end_session_by_token
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from threedice.db import SqlRunner
     from threedice.identity.access_changes import IdentityContext
     from threedice.identity.audit_trail import SecurityEventKind
-    from threedice.identity.database import SqlRunner
     from threedice.identity.sessions import Sessions
 
 

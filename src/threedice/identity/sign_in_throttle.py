@@ -20,7 +20,7 @@ from threedice.identity.roles import HOUR, SECOND
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from threedice.identity.database import SqlRunner
+    from threedice.db import SqlRunner
 
 FREE_ATTEMPTS_PER_NAME: Final = 5
 FREE_ATTEMPTS_PER_ADDRESS: Final = 20

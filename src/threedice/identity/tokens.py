@@ -33,8 +33,8 @@ from threedice.identity.roles import HOUR, SECOND
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from threedice.db import SqlRow, SqlRunner
     from threedice.identity.access_changes import AccessChange, IdentityContext
-    from threedice.identity.database import SqlRow, SqlRunner
 
 TOKEN_PREFIX: Final = "td_"
 MAX_TOKEN_CHARACTERS: Final = 200

@@ -9,9 +9,10 @@ import pytest
 
 from tests.log.postgres_server import PostgresServer, quick_folder, running
 from tests.log.stating import one
+from threedice.db.postgres import PostgresConnection
 from threedice.errors import StoreUnavailable, StoreUnusable
 from threedice.log.stores.postgres import PostgresStore
-from threedice.log.stores.postgres_connection import PostgresConnection, connect_postgres
+from threedice.log.stores.postgres_connection import connect_postgres
 
 if TYPE_CHECKING:
     import psycopg

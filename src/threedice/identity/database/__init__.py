@@ -11,28 +11,16 @@ start with `people_`, and neither uses the tables of the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
-from sqlalchemy.engine import make_url
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy import Column, Index, Integer, MetaData, Table
 
+from threedice.db import Result, SqlRow, SqlRunner
+from threedice.db.schema import BYTES_TYPE, INTEGER_TYPE, TEXT_TYPE, define_table, table_statements
 from threedice.errors import StoreUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-SqlRow = tuple[Any, ...]
-
-Result = TypeVar("Result")
-
-
-class SqlRunner(Protocol):
-    """Function that runs a statement and returns its rows."""
-
-    def __call__(self, sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
-        """Run a statement with `?` for each parameter."""
-
 
 TransactionBody = Callable[[SqlRunner], Result]
 """Function that runs inside a transaction.
@@ -63,60 +51,51 @@ MIGRATIONS: Final[Mapping[int, Callable[[SqlRunner], None]]] = {}
 
 TABLE_PREFIX: Final = "people_"
 
-# The C collation compares text by its bytes, as SQLite does.
-TEXT = Text(collation="C").with_variant(Text(), "sqlite")
-BYTES = LargeBinary()
-NUMBER = BigInteger().with_variant(Integer(), "sqlite")
-
 metadata = MetaData()
 
 
 def _table(name: str, *columns: Column[Any] | Index) -> Table:
-    """Define a table with NOT NULL columns only."""
-    for column in columns:
-        if isinstance(column, Column):
-            column.nullable = False
-    return Table(TABLE_PREFIX + name, metadata, *columns)
+    return define_table(TABLE_PREFIX + name, metadata, *columns)
 
 
 def _number_column() -> Column[int]:
-    return Column("number", NUMBER, primary_key=True, autoincrement=False)
+    return Column("number", INTEGER_TYPE, primary_key=True, autoincrement=False)
 
 
 accounts_table = _table(
     "accounts",
-    Column("id", TEXT, primary_key=True),
-    Column("name", TEXT),
-    Column("roles", TEXT),
+    Column("id", TEXT_TYPE, primary_key=True),
+    Column("name", TEXT_TYPE),
+    Column("roles", TEXT_TYPE),
     Column("enabled", Integer),
-    Column("created", NUMBER),
-    Column("password", TEXT),
-    Column("first_until", NUMBER),  # expiry of a first password; 0: no first password
+    Column("created", INTEGER_TYPE),
+    Column("password", TEXT_TYPE),
+    Column("first_until", INTEGER_TYPE),  # expiry of a first password; 0: no first password
     Index("people_accounts_by_name", "name", unique=True),
 )
 
 codes_table = _table(
     "codes",
-    Column("account", TEXT, primary_key=True),
-    Column("secret", BYTES),  # encrypted; empty: no second factor
-    Column("pending", BYTES),  # encrypted; empty: no enrolment in progress
-    Column("step", NUMBER),  # TOTP step of the last accepted code
+    Column("account", TEXT_TYPE, primary_key=True),
+    Column("secret", BYTES_TYPE),  # encrypted; empty: no second factor
+    Column("pending", BYTES_TYPE),  # encrypted; empty: no enrolment in progress
+    Column("step", INTEGER_TYPE),  # TOTP step of the last accepted code
 )
 
 recovery_table = _table(
     "recovery",
-    Column("account", TEXT, primary_key=True),
-    Column("mark", BYTES, primary_key=True),
+    Column("account", TEXT_TYPE, primary_key=True),
+    Column("mark", BYTES_TYPE, primary_key=True),
 )
 
 sessions_table = _table(
     "sessions",
-    Column("id", TEXT, primary_key=True),
-    Column("digest", BYTES),
-    Column("account", TEXT),
-    Column("created", NUMBER),
-    Column("seen", NUMBER),
-    Column("ends", NUMBER),
+    Column("id", TEXT_TYPE, primary_key=True),
+    Column("digest", BYTES_TYPE),
+    Column("account", TEXT_TYPE),
+    Column("created", INTEGER_TYPE),
+    Column("seen", INTEGER_TYPE),
+    Column("ends", INTEGER_TYPE),
     Column("locked", Integer),
     Index("people_sessions_by_digest", "digest", unique=True),
     Index("people_sessions_by_account", "account"),
@@ -124,77 +103,77 @@ sessions_table = _table(
 
 tokens_table = _table(
     "tokens",
-    Column("id", TEXT, primary_key=True),
-    Column("digest", BYTES),
-    Column("prefix", TEXT),
-    Column("account", TEXT),
-    Column("name", TEXT),
-    Column("scopes", TEXT),
-    Column("created", NUMBER),
-    Column("expires", NUMBER),  # 0: never
-    Column("used", NUMBER),  # rounded down to the hour; 0: never
+    Column("id", TEXT_TYPE, primary_key=True),
+    Column("digest", BYTES_TYPE),
+    Column("prefix", TEXT_TYPE),
+    Column("account", TEXT_TYPE),
+    Column("name", TEXT_TYPE),
+    Column("scopes", TEXT_TYPE),
+    Column("created", INTEGER_TYPE),
+    Column("expires", INTEGER_TYPE),  # 0: never
+    Column("used", INTEGER_TYPE),  # rounded down to the hour; 0: never
     Index("people_tokens_by_digest", "digest", unique=True),
     Index("people_tokens_by_account", "account"),
 )
 
 assignments_table = _table(
     "assignments",
-    Column("id", TEXT, primary_key=True),
-    Column("account", TEXT),
-    Column("place", TEXT),  # a table's id; empty: all tables
-    Column("role", TEXT),
-    Column("starts", NUMBER),
-    Column("ends", NUMBER),
+    Column("id", TEXT_TYPE, primary_key=True),
+    Column("account", TEXT_TYPE),
+    Column("place", TEXT_TYPE),  # a table's id; empty: all tables
+    Column("role", TEXT_TYPE),
+    Column("starts", INTEGER_TYPE),
+    Column("ends", INTEGER_TYPE),
     Index("people_assignments_by_account", "account", "ends"),
     Index("people_assignments_by_end", "ends"),
 )
 
 attempts_table = _table(
     "attempts",
-    Column("mark", BYTES, primary_key=True),
-    Column("failures", NUMBER),
-    Column("latest", NUMBER),
+    Column("mark", BYTES_TYPE, primary_key=True),
+    Column("failures", INTEGER_TYPE),
+    Column("latest", INTEGER_TYPE),
     Index("people_attempts_by_time", "latest"),
 )
 
 requests_table = _table(
     "requests",
-    Column("id", TEXT, primary_key=True),
-    Column("account", TEXT),
-    Column("place", TEXT),
-    Column("command", BYTES),
-    Column("command_hash", BYTES),
-    Column("reason", TEXT),
-    Column("roles", TEXT),
-    Column("opened", NUMBER),
-    Column("expires", NUMBER),
-    Column("state", TEXT),
-    Column("decided_by", TEXT),
-    Column("decided", NUMBER),
-    Column("note", TEXT),
+    Column("id", TEXT_TYPE, primary_key=True),
+    Column("account", TEXT_TYPE),
+    Column("place", TEXT_TYPE),
+    Column("command", BYTES_TYPE),
+    Column("command_hash", BYTES_TYPE),
+    Column("reason", TEXT_TYPE),
+    Column("roles", TEXT_TYPE),
+    Column("opened", INTEGER_TYPE),
+    Column("expires", INTEGER_TYPE),
+    Column("state", TEXT_TYPE),
+    Column("decided_by", TEXT_TYPE),
+    Column("decided", INTEGER_TYPE),
+    Column("note", TEXT_TYPE),
     Index("people_requests_by_state", "state", "expires"),
 )
 
 events_table = _table(
     "events",
     _number_column(),
-    Column("at", NUMBER),
-    Column("kind", TEXT),
-    Column("account", TEXT),
-    Column("actor", TEXT),
-    Column("source", TEXT),
-    Column("detail", TEXT),
+    Column("at", INTEGER_TYPE),
+    Column("kind", TEXT_TYPE),
+    Column("account", TEXT_TYPE),
+    Column("actor", TEXT_TYPE),
+    Column("source", TEXT_TYPE),
+    Column("detail", TEXT_TYPE),
 )
 
 changes_table = _table(
     "changes",
     _number_column(),
-    Column("account", TEXT),
-    Column("session", TEXT),
-    Column("what", TEXT),
+    Column("account", TEXT_TYPE),
+    Column("session", TEXT_TYPE),
+    Column("what", TEXT_TYPE),
 )
 
-meta_table = _table("meta", Column("name", TEXT, primary_key=True), Column("value", TEXT))
+meta_table = _table("meta", Column("name", TEXT_TYPE, primary_key=True), Column("value", TEXT_TYPE))
 
 # Security events are append-only. The database enforces it, in case this program has a defect.
 _APPEND_ONLY_TRIGGERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -238,14 +217,7 @@ def create_statements(dialect: str) -> list[str]:
     >>> create_statements("sqlite")[0].split()[:3], create_statements("sqlite")[0].split()[-1]
     (['CREATE', 'TABLE', 'people_accounts'], 'STRICT')
     """
-    engine_dialect = make_url(f"{dialect}://").get_dialect()()
-    strict = " STRICT" if dialect == "sqlite" else ""
-    statements = []
-    for table in metadata.sorted_tables:
-        statements.append(str(CreateTable(table).compile(dialect=engine_dialect)).strip() + strict)
-        indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        statements += [str(CreateIndex(index).compile(dialect=engine_dialect)) for index in indexes]
-    return [*statements, *_APPEND_ONLY_TRIGGERS[dialect]]
+    return [*table_statements(metadata, dialect), *_APPEND_ONLY_TRIGGERS[dialect]]
 
 
 def _stored_version(run: SqlRunner, database_name: str, version: int) -> int:

@@ -24,7 +24,8 @@ from threedice.errors import StoreUnusable, TamperedData
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice.identity.database import Database, SqlRunner
+    from threedice.db import SqlRunner
+    from threedice.identity.database import Database
 
 KEY_FILE_NAME: Final = "people.key"
 KEY_BYTES: Final = 32

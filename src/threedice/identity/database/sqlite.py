@@ -6,25 +6,31 @@ inside one.
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from threedice.db.sqlite import (
+    SELECT_TABLE_NAMES,
+    SYNCHRONOUS_FULL,
+    SYNCHRONOUS_NORMAL,
+    connect_file,
+    create_file,
+    is_locked,
+    run_transaction,
+    set_common_pragmas,
+)
 from threedice.errors import InvalidInput, StoreFailed, StoreUnavailable, StoreUnusable
 from threedice.identity.database import prepare_schema
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
 
-    from threedice.identity.database import Result, SqlRow, SqlRunner, TransactionBody
-
-BUSY_TIMEOUT_SECONDS: Final = 5.0
-SYNCHRONOUS_FULL, SYNCHRONOUS_NORMAL = "FULL", "NORMAL"
-SQLITE_BUSY, SQLITE_LOCKED = 5, 6
-"""Result codes of SQLite for a database locked by another connection."""
+    from threedice.db import Result, SqlRow, SqlRunner
+    from threedice.identity.database import TransactionBody
 
 
 class SqliteDatabase:
@@ -53,7 +59,10 @@ class SqliteDatabase:
                 self._writer.execute(
                     f"PRAGMA synchronous = {SYNCHRONOUS_FULL if durable else SYNCHRONOUS_NORMAL}"
                 )
-                return _run_transaction(self._writer, work)
+                try:
+                    return run_transaction(self._writer, work)
+                except sqlite3.IntegrityError as error:
+                    raise StoreFailed(f"this cannot be stored: {error}") from error
 
     def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
         """Run a read-only statement and return its rows."""
@@ -99,7 +108,7 @@ class SqliteDatabase:
         except (UnicodeEncodeError, OverflowError) as error:
             raise InvalidInput(f"{self.name} cannot store this: {error}") from error
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED):
+            if is_locked(error):
                 raise StoreUnavailable(
                     f"{self.name} is locked by another process; try again"
                 ) from error
@@ -118,39 +127,20 @@ class SqliteDatabase:
             ) from error
 
     def _prepare_schema(self, run: SqlRunner) -> None:
-        rows = run("SELECT name FROM sqlite_master WHERE type = 'table'")
+        rows = run(SELECT_TABLE_NAMES)
         prepare_schema(run, [name for (name,) in rows], dialect="sqlite", database_name=self.name)
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
     """Open a database file; a new file gets mode 0600."""
     if path is not None:
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        create_file(path)
+    connection = connect_file(path or ":memory:")
     try:
-        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
-        connection.execute("PRAGMA trusted_schema = OFF")
+        set_common_pragmas(connection)
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _run_transaction(connection: sqlite3.Connection, work: TransactionBody[Result]) -> Result:
-    def run(sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
-        return connection.execute(sql, params).fetchall()
-
-    run("BEGIN IMMEDIATE")
-    try:
-        result = work(run)
-        run("COMMIT")
-    except BaseException as error:
-        with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
-            run("ROLLBACK")
-        if isinstance(error, sqlite3.IntegrityError):
-            raise StoreFailed(f"this cannot be stored: {error}") from error
-        raise
-    return result

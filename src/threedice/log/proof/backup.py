@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
 
+    from threedice.db.postgres import PostgresConnection
     from threedice.log.proof import VerificationReport
     from threedice.log.proof.keys import PublicKey
     from threedice.log.store import Store, StoredRow
-    from threedice.log.stores.postgres_connection import PostgresConnection
     from threedice.log.stores.rows import LogRows
 
     TableFiller = Callable[[Table, Iterable[list[StoredRow]]], None]

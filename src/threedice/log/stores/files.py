@@ -9,23 +9,26 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from time import sleep
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
+from threedice.db.sqlite import (
+    SYNCHRONOUS_FULL,
+    SqliteConnection,
+    connect_file,
+    create_file,
+    set_common_pragmas,
+)
 from threedice.errors import StoreUnusable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from types import TracebackType
-
-    from threedice.log.store import StoredRow
-    from threedice.log.stores.sql import StatementRunner, WorkResult
 
 # --- serving lock -------------------------------------------------------------------------------
 
@@ -215,42 +218,20 @@ def clear_halt(state_dir: Path) -> None:
 MIN_SQLITE_VERSION: Final = (3, 37, 0)
 """First SQLite version with STRICT tables."""
 
-BUSY_TIMEOUT_SECONDS: Final = 5.0
-
 CACHE_SIZE_KIBIBYTES: Final = 32 * 1024
 """Page cache of a connection: holds the ends of all streams and the upper levels of the indexes."""
 
-SYNCHRONOUS_FULL, SYNCHRONOUS_NORMAL = 2, 1
-"""`PRAGMA synchronous`: FULL fsyncs at each commit, NORMAL leaves that to the next FULL commit."""
-
-SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB = 5, 6, 11, 19, 26
+SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB = 11, 19, 26
 """SQLite result codes that are handled differently from other failures."""
-
-
-class SqliteConnection(Protocol):
-    """The part of a driver's connection that is used; it must be in autocommit mode."""
-
-    def execute(self, sql: str, params: Sequence[Any] = ..., /) -> Iterable[StoredRow]:
-        """Run a statement and return its rows."""
-
-    def executemany(self, sql: str, rows: Sequence[StoredRow], /) -> object:
-        """Run a statement for every row of parameters."""
-
-    def close(self) -> None:
-        """Close the connection."""
-
 
 SqliteConnector = Callable[[str], SqliteConnection]
 
 
 def connect_sqlite(path: str) -> SqliteConnection:
     """Open a database file with the standard driver; a new file is readable by its owner only."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    if create_file(path):
         sync_directory(Path(path).parent)
-    except FileExistsError:
-        pass
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    return connect_file(path)
 
 
 def configure_connection(connection: SqliteConnection, synchronous: int) -> None:
@@ -261,8 +242,7 @@ def configure_connection(connection: SqliteConnection, synchronous: int) -> None
 
     if tuple(map(int, execute("SELECT sqlite_version()").split("."))) < MIN_SQLITE_VERSION:
         raise StoreUnusable(f"SQLite {'.'.join(map(str, MIN_SQLITE_VERSION))} or later is needed")
-    execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}")
-    execute("PRAGMA trusted_schema = OFF")
+    set_common_pragmas(connection)
     execute(f"PRAGMA cache_size = {-CACHE_SIZE_KIBIBYTES}")
     # Overwrite deleted personal data. The NORMAL connection writes only derived data, without any.
     execute(f"PRAGMA secure_delete = {int(synchronous == SYNCHRONOUS_FULL)}")
@@ -278,31 +258,6 @@ def configure_connection(connection: SqliteConnection, synchronous: int) -> None
         raise StoreUnusable(
             f"synchronous is {level}, not {synchronous}; use an SQLite build that obeys it"
         )
-
-
-def run_transaction(
-    connection: SqliteConnection, work: Callable[[StatementRunner], WorkResult]
-) -> WorkResult:
-    """Run some work in one transaction, rolled back if it raises."""
-
-    def run(sql: str, params: Sequence[Any] = ()) -> list[StoredRow]:
-        return list(connection.execute(sql, params))
-
-    run("BEGIN IMMEDIATE")
-    try:
-        result = work(run)
-        run("COMMIT")
-    except BaseException:
-        with suppress(Exception):  # SQLite may have rolled back already
-            run("ROLLBACK")
-        raise
-    return result
-
-
-def result_code(error: Exception) -> int:
-    """Return SQLite's primary result code from an error of either driver."""
-    code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
-    return int(code) & 0xFF
 
 
 def is_undecodable(error: Exception) -> bool:

@@ -8,15 +8,14 @@ out to have been committed.
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from functools import cache
 from secrets import token_hex
 from threading import RLock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
+from threedice.db.postgres import SELECT_TABLE_NAMES, describe_url, one_line, sql_runner
 from threedice.errors import (
     InvalidInput,
     StoreFailed,
@@ -28,19 +27,20 @@ from threedice.log.conflicts import check_proposal
 from threedice.log.stores.files import WriteLock
 from threedice.log.stores.postgres_connection import (
     DatabaseErrorKind,
-    PostgresConnection,
     RetryBudget,
     classify_error,
     connect_postgres,
 )
 from threedice.log.stores.postgres_streams import append_batch
 from threedice.log.stores.schema import prepare_schema
-from threedice.log.stores.sql import SELECT_SUSPENSION, SqlStore, StatementRunner, WorkResult
+from threedice.log.stores.sql import SELECT_SUSPENSION, SqlStore
 from threedice.log.writer_process import WriterProcess, WriterProcessTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from threedice.db import Result, SqlRunner
+    from threedice.db.postgres import PostgresConnection
     from threedice.log.store import Proposal, ProposalOutcome, StoredRow
 
 POLL_PAUSE_SECONDS: Final = 0.05
@@ -88,7 +88,7 @@ class PostgresStore(SqlStore):
         use_writer_process: bool = False,
     ) -> None:
         self.url, self._deadline_seconds, self._serving = url, deadline_seconds, serving
-        self._name = _describe_url(url)
+        self._name = describe_url(url)
         self._failed = ""
         self._closed, self._ready = False, False
         self._write_lock = RLock()
@@ -131,7 +131,7 @@ class PostgresStore(SqlStore):
             return super().suspension_reason()
 
         def read(connection: PostgresConnection) -> str:
-            reason = _read_suspension(_statement_runner(connection))
+            reason = _read_suspension(sql_runner(connection))
             self._renew_lease(connection)
             return reason
 
@@ -176,7 +176,7 @@ class PostgresStore(SqlStore):
 
     # --- running statements
 
-    def _run_on_writer(self, work: Callable[[PostgresConnection], WorkResult]) -> WorkResult:
+    def _run_on_writer(self, work: Callable[[PostgresConnection], Result]) -> Result:
         """Run some work on the writing connection, with retries on a new one."""
         with self._write_lock:
             self._require_usable(writing=True)
@@ -192,31 +192,29 @@ class PostgresStore(SqlStore):
 
     def _transact(
         self,
-        work: Callable[[StatementRunner], WorkResult],
+        work: Callable[[SqlRunner], Result],
         *,
         durable: bool = True,
         even_if_failed: bool = False,
-    ) -> WorkResult:
-        def transaction(connection: PostgresConnection) -> WorkResult:
-            run = _statement_runner(connection)
-            run("BEGIN", ())
+    ) -> Result:
+        def transaction(connection: PostgresConnection) -> Result:
+            run = sql_runner(connection)
+            run("BEGIN")
             if not durable:
-                run("SET LOCAL synchronous_commit = off", ())
+                run("SET LOCAL synchronous_commit = off")
             result = work(run)
             connection.is_committing = True
-            run("COMMIT", ())
+            run("COMMIT")
             return result
 
         return self._run_pooled(transaction, writing=not even_if_failed)
 
     def _query(self, sql: str, params: Sequence[Any] = ()) -> list[StoredRow]:
         return self._run_pooled(
-            lambda connection: _statement_runner(connection)(sql, params), writing=False
+            lambda connection: sql_runner(connection)(sql, params), writing=False
         )
 
-    def _run_pooled(
-        self, work: Callable[[PostgresConnection], WorkResult], *, writing: bool
-    ) -> WorkResult:
+    def _run_pooled(self, work: Callable[[PostgresConnection], Result], *, writing: bool) -> Result:
         """Run some work on an idle connection, concurrently with the writing one."""
         self._require_usable(writing=writing)
         budget = RetryBudget(2 * self._deadline_seconds)
@@ -254,7 +252,7 @@ class PostgresStore(SqlStore):
             raise InvalidInput(f"{self._name} cannot hold this: {error}") from error
         if kind in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.TIMED_OUT):
             raise StoreUnavailable(
-                f"{self._name} does not respond in time: {_one_line(error)}"
+                f"{self._name} does not respond in time: {one_line(error)}"
             ) from error
         if kind is DatabaseErrorKind.RETRYABLE and not isinstance(
             error, psycopg.errors.UniqueViolation
@@ -263,7 +261,7 @@ class PostgresStore(SqlStore):
                 f"{self._name}: concurrent transactions kept interfering; try again"
             ) from error
         self._note_failure(
-            f"{self._name} could not be written ({_one_line(error)}); "
+            f"{self._name} could not be written ({one_line(error)}); "
             "check the database, then restart"
         )
         raise StoreFailed(self._failed) from error
@@ -284,7 +282,7 @@ class PostgresStore(SqlStore):
             except psycopg.Error as error:
                 if monotonic() >= until:
                     raise StoreUnavailable(
-                        f"{self._name} cannot be reached: {_one_line(error)}"
+                        f"{self._name} cannot be reached: {one_line(error)}"
                     ) from error
             sleep(POLL_PAUSE_SECONDS)
 
@@ -303,7 +301,7 @@ class PostgresStore(SqlStore):
                     ) from error
             except psycopg.Error as error:
                 raise StoreUnavailable(
-                    f"{self._name} does not respond: {_one_line(error)}"
+                    f"{self._name} does not respond: {one_line(error)}"
                 ) from error
             else:
                 return
@@ -322,7 +320,7 @@ class PostgresStore(SqlStore):
                     return True
                 sleep(POLL_PAUSE_SECONDS)
         except psycopg.Error as error:
-            raise StoreUnavailable(f"{self._name} does not respond: {_one_line(error)}") from error
+            raise StoreUnavailable(f"{self._name} does not respond: {one_line(error)}") from error
 
     def _renew_lease(self, connection: PostgresConnection) -> None:
         """Record that this server is active; if that fails, its advisory lock still shows it."""
@@ -359,19 +357,12 @@ class PostgresStore(SqlStore):
         self._writer = None
 
     def _prepare(self, connection: PostgresConnection) -> None:
-        run = _statement_runner(connection)
-        run("BEGIN", ())
-        run(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})", ())
-        tables = run(
-            "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()", ()
-        )
-        prepare_schema(
-            lambda sql: run(sql, ()),
-            [name for (name,) in tables],
-            dialect="postgresql",
-            database=self._name,
-        )
-        run("COMMIT", ())
+        run = sql_runner(connection)
+        run("BEGIN")
+        run(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
+        tables = [name for (name,) in run(SELECT_TABLE_NAMES)]
+        prepare_schema(run, tables, dialect="postgresql", database=self._name)
+        run("COMMIT")
 
 
 _LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared({})"
@@ -405,29 +396,5 @@ def _connect_with_locks(url: str, seconds: float, locks: Sequence[str]) -> Postg
     return connection
 
 
-def _read_suspension(run: StatementRunner) -> str:
-    return next((reason for (reason,) in run(SELECT_SUSPENSION, ())), "")
-
-
-def _statement_runner(connection: PostgresConnection) -> StatementRunner:
-    def run(sql: str, params: Sequence[Any]) -> list[StoredRow]:
-        cursor = connection.execute(_with_psycopg_placeholders(sql), params, binary=True)
-        return cursor.fetchall() if cursor.description else []
-
-    return run
-
-
-@cache
-def _with_psycopg_placeholders(sql: str) -> str:
-    return sql.replace("?", "%s")
-
-
-def _describe_url(url: str) -> str:
-    """Describe a database by its name and host, without the password."""
-    params = conninfo_to_dict(url)
-    name, host = params.get("dbname") or "of PostgreSQL", params.get("host") or "this host"
-    return f"database {name} on {host}"
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+def _read_suspension(run: SqlRunner) -> str:
+    return next((reason for (reason,) in run(SELECT_SUSPENSION)), "")

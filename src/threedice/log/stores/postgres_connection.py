@@ -1,82 +1,25 @@
-"""PostgreSQL connections with deadlines, classification of database errors, and bounded retries.
-
-Server-side timeouts end a statement first. The deadline on the client's side also holds when the
-server, or the backend process of a connection, has stopped completely.
-"""
+"""PostgreSQL connections of the log, classification of their errors, and bounded retries."""
 
 from __future__ import annotations
 
 from enum import Enum, auto
-from math import ceil
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from threedice.db.postgres import connect_with_deadline
 from threedice.errors import StoreUnusable
-from threedice.log.store import StoredRow
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from psycopg.abc import PQGen
-
-
-WaitResult = TypeVar("WaitResult")
-
-
-class StoreDeadlineExceeded(psycopg.OperationalError):
-    """The server has not responded before the deadline."""
-
-
-class PostgresConnection(psycopg.Connection[StoredRow]):
-    """A connection that is closed when its deadline passes."""
-
-    deadline: float = 0.0
-    is_committing: bool = False
-    """Whether a COMMIT has been sent: if the connection is lost now, its outcome is unknown."""
-
-    def set_deadline(self, seconds: float) -> None:
-        """Set the deadline for all statements that follow, together."""
-        self.deadline, self.is_committing = monotonic() + seconds, False
-
-    def wait(self, gen: PQGen[WaitResult], *args: Any, **kwargs: Any) -> WaitResult:
-        """Wait for the server as psycopg does, but not beyond the deadline."""
-        try:
-            return super().wait(_wait_until(self.deadline, gen), *args, **kwargs)
-        except StoreDeadlineExceeded:
-            self.pgconn.finish()
-            raise
-
-
-def _wait_until(deadline: float, gen: PQGen[WaitResult]) -> Generator[Any, Any, WaitResult]:
-    try:
-        event = next(gen)
-        while True:
-            ready = yield event
-            event = gen.send(ready)
-            if monotonic() >= deadline:
-                gen.close()
-                raise StoreDeadlineExceeded("the database does not respond in time")
-    except StopIteration as stop:
-        result: WaitResult = stop.value
-        return result
+    from threedice.db.postgres import PostgresConnection
 
 
 def connect_postgres(url: str, seconds: float) -> PostgresConnection:
     """Connect with all timeouts and durability settings, and check that the server has them."""
-    params = conninfo_to_dict(url)
-    settings = _SESSION_SETTINGS | _server_timeouts(seconds)
-    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    params["options"] = f"{params.get('options') or ''} {options}".strip()
-    timeouts = {"connect_timeout": max(2, ceil(seconds)), "tcp_user_timeout": int(seconds * 1000)}
-    defaults = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2} | timeouts
-    connection = PostgresConnection.connect(
-        make_conninfo("", **(defaults | params)), autocommit=True
-    )
+    keepalives = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2}
+    connection = connect_with_deadline(url, seconds, _SESSION_SETTINGS, defaults=keepalives)
     try:
-        connection.set_deadline(seconds)
         _require_durable_settings(connection)
     except BaseException:
         connection.close()
@@ -101,19 +44,6 @@ _REQUIRED_SETTINGS: Final = {
     "full_page_writes": "on",
     "server_encoding": "UTF8",
 }
-
-
-def _server_timeouts(seconds: float) -> dict[str, str]:
-    """Return settings that make the server give up shortly before the client's deadline.
-
-    The timeout of an abandoned transaction is the deadline itself.
-    """
-    milliseconds = max(1, int(seconds * 1000))
-    return {
-        "lock_timeout": f"{max(1, milliseconds * 6 // 10)}",
-        "statement_timeout": f"{max(1, milliseconds * 8 // 10)}",
-        "idle_in_transaction_session_timeout": f"{milliseconds}",
-    }
 
 
 def _require_durable_settings(connection: PostgresConnection) -> None:

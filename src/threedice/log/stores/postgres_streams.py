@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from psycopg.pq.abc import PGconn
 
+    from threedice.db.postgres import PostgresConnection
     from threedice.log.store import Proposal, ProposalOutcome, StoredRow
-    from threedice.log.stores.postgres_connection import PostgresConnection
 
 NOTIFY_CHANNEL: Final = "threedice_streams"
 """Channel of the notifications `<stream> <version>`, one for each stream that has grown."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
 
+    from threedice.db.postgres import PostgresConnection
     from threedice.log.store import Store
-    from threedice.log.stores.postgres_connection import PostgresConnection
 
 
 class LogRows(Protocol):

@@ -10,21 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import (
-    REAL,
-    BigInteger,
-    Column,
-    Double,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-)
-from sqlalchemy.engine import make_url
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy import REAL, Column, Double, Index, Integer, MetaData, Table
 
+from threedice.db.schema import BYTES_TYPE, INTEGER_TYPE, TEXT_TYPE, define_table, table_statements
 from threedice.errors import StoreUnusable
 
 if TYPE_CHECKING:
@@ -43,26 +31,18 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {}
 PROGRAM_NAME: Final = "threedice"
 _VERSION_PATTERN: Final = re.compile(r"[0-9]{1,9}")
 
-# Names collate by their bytes, so that both databases sort them as Python does.
-NAME_TYPE = Text(collation="C").with_variant(Text(), "sqlite")
-BYTES_TYPE = LargeBinary()
-INTEGER_TYPE = BigInteger().with_variant(Integer(), "sqlite")
 TIME_TYPE: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 
 metadata = MetaData()
 
 
 def _table(name: str, *columns: Column[Any] | Index) -> Table:
-    """Define a table whose columns are all NOT NULL."""
-    for column in columns:
-        if isinstance(column, Column):
-            column.nullable = False
-    return Table(name, metadata, *columns)
+    return define_table(name, metadata, *columns)
 
 
 streams = _table(
     "streams",
-    Column("stream", NAME_TYPE, primary_key=True),
+    Column("stream", TEXT_TYPE, primary_key=True),
     Column("version", INTEGER_TYPE),
     Column("hash", BYTES_TYPE),
 )
@@ -71,10 +51,10 @@ streams = _table(
 # pages and take twice as long.
 entries = _table(
     "entries",
-    Column("stream", NAME_TYPE, primary_key=True),
+    Column("stream", TEXT_TYPE, primary_key=True),
     Column("version", INTEGER_TYPE, primary_key=True, autoincrement=False),
     Column("at", INTEGER_TYPE),
-    Column("kind", NAME_TYPE),
+    Column("kind", TEXT_TYPE),
     Column("schema", Integer),
     Column("data", BYTES_TYPE),
     Column("cause", BYTES_TYPE),
@@ -83,21 +63,21 @@ entries = _table(
 
 answers = _table(
     "answers",
-    Column("account", NAME_TYPE, primary_key=True),
-    Column("key", NAME_TYPE, primary_key=True),
+    Column("account", TEXT_TYPE, primary_key=True),
+    Column("key", TEXT_TYPE, primary_key=True),
     Column("command_hash", BYTES_TYPE),
     Column("spans", BYTES_TYPE),
 )
 
 games = _table(
-    "games", Column("hash", NAME_TYPE, primary_key=True), Column("canonical", BYTES_TYPE)
+    "games", Column("hash", TEXT_TYPE, primary_key=True), Column("canonical", BYTES_TYPE)
 )
 
 snapshots = _table(
     "snapshots",
-    Column("stream", NAME_TYPE, primary_key=True),
-    Column("name", NAME_TYPE, primary_key=True),
-    Column("form", NAME_TYPE),
+    Column("stream", TEXT_TYPE, primary_key=True),
+    Column("name", TEXT_TYPE, primary_key=True),
+    Column("form", TEXT_TYPE),
     Column("version", INTEGER_TYPE),
     Column("hash", BYTES_TYPE),
     Column("data", BYTES_TYPE),
@@ -105,9 +85,9 @@ snapshots = _table(
 
 lines = _table(
     "lines",
-    Column("view", NAME_TYPE, primary_key=True),
-    Column("subject", NAME_TYPE),
-    Column("stream", NAME_TYPE, primary_key=True),
+    Column("view", TEXT_TYPE, primary_key=True),
+    Column("subject", TEXT_TYPE),
+    Column("stream", TEXT_TYPE, primary_key=True),
     Column("version", INTEGER_TYPE, primary_key=True, autoincrement=False),
     Column("place", INTEGER_TYPE, primary_key=True, autoincrement=False),
     Column("at", INTEGER_TYPE),
@@ -119,8 +99,8 @@ lines = _table(
 
 views = _table(
     "views",
-    Column("view", NAME_TYPE, primary_key=True),
-    Column("stream", NAME_TYPE, primary_key=True),
+    Column("view", TEXT_TYPE, primary_key=True),
+    Column("stream", TEXT_TYPE, primary_key=True),
     Column("version", INTEGER_TYPE),
 )
 
@@ -128,20 +108,20 @@ checkpoints = _table(
     "checkpoints",
     Column("number", INTEGER_TYPE, primary_key=True, autoincrement=False),
     Column("body", BYTES_TYPE),
-    Column("key_id", NAME_TYPE),
+    Column("key_id", TEXT_TYPE),
     Column("signature", BYTES_TYPE),
 )
 
 leases = _table(
     "leases",
-    Column("name", NAME_TYPE, primary_key=True),
-    Column("holder", NAME_TYPE),
+    Column("name", TEXT_TYPE, primary_key=True),
+    Column("holder", TEXT_TYPE),
     Column("until", TIME_TYPE),
 )
 
-people = _table("people", Column("player", NAME_TYPE, primary_key=True), Column("data", BYTES_TYPE))
+people = _table("people", Column("player", TEXT_TYPE, primary_key=True), Column("data", BYTES_TYPE))
 
-meta = _table("meta", Column("name", NAME_TYPE, primary_key=True), Column("value", NAME_TYPE))
+meta = _table("meta", Column("name", TEXT_TYPE, primary_key=True), Column("value", TEXT_TYPE))
 
 IDENTITY_TABLE_PREFIX = "people_"
 """Name prefix of the identity tables, which may be in the same database."""
@@ -175,14 +155,7 @@ def creation_statements(dialect: str) -> list[str]:
     >>> creation_statements("sqlite")[3].split()[:4], creation_statements("sqlite")[3].split()[-1]
     (['CREATE', 'TABLE', 'games', '('], 'STRICT')
     """
-    sql_dialect = make_url(f"{dialect}://").get_dialect()()
-    strict = " STRICT" if dialect == "sqlite" else ""
-    statements = []
-    for table in metadata.sorted_tables:
-        statements.append(str(CreateTable(table).compile(dialect=sql_dialect)).strip() + strict)
-        indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        statements += [str(CreateIndex(index).compile(dialect=sql_dialect)) for index in indexes]
-    return statements
+    return table_statements(metadata, dialect)
 
 
 def read_schema_version(

@@ -7,10 +7,9 @@ statements and translate their errors.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
@@ -26,10 +25,10 @@ from threedice.log.store import (
     decode_spans,
 )
 
-StatementRunner = Callable[[str, Sequence[Any]], list[StoredRow]]
-"""Run a statement with its parameters in the current transaction, and return its rows."""
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
-WorkResult = TypeVar("WorkResult")
+    from threedice.db import Result, SqlRunner
 
 ENTRY_COLUMNS: Final = "stream, version, at, kind, schema, data, cause, hash"
 ANSWER_COLUMNS: Final = "account, key, command_hash, spans"
@@ -56,11 +55,11 @@ class SqlStore(ABC):
     @abstractmethod
     def _transact(
         self,
-        work: Callable[[StatementRunner], WorkResult],
+        work: Callable[[SqlRunner], Result],
         *,
         durable: bool = True,
         even_if_failed: bool = False,
-    ) -> WorkResult:
+    ) -> Result:
         """Run some work in one transaction.
 
         Without `durable` a power cut may undo it. With `even_if_failed` it also runs after an
@@ -168,7 +167,7 @@ class SqlStore(ABC):
         check_projection_lines(view, stream, after, up_to, lines)
         rows = [msgspec.structs.astuple(line) for line in lines]
 
-        def work(run: StatementRunner) -> bool:
+        def work(run: SqlRunner) -> bool:
             advanced = run(
                 "UPDATE views SET version = ? WHERE view = ? AND stream = ? AND version = ?"
                 " RETURNING version",
@@ -226,7 +225,7 @@ class SqlStore(ABC):
     def delete_view(self, view: str) -> None:
         """Delete the lines of a view and its progress."""
 
-        def work(run: StatementRunner) -> None:
+        def work(run: SqlRunner) -> None:
             for table in ("lines", "views"):
                 run(f"DELETE FROM {table} WHERE view = ?", (view,))
 
@@ -236,7 +235,7 @@ class SqlStore(ABC):
         """Delete snapshots, projection lines and view progress, of one stream or of all."""
         where, params = ("", ()) if stream is None else (" WHERE stream = ?", (stream,))
 
-        def work(run: StatementRunner) -> None:
+        def work(run: SqlRunner) -> None:
             for table in ("snapshots", "lines", "views"):
                 run(f"DELETE FROM {table}{where}", params)
 
@@ -248,7 +247,7 @@ class SqlStore(ABC):
         """Store a checkpoint for ever; a different one with the same number is a conflict."""
         row = msgspec.structs.astuple(checkpoint)
 
-        def work(run: StatementRunner) -> None:
+        def work(run: SqlRunner) -> None:
             run(
                 f"INSERT INTO checkpoints ({_CHECKPOINT_COLUMNS}) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT DO NOTHING",
@@ -300,7 +299,7 @@ class SqlStore(ABC):
     def release(self) -> None:
         """End the suspension."""
         self._transact(
-            lambda run: run("DELETE FROM meta WHERE name = 'suspended'", ()), even_if_failed=True
+            lambda run: run("DELETE FROM meta WHERE name = 'suspended'"), even_if_failed=True
         )
 
     # --- personal data, outside the hash chain so that it can be erased

@@ -14,6 +14,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
+from threedice.db.sqlite import (
+    SELECT_TABLE_NAMES,
+    SYNCHRONOUS_FULL,
+    SYNCHRONOUS_NORMAL,
+    SqliteConnection,
+    is_locked,
+    result_code,
+    run_transaction,
+)
 from threedice.errors import (
     InvalidInput,
     StoreFailed,
@@ -27,14 +36,9 @@ from threedice.log.conflicts import ACCEPTED, check_proposal, resolve_proposals
 from threedice.log.entry import Entry, Head
 from threedice.log.store import Proposal, ProposalOutcome, StoredAnswer, StoredRow, decode_spans
 from threedice.log.stores.files import (
-    SQLITE_BUSY,
     SQLITE_CONSTRAINT,
     SQLITE_CORRUPT,
-    SQLITE_LOCKED,
     SQLITE_NOTADB,
-    SYNCHRONOUS_FULL,
-    SYNCHRONOUS_NORMAL,
-    SqliteConnection,
     SqliteConnector,
     WriteLock,
     acquire_serving_lock,
@@ -44,22 +48,16 @@ from threedice.log.stores.files import (
     is_served,
     is_undecodable,
     release_serving_lock,
-    result_code,
-    run_transaction,
 )
 from threedice.log.stores.schema import prepare_schema
-from threedice.log.stores.sql import (
-    ANSWER_COLUMNS,
-    ENTRY_COLUMNS,
-    SqlStore,
-    StatementRunner,
-    WorkResult,
-)
+from threedice.log.stores.sql import ANSWER_COLUMNS, ENTRY_COLUMNS, SqlStore
 from threedice.log.writer_process import WriterProcess, WriterProcessTarget
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
+
+    from threedice.db import Result, SqlRunner
 
 WAL_CHECKPOINT_EVERY, WAL_TRANSACTION_WEIGHT = 2_000, 4
 """Proposals between two checkpoints of the write-ahead log; a transaction counts as four more."""
@@ -173,11 +171,11 @@ class SqliteStore(SqlStore):
 
     def _transact(
         self,
-        work: Callable[[StatementRunner], WorkResult],
+        work: Callable[[SqlRunner], Result],
         *,
         durable: bool = True,
         even_if_failed: bool = False,
-    ) -> WorkResult:
+    ) -> Result:
         with self._write_lock:
             self._refuse_if_closed()
             if self._failed and not even_if_failed:
@@ -242,7 +240,7 @@ class SqliteStore(SqlStore):
             raise TamperedData(f"{stream} after version {previous}", damage.problem) from damage
 
     def _failure(self, operation: str, error: Exception) -> StoreUnavailable | StoreFailed:
-        if result_code(error) in (SQLITE_BUSY, SQLITE_LOCKED):
+        if is_locked(error):
             return StoreUnavailable(f"{self.path} is locked by another process; try again: {error}")
         self._note_failure(
             f"{self.path} could not be {operation} ({error}); check the disk, then restart"
@@ -288,17 +286,12 @@ class SqliteStore(SqlStore):
         return connection
 
     def _prepare(self) -> None:
-        def work(run: StatementRunner) -> None:
-            tables = run("SELECT name FROM sqlite_master WHERE type = 'table'", ())
-            prepare_schema(
-                lambda sql: run(sql, ()),
-                [name for (name,) in tables],
-                dialect="sqlite",
-                database=str(self.path),
-            )
-            if self._serving_lock is not None and run("SELECT 1 FROM leases LIMIT 1", ()):
+        def work(run: SqlRunner) -> None:
+            tables = [name for (name,) in run(SELECT_TABLE_NAMES)]
+            prepare_schema(run, tables, dialect="sqlite", database=str(self.path))
+            if self._serving_lock is not None and run("SELECT 1 FROM leases LIMIT 1"):
                 # Their holders are gone; if the clock was set back, the leases would not expire.
-                run("DELETE FROM leases", ())
+                run("DELETE FROM leases")
 
         self._transact(work)
         if self._serving_lock is not None:
@@ -360,7 +353,7 @@ class _KeyMayExist(ThreediceError):
 
 
 def _write_new(
-    run: StatementRunner, execute_many: ExecuteMany, proposals: Sequence[Proposal]
+    run: SqlRunner, execute_many: ExecuteMany, proposals: Sequence[Proposal]
 ) -> list[ProposalOutcome]:
     """Write a batch as if all its keys were new, as nearly all are, without looking them up."""
     try:
@@ -375,7 +368,7 @@ def _write_new(
 
 
 def _write(
-    run: StatementRunner,
+    run: SqlRunner,
     execute_many: ExecuteMany,
     proposals: Sequence[Proposal],
     answers: dict[tuple[str, str], StoredAnswer],
@@ -394,14 +387,14 @@ def _write(
     return outcomes
 
 
-def _read_heads(run: StatementRunner, proposals: Sequence[Proposal]) -> dict[str, Head]:
+def _read_heads(run: SqlRunner, proposals: Sequence[Proposal]) -> dict[str, Head]:
     streams = {append.stream for proposal in proposals for append in proposal.appends}
     rows = run(_FIND_HEADS, (_encode(streams).decode(),))
     return {stream: Head(version, digest) for stream, version, digest in rows}
 
 
 def _read_answers(
-    run: StatementRunner, proposals: Sequence[Proposal]
+    run: SqlRunner, proposals: Sequence[Proposal]
 ) -> dict[tuple[str, str], StoredAnswer]:
     keys = [(proposal.account, proposal.key) for proposal in proposals]
     return {

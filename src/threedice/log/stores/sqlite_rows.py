@@ -16,15 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
+from threedice.db.sqlite import is_locked, set_common_pragmas
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
-from threedice.log.stores.files import (
-    BUSY_TIMEOUT_SECONDS,
-    SQLITE_BUSY,
-    SQLITE_LOCKED,
-    is_undecodable,
-    result_code,
-)
+from threedice.log.stores.files import is_undecodable
 from threedice.log.stores.schema import IDENTITY_TABLE_PREFIX
 
 if TYPE_CHECKING:
@@ -33,8 +28,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
 
+    from threedice.db.sqlite import SqliteConnection
     from threedice.log.store import StoredRow
-    from threedice.log.stores.files import SqliteConnection
 
 CHUNK_ROWS: Final = 250
 """Rows read at a time: few, so that they stay in the processor's cache."""
@@ -103,10 +98,9 @@ def _open_rows(path: Path, connect: Callable[[], SqliteConnection]) -> Iterator[
         raise StoreUnusable(f"{path} cannot be opened: {error}; does it exist?") from error
     with closing(connection):
         try:
+            set_common_pragmas(connection)
             for statement in (
-                f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}",
                 f"PRAGMA mmap_size = {MMAP_BYTES}",
-                "PRAGMA trusted_schema = OFF",
                 "BEGIN",
                 "SELECT count(*) FROM sqlite_master",  # the first read fixes the snapshot
             ):
@@ -298,7 +292,7 @@ def _decode_value(kind: str, value: Any) -> Any:
 
 
 def _read_error(where: str, error: Exception) -> TamperedData | StoreUnavailable:
-    if result_code(error) in (SQLITE_BUSY, SQLITE_LOCKED):
+    if is_locked(error):
         return StoreUnavailable(f"{where} is locked by another process; try again: {error}")
     return TamperedData(where, f"cannot be read: {error}")
 
