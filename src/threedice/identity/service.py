@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from threedice.db.urls import MEMORY_URL, find_sqlite_path, is_postgres_url
 from threedice.errors import InvalidInput, OperatingFailure
 from threedice.identity.access_changes import AccessChanges, IdentityContext
 from threedice.identity.accounts import Accounts
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from threedice.identity.accounts import FirstPassword
     from threedice.identity.database import Database
     from threedice.identity.roles import MicrosecondClock
-
-MEMORY_URL: Final = "memory:"
-_SQLITE_PREFIX: Final = "sqlite:///"
-_URL_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +109,9 @@ def open_identity(
 def _open_database(url: str) -> Database:
     if url == MEMORY_URL:
         return SqliteDatabase(None)
-    if url.startswith(("postgresql://", "postgres://")):
+    if is_postgres_url(url):
         return PostgresDatabase(url)
-    path = url.removeprefix(_SQLITE_PREFIX)
-    if not path or path.endswith("/") or (path == url and _URL_SCHEME.match(url)):
+    if (path := find_sqlite_path(url)) is None:
         raise InvalidInput(
             "this is not the URL of a database; write sqlite:///PATH or postgresql://..."
         )

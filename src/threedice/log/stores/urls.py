@@ -5,7 +5,6 @@ The state directory holds keys, checkpoint files and markers, which must not be 
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -14,6 +13,7 @@ import psycopg
 from platformdirs import user_data_path
 from psycopg.conninfo import conninfo_to_dict
 
+from threedice.db.urls import MEMORY_URL, SQLITE_PREFIX, find_sqlite_path, is_postgres_url
 from threedice.errors import InvalidInput
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
@@ -21,10 +21,6 @@ from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from threedice.log.store import Store
-
-MEMORY_URL = "memory:"
-_SQLITE_PREFIX = "sqlite:///"
-_SCHEME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def open_store(url: str, *, serving: bool = False) -> Store:
@@ -34,7 +30,7 @@ def open_store(url: str, *, serving: bool = False) -> Store:
     """
     if url == MEMORY_URL:
         return MemoryStore()
-    if _is_postgres(url):
+    if is_postgres_url(url):
         _parse_postgres_url(url)
         return PostgresStore(url, serving=serving, use_writer_process=serving)
     path = _parse_sqlite_path(url)
@@ -49,7 +45,7 @@ def database_exists(url: str) -> bool:
     Always true for a database on a server, which reports a missing one itself. An empty file does
     not count: it holds no house, or has lost it.
     """
-    if url == MEMORY_URL or _is_postgres(url):
+    if url == MEMORY_URL or is_postgres_url(url):
         return True
     path = _parse_sqlite_path(url)
     return path.exists() and (path.is_dir() or path.stat().st_size > 0)
@@ -61,12 +57,12 @@ def sqlite_path(url: str) -> Path | None:
     >>> sqlite_path("sqlite:///floor/house.sqlite").as_posix(), sqlite_path("postgresql://localhost/house")
     ('floor/house.sqlite', None)
     """
-    return None if url == MEMORY_URL or _is_postgres(url) else _parse_sqlite_path(url)
+    return None if url == MEMORY_URL or is_postgres_url(url) else _parse_sqlite_path(url)
 
 
 def default_url() -> str:
     """Return the URL of the database that is used when none is given."""
-    return f"{_SQLITE_PREFIX}{user_data_path('threedice') / 'house.sqlite'}"
+    return f"{SQLITE_PREFIX}{user_data_path('threedice') / 'house.sqlite'}"
 
 
 def state_directory(url: str) -> Path:
@@ -81,7 +77,7 @@ def state_directory(url: str) -> Path:
         raise InvalidInput(
             "a store in memory has no state directory; use an SQLite file or PostgreSQL"
         )
-    if _is_postgres(url):
+    if is_postgres_url(url):
         parts = _parse_postgres_url(url)
         location = (parts.get("host") or "localhost", parts.get("port") or "5432", parts["dbname"])
         return user_data_path("threedice") / ",".join(
@@ -93,13 +89,8 @@ def state_directory(url: str) -> Path:
     return path.with_name(path.name + ".state")
 
 
-def _is_postgres(url: str) -> bool:
-    return url.startswith(("postgresql://", "postgres://"))
-
-
 def _parse_sqlite_path(url: str) -> Path:
-    path = url.removeprefix(_SQLITE_PREFIX)
-    if not path or path.endswith("/") or (path == url and _SCHEME_PATTERN.match(url)):
+    if (path := find_sqlite_path(url)) is None:
         raise InvalidInput(
             f"{url.rpartition('@')[2]!r} names no database; write sqlite:///PATH, "
             f"postgresql://USER@HOST/DATABASE, {MEMORY_URL} or the path of a file"
