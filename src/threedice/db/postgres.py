@@ -61,7 +61,7 @@ def _wait_until(deadline: float, gen: PQGen[Result]) -> Generator[Any, Any, Resu
             event = gen.send(ready)
             if monotonic() >= deadline:
                 gen.close()
-                raise DeadlinePassed("the database does not answer in time")
+                raise DeadlinePassed("the database does not respond in time")
     except StopIteration as stop:
         result: Result = stop.value
         return result
