@@ -113,7 +113,7 @@ def test_what_is_no_total_of_three_dice_is_refused(tmp_path: Path, total: str) -
     error = refused(tmp_path, changed((SMALL, wins)))
 
     assert (error.key, error.clause) == ("wagers.small", "2")
-    assert "no total" in error.problem
+    assert "not a total" in error.problem
 
 
 @pytest.mark.parametrize(

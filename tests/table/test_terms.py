@@ -33,7 +33,7 @@ def test_chips_are_denominations_in_ascending_order(chips: list[int]) -> None:
 
 def test_every_chip_is_a_multiple_of_the_smallest() -> None:
     check_chips([5, 25, 100])
-    with pytest.raises(InvalidInput, match="a chip of 7 is no multiple"):
+    with pytest.raises(InvalidInput, match="a chip of 7 is not a multiple"):
         check_chips([5, 7])
 
 
