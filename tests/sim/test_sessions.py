@@ -224,7 +224,7 @@ def test_a_study_shows_itself_in_a_notebook() -> None:
         ({"stop_loss": 2000}, "stop-loss"),
         ({"stop_win": 0}, "stop-win"),
         ({"seed": -1}, "0 to 2^64"),
-        ({"maximum": 10**10}, "more than the"),
+        ({"maximum": 10**10}, "can exceed"),
         ({"line": (0,), "plan": "labouchere"}, "line"),
         ({"plan": "nowhere.py:press"}, "cannot read the plan"),
     ],
