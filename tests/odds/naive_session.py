@@ -1,7 +1,7 @@
 """A session told the long way: every path of results, each played out by hand.
 
 The plans are written again from what players say of them, with whole histories instead of states,
-so that they share nothing with `maths.plans` but the meaning.
+so that they share nothing with `odds.sessions.plans` but the meaning.
 """
 
 from __future__ import annotations

@@ -3024,7 +3024,7 @@ export interface components {
         };
         /**
          * ActRule
-         * @description Who may do an act that is not a step of the round.
+         * @description The roles that may do an act that is not a step of the round.
          */
         ActRule: {
             by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];

@@ -1,4 +1,4 @@
-"""What the log and the identity store share about their databases, SQLite and PostgreSQL."""
+"""Database code that the log and the identity store share, for SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ ActName = Literal[
 
 
 class ActRule(RulebookStruct, frozen=True, kw_only=True):
-    """Who may do an act that is not a step of the round."""
+    """The roles that may do an act that is not a step of the round."""
 
     by: list[TableRole]
     clause: Citation
