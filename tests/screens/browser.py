@@ -15,12 +15,14 @@ from tests.screens.serving import PASSWORD
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
     from tests.screens.house import House
 
 SIZES = {"desk": (1440, 900), "board": (1920, 1080), "phone": (360, 740)}
 expect.set_options(timeout=30_000)  # machines that test are busy
+MOST_FRAMES = 2_000
+"""How many frames a page may draw before it sends a request that is waited for."""
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--mute-audio"]
 
 
@@ -52,6 +54,32 @@ def browsing() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+class Hold:
+    """Requests of a page that do not reach the house until they are let go."""
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self._page, self._pattern = page, pattern
+        self._held: list[Route] = []
+        page.route(pattern, self._hold)
+
+    def _hold(self, route: Route) -> None:
+        self._held.append(route)
+
+    def wait(self) -> None:
+        """Wait until the page has sent a request."""
+        for _ in range(MOST_FRAMES):
+            if self._held:
+                return
+            self._page.evaluate("() => new Promise(requestAnimationFrame)")
+        raise AssertionError(f"the page has sent nothing to {self._pattern}")
+
+    def let_go(self) -> None:
+        """Let the first request through, and whatever comes after it."""
+        self.wait()
+        self._held[0].continue_()
+        self._page.unroute(self._pattern)
 
 
 class Person:

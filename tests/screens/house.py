@@ -5,17 +5,21 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from tests.screens.serving import PASSWORD
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROOT = Path(__file__).parent.parent.parent
-BOOKS_TRIES = 2000
-"""How often the books are asked for what has just happened."""
+SLOWEST_READ_SECONDS = 60.0
+"""How long reports may take to hold what has just happened, on a busy machine."""
 
 TABLE = """
 [tables.{name}]
@@ -160,9 +164,14 @@ class House:
             self.send("dealer", table, command, **fields)
 
     def result_of(self, table: str, number: int) -> tuple[int, ...]:
-        """Return the dice of a round out of the books, which are written a moment after it."""
-        for _ in range(BOOKS_TRIES):
-            for line in reversed(self.get(f"/api/tables/{table}/results")):
-                if line["round"] == number:
-                    return tuple(line["dice"])
-        raise AssertionError(f"round {number} of {table} is not in the books")
+        """Return the dice of a round from the results, once they hold it."""
+        path = f"/api/tables/{table}/results"
+        lines = self.wait_for(path, lambda lines: any(line["round"] == number for line in lines))
+        return next(tuple(line["dice"]) for line in reversed(lines) if line["round"] == number)
+
+    def wait_for(self, path: str, holds: Callable[[Any], bool], who: str = "supervisor") -> Any:
+        """Read a report until it holds what has just happened, and return it."""
+        deadline = time.monotonic() + SLOWEST_READ_SECONDS
+        while not holds(found := self.get(path, who)):
+            assert time.monotonic() < deadline, f"{path} still is {found}"
+        return found

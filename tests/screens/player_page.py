@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import expect
 
+from tests.screens.browser import Hold
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import Locator, Page
 
     from tests.screens.browser import Person
     from tests.screens.house import House
@@ -85,15 +87,9 @@ class PlayerPage:
         """Wait until nothing is on its way."""
         expect(self.page.get_by_test_id("version")).to_have_attribute("data-sure", "true")
 
-    def hold(self) -> list[Route]:
-        """Keep commands from the house until each is let go."""
-        held: list[Route] = []
-
-        def keep(route: Route) -> None:
-            held.append(route)
-
-        self.page.route("**/commands", keep)
-        return held
+    def hold(self) -> Hold:
+        """Keep commands from the house until they are let go."""
+        return Hold(self.page, "**/commands")
 
     # --- what the house says ------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ def walls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         served.open_table(table)
         for roll in ROLLS:
             deal(served, table, roll)
+        served.result_of(table, len(ROLLS))
     yield served
     served.stop()
 
@@ -111,7 +112,7 @@ def test_a_board_is_back_by_itself_after_the_house_was_killed(
         house.kill()
         expect(page.get_by_test_id("cut-off")).to_be_visible()
         house.start()
-        expect(page.get_by_test_id("cut-off")).to_be_hidden(timeout=20_000)
+        expect(page.get_by_test_id("cut-off")).to_be_hidden()
         deal(house, "sg-c", (6, 6, 5))
         expect(page.get_by_test_id("total")).to_have_text("17")
     finally:

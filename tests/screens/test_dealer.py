@@ -212,15 +212,13 @@ def settle(here: AtTable) -> int:
     sheet = here.sheet()
     assert sheet["collect"], "the test needs losers"
     assert sheet["pay"], "the test needs winners"
-    expect(here.dealer.get_by_test_id("collect").locator("li")).to_have_count(len(sheet["collect"]))
-    assert lines(here, "collect") == [
-        [each["spot"], money(each["amount"])] for each in sheet["collect"]
-    ]
+    lists(here, "collect", [(each["spot"], money(each["amount"])) for each in sheet["collect"]])
     here.take("collect-losers")
-    assert lines(here, "pay") == [
-        [each["spot"], f"{money(each['stake'])} + {money(each['winnings'])}"]
+    pays = [
+        (each["spot"], f"{money(each['stake'])} + {money(each['winnings'])}")
         for each in sheet["pay"]
     ]
+    lists(here, "pay", pays)
     total = sum(each["winnings"] for each in sheet["pay"])
     expect(here.dealer.get_by_test_id("next")).to_contain_text(money(total))
     here.dealer.keyboard.press("n")
@@ -230,15 +228,12 @@ def settle(here: AtTable) -> int:
     return number
 
 
-def lines(here: AtTable, name: str) -> list[list[str]]:
-    found: list[list[str]] = (
-        here.dealer.get_by_test_id(name)
-        .locator("li[data-spot]")
-        .evaluate_all(
-            "all => all.map((each) => [each.dataset.spot, each.querySelector('.number').innerText])"
-        )
-    )
-    return found
+def lists(here: AtTable, name: str, expected: list[tuple[str, str]]) -> None:
+    """See that a list of the dealer's has these spots and amounts, in this order."""
+    rows = here.dealer.get_by_test_id(name).locator("li[data-spot]")
+    expect(rows.locator(".number")).to_have_text([amount for _, amount in expected])
+    spots = rows.evaluate_all("all => all.map((each) => each.dataset.spot)")
+    assert spots == [spot for spot, _ in expected]
 
 
 def voided(here: AtTable) -> None:

@@ -88,10 +88,8 @@ def of(place: Locator | Page, name: str) -> Locator:
 
 
 def reported(house: House, table: str) -> Any:
-    """Return a table's report once its books hold both rounds: they follow within a second."""
-    while (report := house.get(f"/api/tables/{table}/shift"))["rounds"] < 2:
-        pass
-    return report
+    """Return a table's report once it holds both rounds."""
+    return house.wait_for(f"/api/tables/{table}/shift", lambda report: report["rounds"] == 2)
 
 
 def test_the_floor_shows_the_figures_of_every_table(house: House, person: Put) -> None:
@@ -134,6 +132,7 @@ def test_a_downloaded_report_says_what_the_api_says(house: House, person: Put) -
 
 
 def test_a_report_is_over_the_time_that_was_chosen(house: House, person: Put) -> None:
+    reported(house, "figures")
     page = person(house).sign_in("supervisor", "/pit?view=report")
     expect(of(of(page, "report-figures"), "turnover")).to_have_text("130.00")
 
@@ -309,9 +308,8 @@ def test_a_table_is_opened_by_its_checklist_filled_credited_and_closed(
     house: House, person: Put
 ) -> None:
     page = person(house).sign_in("supervisor", "/pit/opening?view=running")
-    expect(of(page, "checks-left")).to_contain_text("4 still to be seen to")
-
-    for _ in range(4):
+    for left in (4, 3, 2, 1):
+        expect(of(page, "checks-left")).to_contain_text(f"{left} still to be seen to")
         page.get_by_role("button", name="It is in order").first.click()
     expect(of(page, "checks-left")).to_have_text("Everything has been seen to.")
     assert house.get("/api/tables/opening")["checks_missing"] == []

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
+from tests.screens.browser import Hold
 from tests.screens.serving import PASSWORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from playwright.sync_api import Route
 
     from tests.screens.browser import Person
     from tests.screens.house import House
@@ -48,17 +47,13 @@ def test_nobody_sees_english_before_his_own_language(
 ) -> None:
     page = person(house, lang="zh-Hant").page
     page.add_init_script(WATCH)
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/assets/zh-Hant-*.json", hold)
+    held = Hold(page, "**/assets/zh-Hant-*.json")
     with page.expect_response("**/api/session"):
         page.goto("/", wait_until="commit")
+    held.wait()
     assert page.locator("#app > *").count() == 0
     with page.expect_response("**/assets/zh-Hant-*.json") as fetched:
-        held[0].continue_()
+        held.let_go()
     assert fetched.value.headers["content-type"] == "application/json"
     assert fetched.value.headers["content-encoding"] == "gzip"
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -60,15 +60,16 @@ export class Story {
   }
 
   start(): () => void {
-    void this.readStatement();
     return this.following.onEvent((event, _at, view) => this.hear(event, view));
   }
 
   /** See a whole view: the first one, or one after a gap. */
   see(view: TableView): void {
     this.remember(view);
-    if (!this.met && view.round?.done.includes("close-betting")) this.joined = view.round.number;
+    if (this.met) return;
     this.met = true;
+    if (view.round?.done.includes("close-betting")) this.joined = view.round.number;
+    void this.readStatement(); // events bring everything after this view, the statement what was before
   }
 
   dismiss(id: string): void {
