@@ -76,7 +76,7 @@ soak: .venv/ready
 faults: .venv/ready
 	$(BIN)/python -m tests.faults.power_cuts --count $${THREEDICE_CUTS:-100000}
 	$(BIN)/python -m tests.faults.io_faults
-	$(BIN)/python -m tests.faults.killing --kills $${THREEDICE_KILLS:-1000} --writers $${THREEDICE_WRITERS:-300} --postmaster $${THREEDICE_POSTMASTER:-100}
+	$(BIN)/python -m tests.faults.killing --kills $${THREEDICE_KILLS:-1000} --postmaster $${THREEDICE_POSTMASTER:-100}
 
 mutants: .venv/ready
 	$(BIN)/python -m tests.mutation.mutants $(MUTANTS)

@@ -18,7 +18,6 @@ ENTRY_POINTS: Final = frozenset(
         "api/http/limits",  # uvicorn's protocol class
         "api/http/middleware",  # the outermost ASGI application
         "api/routes/commands",  # an operation, which api/app registers
-        "log/writer_process/__main__",  # a process of its own
     }
 )
 

@@ -13,7 +13,6 @@ ThreediceError
 │   ├── StoreUnavailable   the database does not respond in time; it may recover
 │   ├── StoreFailed        the database failed to write; writing stops until a person releases it
 │   ├── StoreUnusable      the database must not be used: what is wrong, what to do
-│   └── HouseOutdated      another version was installed while the house runs; restart it
 ├── TamperedData           stored data differs from what was written: where, what is wrong
 └── InvariantBroken        an invariant does not hold; stops the table
 """
@@ -104,10 +103,6 @@ class StoreFailed(OperatingFailure):
 
 class StoreUnusable(OperatingFailure):
     """This program must not use the database; the message says what to do."""
-
-
-class HouseOutdated(OperatingFailure):
-    """The running house is another version than the installed program; restart it."""
 
 
 class TamperedData(ThreediceError):

@@ -1,4 +1,4 @@
-"""Kills under load: of writing processes, serving houses, PostgreSQL and single connections.
+"""Kills under load: of processes that serve, of PostgreSQL and of single connections.
 
 `python -m tests.faults.killing --kills 1000 --postmaster 100` is the long form. A process is killed
 at a point that the seed draws (see `kill_points`); what it had acknowledged is known from a pipe.
@@ -22,7 +22,6 @@ from tests.faults.kill_listeners import kill_listeners
 from tests.faults.kill_points import POINTS
 from tests.faults.kill_servers import BACKENDS, POSTMASTER, kill_postgres, wait_until_gone
 from tests.faults.kill_tally import Tally
-from tests.faults.kill_writers import VICTIMS, kill_one
 from threedice.errors import ThreediceError
 from threedice.log.stores.urls import open_store
 
@@ -56,19 +55,6 @@ def kill_process(houses: Houses, kind: Kind, seed: int, tally: Tally) -> None:
     tally.add(point, found, f"--process {seed} on {kind}, killed {point}, number {life.nth}")
 
 
-def kill_writers(houses: Houses, kind: Kind, count: int, seed: int) -> Tally:
-    """Kill serving houses, their writer processes, or both; serve each house again afterwards."""
-    tally, random = Tally(), Random(seed)
-    for victim in islice(cycle(VICTIMS), count):
-        with houses.lend(kind) as house:
-            killed = kill_one(house, victim, random)
-            found = look(house, killed.heard, random)
-        found.untold += killed.untold
-        found.problems += killed.problems
-        tally.add(f"{victim} on {kind}", found, f"kill {tally.kills + 1}, of {victim} on {kind}")
-    return tally
-
-
 def look(house: House, heard: Heard, random: Random) -> Found:
     """Open the store of a killed house again, hold it against what it told, and serve it."""
     if house.url.startswith("postgresql:"):
@@ -89,9 +75,6 @@ def main() -> None:
     """Run the long form; it fails where anything acknowledged was lost or anything is wrong."""
     parser = argparse.ArgumentParser(description="Kills under load.")
     parser.add_argument("--kills", type=int, default=1_000, help="of processes that write")
-    parser.add_argument(
-        "--writers", type=int, default=300, help="of houses and their writer processes"
-    )
     parser.add_argument("--postmaster", type=int, default=100)
     parser.add_argument("--backends", type=int, default=100)
     parser.add_argument("--listeners", type=int, default=100)
@@ -110,8 +93,6 @@ def _all(prepared: Houses, asked: argparse.Namespace) -> bool:
     campaigns: list[Callable[[], Tally | ServerTally | ListenerTally]] = [
         lambda: kill_processes(prepared, "sqlite", asked.kills - some, seed),
         lambda: kill_processes(prepared, "postgres", some, seed),
-        lambda: kill_writers(prepared, "sqlite", asked.writers - asked.writers // 2, seed),
-        lambda: kill_writers(prepared, "postgres", asked.writers // 2, seed),
         *(
             partial(kill_postgres, prepared, list(islice(cycle(each), getattr(asked, name))), seed)
             for name, each in ways.items()

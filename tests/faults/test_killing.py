@@ -14,8 +14,7 @@ from tests.faults.kill_houses import houses
 from tests.faults.kill_listeners import kill_listeners
 from tests.faults.kill_points import POINTS
 from tests.faults.kill_servers import BACKENDS, POSTMASTER, kill_postgres
-from tests.faults.kill_writers import VICTIMS
-from tests.faults.killing import kill_processes, kill_writers
+from tests.faults.killing import kill_processes
 from tests.house.setting import People
 from threedice.errors import StoreUnavailable
 from threedice.house import CommandHandler
@@ -52,20 +51,6 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
     assert tally.between * 10 >= count, "too few kills landed between commit and acknowledgement"
     assert tally.told > count
     assert tally.interrupted > 0
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_a_house_or_a_scribe_killed_in_service_loses_nothing_that_was_acknowledged(
-    kind: Kind, prepared: Houses, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tally = kill_writers(prepared, kind, 6, SEED)
-    show(capsys, str(tally))
-
-    assert tally.problems == []
-    assert tally.lost == 0
-    assert tally.points == {f"{victim} on {kind}": 2 for victim in VICTIMS}
-    assert tally.told > 0
-    assert tally.untold + tally.absent > 0, "no kill met a command on its way"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 `entry` (an entry and its hash) -> `store` (the Store protocol and its records) -> `conflicts` and
 `batch` (which proposals of a batch are accepted, and the rows they insert) -> `writer` (group
-commit) and `writer_process` (the process that commits for a serving store) -> `feed` (subscriptions
-to streams). `stores` holds the databases: memory, SQLite, PostgreSQL. `proof` holds signing keys,
-checkpoints, verification and backups.
+commit) -> `feed` (subscriptions to streams). `stores` holds the databases: memory, SQLite,
+PostgreSQL. `proof` holds signing keys, checkpoints, verification and backups.
 """

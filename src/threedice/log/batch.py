@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from threedice.log.conflicts import ACCEPTED
 from threedice.log.store import ProposalOutcome, StoredRow, encode_spans
@@ -58,26 +58,3 @@ Token = TypeVar("Token")
 
 class WriteFuture(Future[ProposalOutcome]):
     """The token of a caller that waits in `Writer.write_and_wait`."""
-
-
-@dataclass(frozen=True, slots=True)
-class PendingBatch(Generic[Token]):
-    """Queued proposals, their form for the store or writer process, and their tokens."""
-
-    proposals: list[Proposal]
-    payloads: list[Any]
-    tokens: list[Token | WriteFuture]
-
-    def take(self, limit: int) -> PendingBatch[Token]:
-        """Remove and return the first proposals, at most `limit`."""
-        first: PendingBatch[Token] = PendingBatch(
-            self.proposals[:limit], self.payloads[:limit], self.tokens[:limit]
-        )
-        del self.proposals[:limit], self.payloads[:limit], self.tokens[:limit]
-        return first
-
-    def prepend(self, batch: PendingBatch[Token]) -> None:
-        """Put a batch back in front of the queue."""
-        self.proposals[:0] = batch.proposals
-        self.payloads[:0] = batch.payloads
-        self.tokens[:0] = batch.tokens

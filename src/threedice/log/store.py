@@ -17,9 +17,6 @@ from threedice.log.entry import Entry, Head
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from threedice.log.writer_process import WriterProcess
-
-
 StoredRow = tuple[Any, ...]
 """A row of a table, in the order of its columns."""
 
@@ -134,10 +131,6 @@ class Store(Protocol):
 
     All methods are thread-safe, except that only one thread at a time may call `write`.
     """
-
-    @property
-    def writer_process(self) -> WriterProcess | None:
-        """The process that commits for a serving store, if it has one."""
 
     # the log
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:

@@ -1,4 +1,4 @@
-"""The writer: the one thread or task that writes all proposals, with group commit.
+"""The writer: the one thread that writes all proposals, with group commit.
 
 Proposals submitted while a transaction commits go into the next one. A batch is acknowledged after
 it is durable, and published after it is acknowledged.
@@ -6,15 +6,13 @@ it is durable, and published after it is acknowledged.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Condition, Event, Lock, Thread, get_ident
-from typing import TYPE_CHECKING, Generic, Self, TypeAlias, cast
+from threading import Condition, Lock, Thread
+from typing import TYPE_CHECKING, Generic, Self, TypeAlias
 
 from threedice.errors import (
-    HouseOutdated,
     InvalidInput,
     InvariantBroken,
     OperatingFailure,
@@ -24,7 +22,7 @@ from threedice.errors import (
     StoreUnusable,
     StreamConflict,
 )
-from threedice.log.batch import PendingBatch, Token, WriteFuture
+from threedice.log.batch import Token, WriteFuture
 from threedice.log.conflicts import check_proposal
 from threedice.log.entry import Entry
 from threedice.log.store import Acceptance, DuplicateKey, HeadConflict, ProposalOutcome
@@ -35,12 +33,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from threedice.log.store import Proposal, Store
-    from threedice.log.writer_process import WriterProcess
 
 WriteResult: TypeAlias = ProposalOutcome | OperatingFailure | InvalidInput
 
 DeliveryCallback: TypeAlias = Callable[[Sequence[Token], Sequence[WriteResult]], None]
 """Receives the tokens of a batch and the result of each, in the writer's thread."""
+
+QueuedProposal: TypeAlias = tuple["Proposal", Token | WriteFuture]
 
 PublishCallback: TypeAlias = Callable[[dict[str, list[Entry]]], None]
 """Receives the entries that a batch appended, by stream, in the writer's thread."""
@@ -59,12 +58,6 @@ class WriterCounts:
     queued: int
 
 
-MIN_BATCH_LIMIT = 32
-"""Smallest limit on a batch when batches are kept to half of the work in flight."""
-
-_LOOP_ENDED = "the writer has stopped; look the command up by its key to see if it was written"
-
-
 class Writer(Generic[Token]):
     """Write proposals in batches and deliver the result of each.
 
@@ -73,9 +66,8 @@ class Writer(Generic[Token]):
     recorded in the store if possible, and in `state_dir` by marker files (see `stores.files`).
 
     A database that does not respond, or in which other servers always win, does not halt the
-    writer: the batch gets that failure and the next batch is tried. A house that must be restarted
-    halts too, but nothing is recorded, so the restarted house can write. `halted_by_defect` is true
-    if this process caused the halt and not the store.
+    writer: the batch gets that failure and the next batch is tried. `halted_by_defect` is true if
+    this process caused the halt and not the store.
     """
 
     def __init__(
@@ -89,16 +81,14 @@ class Writer(Generic[Token]):
         max_batch: int = 1024,
     ) -> None:
         self._state_dir = state_dir
-        self._set_store(store)
+        self._store = store
         self._deliver, self._publish = deliver, publish
         self._max_queued, self._max_batch = max_queued, max_batch
-        self._pending: PendingBatch[Token] = PendingBatch([], [], [])
+        self._queue: list[QueuedProposal[Token]] = []
         self._lock = Lock()
         self._work = Condition(self._lock)
-        self._wakeup = asyncio.Event()
         self._idle = self._closed = False
-        self._batches = self._largest = self._unavailable = 0
-        self._retry_singly = self._last_batch_size = 0
+        self._batches = self._largest = self._unavailable = self._retry_singly = 0
         self._outcomes: dict[type[ProposalOutcome], int] = {
             Acceptance: 0,
             HeadConflict: 0,
@@ -107,13 +97,8 @@ class Writer(Generic[Token]):
         self.halt_reason, self.halted_by_defect = self._stored_halt_reason(), False
         if not self.halt_reason:
             self.clear_halt_markers()
-        self._ended = Event()
-        if self._writer_process is None:
-            Thread(target=self._run, name="threedice-writer").start()
-        else:
-            self._loop, self._thread = asyncio.get_running_loop(), get_ident()
-            self._task = self._loop.create_task(self._run_task())
-            self._task.add_done_callback(self._end_task)
+        self._thread = Thread(target=self._run, name="threedice-writer")
+        self._thread.start()
 
     # --- public interface -----------------------------------------------------------------------
 
@@ -123,7 +108,6 @@ class Writer(Generic[Token]):
 
     def write_and_wait(self, proposal: Proposal) -> ProposalOutcome:
         """Write a proposal and wait for its outcome."""
-        self._require_other_thread()
         future = WriteFuture()
         self._enqueue(proposal, future)
         return future.result()
@@ -136,16 +120,14 @@ class Writer(Generic[Token]):
     def release(self, store: Store | None = None) -> None:
         """Write again after a person has ended the halt; to another store if given."""
         store = store or self._store
-        self._require_same_mode(store)
         store.release()
         self.clear_halt_markers()
         self.resume(store)
 
     def resume(self, store: Store) -> None:
         """Write again in this process only; the recorded halt remains."""
-        self._require_same_mode(store)
         with self._lock:
-            self._set_store(store)
+            self._store = store
             self.halt_reason, self.halted_by_defect = "", False
 
     def clear_halt_markers(self) -> None:
@@ -168,16 +150,15 @@ class Writer(Generic[Token]):
             conflicts=self._outcomes[HeadConflict],
             duplicates=self._outcomes[DuplicateKey],
             unavailable=self._unavailable,
-            queued=len(self._pending.tokens),
+            queued=len(self._queue),
         )
 
     def close(self) -> None:
         """Write the queued proposals and stop."""
-        self._require_other_thread()
         with self._lock:
             self._closed = True
-            self._wake()
-        self._ended.wait()
+            self._work.notify()
+        self._thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -190,145 +171,70 @@ class Writer(Generic[Token]):
     ) -> None:
         self.close()
 
-    def _require_other_thread(self) -> None:
-        """Refuse to block the event loop on work that only the loop can do."""
-        if self._writer_process and get_ident() == self._thread and not self._ended.is_set():
-            raise InvariantBroken(
-                "the event loop that writes cannot wait for itself; call this from another thread"
-            )
-
     def _enqueue(self, proposal: Proposal, token: Token | WriteFuture) -> None:
         check_proposal(proposal)  # before it can make others in its batch fail
-        # Encoded by the submitting thread, outside the lock.
-        process = self._writer_process
-        payload = process.encode_proposal(proposal) if process else proposal
         with self._lock:
             if self.halt_reason:
                 raise StoreFailed(self.halt_reason)
             if self._closed:
                 raise OperatingFailure("the writer is closed; send the command to a running server")
-            pending = self._pending
-            if len(pending.tokens) >= self._max_queued:
+            if len(self._queue) >= self._max_queued:
                 raise QueueFull(
                     f"{self._max_queued} commands are waiting to be written; try again later"
                 )
-            pending.proposals.append(proposal)
-            pending.payloads.append(payload)
-            pending.tokens.append(token)
+            self._queue.append((proposal, token))
             if self._idle:
-                self._wake()
+                self._idle = False
+                self._work.notify()
 
-    # --- writing in a thread --------------------------------------------------------------------
+    # --- batches, in the writer's thread --------------------------------------------------------
 
     def _run(self) -> None:
         while batch := self._next_batch():
             result: list[ProposalOutcome] | Exception
             try:
-                result = self._store.write(batch.payloads)
+                result = self._store.write([proposal for proposal, _ in batch])
             except Exception as failure:
                 result = failure
             self._complete_batch(batch, result)
-        self._ended.set()
 
-    def _next_batch(self) -> PendingBatch[Token] | None:
-        """Wait for the next batch; return None once closed and drained."""
+    def _next_batch(self) -> list[QueuedProposal[Token]]:
+        """Wait for the next batch; return an empty one once closed and drained.
+
+        After a rejected batch, return its proposals one at a time.
+        """
         with self._lock:
-            while not self._pending.tokens and not self._closed:
+            while not self._queue and not self._closed:
                 self._idle = True
                 self._work.wait()
-            return self._take_batch()
-
-    def _wake(self) -> None:
-        """Wake the writer if it is idle."""
-        if not self._idle:
-            return
-        self._idle = False
-        if self._writer_process is None:
-            self._work.notify()
-        else:
-            self._loop.call_soon_threadsafe(self._wakeup.set)
-
-    # --- writing in a task, through the writer process ------------------------------------------
-
-    async def _run_task(self) -> None:
-        while batch := await self._await_batch():
-            await self._write_in_process(batch)
-
-    def _end_task(self, _: asyncio.Task[None]) -> None:
-        """Fail the queued proposals if the loop ends before the writer is closed."""
-        with self._lock:
-            self._closed, self._idle = True, False
-            remaining = self._pending.take(len(self._pending.tokens))
-        if remaining.tokens:
-            self._complete_batch(remaining, StoreUnavailable(_LOOP_ENDED))
-        self._ended.set()
-
-    async def _await_batch(self) -> PendingBatch[Token] | None:
-        """Wait for the next batch; return None once closed and drained."""
-        while True:
-            with self._lock:
-                batch = self._take_batch()
-                if batch is not None or self._closed:
-                    self._idle = False
-                    return batch
-                self._idle = True
-                self._wakeup.clear()
-            await self._wakeup.wait()
-
-    async def _write_in_process(self, batch: PendingBatch[Token]) -> None:
-        process = cast("WriterProcess", self._writer_process)  # see _require_same_mode
-        result: list[ProposalOutcome] | Exception
-        try:
-            result = await process.write(batch.payloads)
-        except Exception as failure:
-            result = failure
-        except BaseException:
-            self._complete_batch(batch, StoreUnavailable(_LOOP_ENDED))
-            raise
-        self._complete_batch(batch, result)
-
-    # --- batches --------------------------------------------------------------------------------
-
-    def _take_batch(self) -> PendingBatch[Token] | None:
-        """Return the next batch, or None; after a rejected batch, one proposal at a time."""
-        if not self._pending.tokens:
-            self._last_batch_size = 0
-            return None
-        limit = self._max_batch
-        if self._retry_singly:
-            limit, self._retry_singly = 1, self._retry_singly - 1
-        elif self._writer_process:
-            # Each batch takes half of the proposals in flight, so that committing overlaps with
-            # the clients of the previous batch submitting again.
-            half = (self._last_batch_size + len(self._pending.tokens) + 1) // 2
-            limit = min(limit, max(MIN_BATCH_LIMIT, half))
-        batch = self._pending.take(limit)
-        self._last_batch_size = len(batch.tokens)
-        return batch
+            limit = self._max_batch
+            if self._retry_singly:
+                limit, self._retry_singly = 1, self._retry_singly - 1
+            batch = self._queue[:limit]
+            del self._queue[:limit]
+            return batch
 
     def _complete_batch(
-        self, batch: PendingBatch[Token], result: list[ProposalOutcome] | Exception
+        self, batch: list[QueuedProposal[Token]], result: list[ProposalOutcome] | Exception
     ) -> None:
         """Deliver the results of a batch, or handle its failure."""
-        if isinstance(result, list) and len(result) != len(batch.tokens):
-            result = InvariantBroken(f"{len(result)} outcomes of {len(batch.tokens)} proposals")
+        if isinstance(result, list) and len(result) != len(batch):
+            result = InvariantBroken(f"{len(result)} outcomes of {len(batch)} proposals")
         match result:
             case list():
                 self._count(result)
                 self._deliver_and_publish(batch, result)
             case StoreUnavailable() | StreamConflict():
-                self._unavailable += len(batch.tokens)
-                self._deliver_and_publish(batch, [_copy_failure(result) for _ in batch.tokens])
-            case InvalidInput() if len(batch.tokens) == 1:
+                self._unavailable += len(batch)
+                self._deliver_and_publish(batch, [_copy_failure(result) for _ in batch])
+            case InvalidInput() if len(batch) == 1:
                 self._deliver_and_publish(batch, [result])
             case InvalidInput():  # nothing is written: retry singly, to fail only the invalid one
                 with self._lock:
-                    self._pending.prepend(batch)
-                    self._retry_singly = len(batch.tokens)
-            case HouseOutdated():  # not recorded: a restarted house may write
-                self._stop("nothing more can be written", result, batch.tokens)
+                    self._queue[:0] = batch
+                    self._retry_singly = len(batch)
             case _:
-                self._halt(result, batch.tokens)
+                self._halt(result, batch)
 
     def _count(self, outcomes: list[ProposalOutcome]) -> None:
         self._batches += 1
@@ -337,26 +243,26 @@ class Writer(Generic[Token]):
             self._outcomes[type(outcome)] += 1
 
     def _deliver_and_publish(
-        self, batch: PendingBatch[Token], results: Sequence[WriteResult]
+        self, batch: list[QueuedProposal[Token]], results: Sequence[WriteResult]
     ) -> None:
         """Acknowledge, then publish; halt if either callback fails.
 
         That halt is not recorded: the store is sound, and the next process may write.
         """
         try:
-            self._acknowledge(batch.tokens, results)
-            if self._publish and (appended := _appended_entries(batch.proposals, results)):
+            self._acknowledge(batch, results)
+            if self._publish and (appended := _appended_entries(batch, results)):
                 self._publish(appended)
         except Exception as defect:
             self.halted_by_defect = True
             self._stop("written entries could not be delivered", defect, [])
 
     def _acknowledge(
-        self, tokens: list[Token | WriteFuture], results: Sequence[WriteResult]
+        self, batch: list[QueuedProposal[Token]], results: Sequence[WriteResult]
     ) -> None:
         delivered_tokens: list[Token] = []
         delivered_results: list[WriteResult] = []
-        for token, result in zip(tokens, results, strict=True):
+        for (_, token), result in zip(batch, results, strict=True):
             if not isinstance(token, WriteFuture):
                 delivered_tokens.append(token)
                 delivered_results.append(result)
@@ -367,15 +273,6 @@ class Writer(Generic[Token]):
         if delivered_tokens and self._deliver:
             self._deliver(delivered_tokens, delivered_results)
 
-    def _require_same_mode(self, store: Store) -> None:
-        if (store.writer_process is None) is not (self._writer_process is None):
-            raise InvariantBroken(
-                "a store with a writer process cannot replace one without it, or vice versa"
-            )
-
-    def _set_store(self, store: Store) -> None:
-        self._store, self._writer_process = store, store.writer_process
-
     # --- halts ----------------------------------------------------------------------------------
 
     def _stored_halt_reason(self) -> str:
@@ -385,31 +282,31 @@ class Writer(Generic[Token]):
             return "writing was halted and has not been released; check the disk"
         return ""
 
-    def _halt(self, failure: Exception, tokens: list[Token | WriteFuture]) -> None:
+    def _halt(self, failure: Exception, batch: list[QueuedProposal[Token]]) -> None:
         """Record the halt before reporting it, then fail all queued proposals."""
         if self._state_dir:
             mark_halted(self._state_dir)
         problem = "the store could not write"
         with suppress(Exception):  # a store that cannot write may not be able to record this
             self._store.suspend(_describe_failure(problem, failure))
-        self._stop(problem, failure, tokens)
+        self._stop(problem, failure, batch)
 
-    def _stop(self, problem: str, failure: Exception, tokens: list[Token | WriteFuture]) -> None:
+    def _stop(self, problem: str, failure: Exception, batch: list[QueuedProposal[Token]]) -> None:
         with self._lock:
             self.halt_reason = _describe_failure(problem, failure)
-            tokens += self._pending.take(len(self._pending.tokens)).tokens
+            unwritten, self._queue = batch + self._queue, []
         error = StoreFailed(self.halt_reason)
         error.__cause__ = failure
         with suppress(Exception):  # nothing is left to report a failed delivery to
-            self._acknowledge(tokens, [_copy_failure(error) for _ in tokens])
+            self._acknowledge(unwritten, [_copy_failure(error) for _ in unwritten])
 
 
 def _appended_entries(
-    proposals: Sequence[Proposal], results: Sequence[WriteResult]
+    batch: list[QueuedProposal[Token]], results: Sequence[WriteResult]
 ) -> dict[str, list[Entry]]:
     """Return the entries that a batch appended to each stream, in order."""
     appended: dict[str, list[Entry]] = {}
-    for proposal, result in zip(proposals, results, strict=True):
+    for (proposal, _), result in zip(batch, results, strict=True):
         if isinstance(result, Acceptance):
             for append in proposal.appends:
                 appended.setdefault(append.stream, []).extend(append.entries)

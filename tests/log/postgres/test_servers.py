@@ -127,6 +127,22 @@ def test_after_a_server_that_was_killed_the_next_finds_nobody_playing(
         store.close()
 
 
+def test_a_server_that_lost_its_connections_still_counts_as_one(
+    postgres_url: str, admin: psycopg.Connection
+) -> None:
+    first, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
+    come_back(first)
+    admin.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    assert first.suspension_reason() == ""  # which a house asks every two seconds
+    assert not come_back(second)
+    second.close()
+    assert first.is_sole_server()
+    first.close()
+
+
 def test_a_server_that_waits_too_long_for_another_to_come_back_says_so(
     store: PostgresStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Files and locks below the stores: serving lock, write lock, fsync, halt markers, connections.
+"""Files and locks below the stores: serving lock, fsync, halt markers, connections.
 
 The serving lock keeps a second process from serving an SQLite file and ends with its process. The
 halt markers record outside the database that a writer was halted, and survive its process.
@@ -6,16 +6,13 @@ halt markers record outside the database that a writer was halted, and survive i
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
-from collections import deque
 from collections.abc import Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from threading import RLock
 from time import sleep
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from threedice.db.sqlite import (
     SYNCHRONOUS_FULL,
@@ -25,10 +22,6 @@ from threedice.db.sqlite import (
     set_common_pragmas,
 )
 from threedice.errors import StoreUnusable
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from types import TracebackType
 
 # --- serving lock -------------------------------------------------------------------------------
 
@@ -100,51 +93,6 @@ def _try_flock(lock: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-# --- write lock ---------------------------------------------------------------------------------
-
-WRITE_LOCK_POLL_SECONDS: Final = 0.0005
-
-
-class WriteLock:
-    """A lock that threads take with `with`, and coroutines with `async with acquire_async()`."""
-
-    def __init__(self) -> None:
-        self._lock = RLock()
-        self._waiting: deque[None] = deque()
-        # The RLock alone would let a second coroutine of the same thread in.
-        self._held_by_coroutine = False
-
-    def __enter__(self) -> None:
-        self._waiting.append(None)
-        try:
-            self._lock.acquire()
-        finally:
-            self._waiting.pop()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lock.release()
-
-    @asynccontextmanager
-    async def acquire_async(self) -> AsyncIterator[None]:
-        """Take the lock once no thread waits for it, without blocking the event loop.
-
-        Waiting threads go first, so that a coroutine that writes batch after batch lets them in.
-        """
-        while self._waiting or self._held_by_coroutine or not self._lock.acquire(blocking=False):
-            await asyncio.sleep(WRITE_LOCK_POLL_SECONDS)
-        self._held_by_coroutine = True
-        try:
-            yield
-        finally:
-            self._held_by_coroutine = False
-            self._lock.release()
 
 
 # --- directory sync and page cache --------------------------------------------------------------

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 class MemoryStore:
     """A store that lives as long as the process."""
 
-    writer_process: None = None
-
     def __init__(self) -> None:
         self._lock = RLock()
         self._entries: dict[str, list[Entry]] = {}

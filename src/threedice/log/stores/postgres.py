@@ -24,7 +24,6 @@ from threedice.errors import (
     ThreediceError,
 )
 from threedice.log.conflicts import check_proposal
-from threedice.log.stores.files import WriteLock
 from threedice.log.stores.postgres_connection import (
     DatabaseErrorKind,
     RetryBudget,
@@ -34,7 +33,6 @@ from threedice.log.stores.postgres_connection import (
 from threedice.log.stores.postgres_streams import append_batch
 from threedice.log.stores.schema import prepare_schema
 from threedice.log.stores.sql import SELECT_SUSPENSION, SqlStore
-from threedice.log.writer_process import WriterProcess, WriterProcessTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -46,13 +44,6 @@ if TYPE_CHECKING:
 POLL_PAUSE_SECONDS: Final = 0.05
 MAX_IDLE_CONNECTIONS: Final = 8
 """Maximum number of idle connections kept for reads and small transactions."""
-
-WRITER_PROCESS_TIMEOUT_SECONDS, WRITER_PROCESS_TIMEOUT_DEADLINES = 60.0, 12
-"""Timeout of the writer process: the larger of the seconds and that number of store deadlines.
-
-The store needs six deadlines at worst: two for retries, and one each for waiting for the server,
-connecting, reading and the work. Twice that leaves time for a busy machine to start a process.
-"""
 
 RECOVERY_WAIT_SECONDS = 60.0
 """How long a server waits for the recovery of another server before it gives up."""
@@ -79,14 +70,7 @@ class PostgresStore(SqlStore):
 
     CLOCK_SQL: ClassVar[str] = "extract(epoch FROM clock_timestamp())::double precision"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        deadline_seconds: float = 5.0,
-        serving: bool = False,
-        use_writer_process: bool = False,
-    ) -> None:
+    def __init__(self, url: str, *, deadline_seconds: float = 5.0, serving: bool = False) -> None:
         self.url, self._deadline_seconds, self._serving = url, deadline_seconds, serving
         self._name = describe_url(url)
         self._failed = ""
@@ -96,19 +80,8 @@ class PostgresStore(SqlStore):
         self._idle: list[PostgresConnection] = []
         self._locks = [SERVING_LOCK] if serving else []
         self._lease_name = f"playing/{token_hex(8)}"
-        self.writer_process: WriterProcess | None = None
         try:
             self._run_on_writer(self._prepare)
-            if use_writer_process:
-                self.writer_process = WriterProcess(
-                    WriterProcessTarget("postgres", url, deadline_seconds),
-                    note_failure=self._note_failure,
-                    write_lock=WriteLock(),
-                    timeout_seconds=max(
-                        WRITER_PROCESS_TIMEOUT_SECONDS,
-                        WRITER_PROCESS_TIMEOUT_DEADLINES * deadline_seconds,
-                    ),
-                )
         except BaseException:
             self.close()
             raise
@@ -124,8 +97,8 @@ class PostgresStore(SqlStore):
     def suspension_reason(self) -> str:
         """Return why writing is suspended, or an empty string.
 
-        A server polls this on the connection that holds its locks, and so replaces that connection
-        when it is lost: batches are written by another process, on a connection of its own.
+        A server polls this on the connection that holds its locks and writes its batches, and so
+        replaces that connection when it is lost and no batch is written.
         """
         if not self._serving or self._failed:
             return super().suspension_reason()
@@ -161,8 +134,6 @@ class PostgresStore(SqlStore):
         """Release all locks and close all connections."""
         with self._write_lock:
             self._closed = True
-            if self.writer_process is not None:
-                self.writer_process.close()
             if self._writer is not None:
                 with suppress(psycopg.Error):  # the server would notice the closed connection later
                     self._writer.set_deadline(self._deadline_seconds)
@@ -260,16 +231,11 @@ class PostgresStore(SqlStore):
             raise StreamConflict(
                 f"{self._name}: concurrent transactions kept interfering; try again"
             ) from error
-        self._note_failure(
+        self._failed = self._failed or (
             f"{self._name} could not be written ({one_line(error)}); "
             "check the database, then restart"
         )
         raise StoreFailed(self._failed) from error
-
-    def _note_failure(self, reason: str) -> str:
-        """Record a failure, and return the first one recorded."""
-        self._failed = self._failed or reason
-        return self._failed
 
     # --- connections and locks
 

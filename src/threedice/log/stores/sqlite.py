@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
@@ -40,7 +41,6 @@ from threedice.log.stores.files import (
     SQLITE_CORRUPT,
     SQLITE_NOTADB,
     SqliteConnector,
-    WriteLock,
     acquire_serving_lock,
     configure_connection,
     connect_sqlite,
@@ -51,7 +51,6 @@ from threedice.log.stores.files import (
 )
 from threedice.log.stores.schema import prepare_schema
 from threedice.log.stores.sql import ANSWER_COLUMNS, ENTRY_COLUMNS, SqlStore
-from threedice.log.writer_process import WriterProcess, WriterProcessTarget
 
 if TYPE_CHECKING:
     import os
@@ -77,7 +76,6 @@ class SqliteStore(SqlStore):
         *,
         connect: SqliteConnector = connect_sqlite,
         serving: bool = False,
-        use_writer_process: bool = False,
         single_connection: bool = False,
         wal_checkpoint_every: int = WAL_CHECKPOINT_EVERY,
     ) -> None:
@@ -86,11 +84,10 @@ class SqliteStore(SqlStore):
         self._wal_checkpoint_every, self._since_wal_checkpoint = wal_checkpoint_every, 0
         self._failed = ""
         # SQLite alone would let concurrent writers of this process poll until its busy timeout.
-        self._write_lock = WriteLock()
+        self._write_lock = RLock()
         self._closed = False
         self._writers: list[SqliteConnection] = []
         self._readers: list[SqliteConnection] = []
-        self.writer_process: WriterProcess | None = None
         self._serving_lock = acquire_serving_lock(self.path) if serving else None
         try:
             if self.is_sole_server():
@@ -99,16 +96,6 @@ class SqliteStore(SqlStore):
             if not single_connection:
                 self._writers.append(self._open(SYNCHRONOUS_NORMAL))
             self._prepare()
-            if use_writer_process:
-                # The writer process inherits the serving lock, so that no other process serves the
-                # file before its last batch is written. It has no timeout: only the disk can delay
-                # its response, and killing it during an fsync would lose the fsync's error.
-                self.writer_process = WriterProcess(
-                    WriterProcessTarget("sqlite", str(self.path)),
-                    note_failure=self._note_failure,
-                    write_lock=self._write_lock,
-                    inherited_fds=() if self._serving_lock is None else (self._serving_lock,),
-                )
         except BaseException:
             self.close()
             raise
@@ -155,8 +142,6 @@ class SqliteStore(SqlStore):
         """Close all connections and release the serving lock."""
         with self._write_lock:
             self._closed = True
-            if self.writer_process is not None:
-                self.writer_process.close()
             self._close_readers()
             while self._writers:
                 self._writers.pop().close()
@@ -242,16 +227,11 @@ class SqliteStore(SqlStore):
     def _failure(self, operation: str, error: Exception) -> StoreUnavailable | StoreFailed:
         if is_locked(error):
             return StoreUnavailable(f"{self.path} is locked by another process; try again: {error}")
-        self._note_failure(
+        # After a failed fsync, reads may not match the disk, so nothing is written any more.
+        self._failed = self._failed or (
             f"{self.path} could not be {operation} ({error}); check the disk, then restart"
         )
         return StoreFailed(self._failed)
-
-    def _note_failure(self, reason: str) -> str:
-        """Record a failure, and return the first one recorded."""
-        # After a failed fsync, reads may not match the disk, so nothing is written any more.
-        self._failed = self._failed or reason
-        return self._failed
 
     # --- opening the file
 

@@ -24,19 +24,16 @@ if TYPE_CHECKING:
 
 
 def open_store(url: str, *, serving: bool = False) -> Store:
-    """Open the store that a URL names, and create its tables if it has none.
-
-    A serving store writes through a separate process (see `writer_process`).
-    """
+    """Open the store that a URL names, and create its tables if it has none."""
     if url == MEMORY_URL:
         return MemoryStore()
     if is_postgres_url(url):
         _parse_postgres_url(url)
-        return PostgresStore(url, serving=serving, use_writer_process=serving)
+        return PostgresStore(url, serving=serving)
     path = _parse_sqlite_path(url)
     if path == _parse_sqlite_path(default_url()):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SqliteStore(path, serving=serving, use_writer_process=serving)
+    return SqliteStore(path, serving=serving)
 
 
 def database_exists(url: str) -> bool:
