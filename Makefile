@@ -15,9 +15,9 @@ run: .venv/installed
 test: check
 	$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target test-house test-screens test-rules test-sim test-rest
 
-RULES := tests/cases tests/ledger tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
+RULES := tests/account tests/cases tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
 HOUSE := tests/faults tests/house tests/log tests/identity tests/api
-GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/ledger/*,src/threedice/odds/*,src/threedice/odds/sessions/*
+GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/account/*,src/threedice/odds/*,src/threedice/odds/sessions/*
 
 test-rules: .venv/ready
 	$(BIN)/pytest $(RULES) --cov --cov-report=

@@ -20,10 +20,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in
 
 from threedice import load
 from threedice.dice import index
-from threedice.ledger import Balances, table_postings
+from threedice.money import Balances
 from threedice.table import TableState, commands, decide, evolve
 from threedice.table.commands import Actor
 from threedice.table.limits import uniform_limits
+from threedice.table.money import table_postings
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game

@@ -22,6 +22,23 @@ TRADE_WORDS: Final = frozenset({"betting"})
 
 PRONOUN: Final = re.compile(r"\b(?:he|his|him)\b", re.IGNORECASE)
 STEP: Final = re.compile(r"^\d+\. `([^`]+)`", re.MULTILINE)
+AMOUNT_FIELDS: Final = frozenset({
+    "amount", "bets", "carried_away", "drop", "float_amount", "owing", "returned", "stake",
+    "transfers", "winnings",
+})  # fmt: skip
+"""Fields of events that hold amounts of money."""
+
+EVENT_ENDINGS: Final = (
+    "Placed", "Withdrawn", "Rejected", "Judged", "Apportioned", "Collected", "Paid", "Won", "Lost",
+    "Voided", "Reversed", "Corrected", "Made", "Opened", "Closed", "Filled", "Credited", "BoughtIn",
+    "CashedOut", "Repaid", "Deposited", "SentToTable", "ReceivedFromTable",
+)  # fmt: skip
+"""How the names of events end that move money."""
+
+NOT_POSTING: Final = frozenset({"evolve", "decider", "prose", "explanation", "audiences"})
+"""Modules that read amounts to change the state, which postings are compared with, to describe an
+event or to redact it."""
+
 LEGS: Final = ("To the acknowledgement", "To other screens", "To the statement")
 """Headings of the walk of a bet in `docs/architecture.md`, in order."""
 
@@ -49,6 +66,7 @@ def figures(root: Path) -> dict[str, str]:
         "module names in -ing": listed(gerunds),
         "class names that occur twice": listed(repeated),
         "lines with he, his or him": str(pronoun_lines(modules)),
+        "places that know what an event moves": str(max(posting_places(modules).values())),
         "modules on a bet's way": " / ".join(str(each) for each in walk_lengths(root)) or "-",
     }
 
@@ -80,6 +98,29 @@ def pronoun_lines(modules: list[Path]) -> int:
     return sum(
         PRONOUN.search(line) is not None for text in texts(modules) for line in text.splitlines()
     )
+
+
+def posting_places(modules: list[Path]) -> Counter[str]:
+    """Count by event the modules with a `case` that reads the amounts of the event."""
+    places: Counter[str] = Counter()
+    for module in modules:
+        if module.stem not in NOT_POSTING:
+            tree = ast.parse(module.read_text(encoding="utf-8"))
+            cases = [node for node in ast.walk(tree) if isinstance(node, ast.match_case)]
+            places.update({name for case in cases for name in posted_events(case)})
+    return places
+
+
+def posted_events(case: ast.match_case) -> set[str]:
+    """Return the events that a case matches, if it reads an amount of them."""
+    fields = {node.attr for node in ast.walk(case) if isinstance(node, ast.Attribute)}
+    if not fields & AMOUNT_FIELDS:
+        return set()
+    patterns = [node.cls for node in ast.walk(case.pattern) if isinstance(node, ast.MatchClass)]
+    names = {
+        each.attr if isinstance(each, ast.Attribute) else ast.unparse(each) for each in patterns
+    }
+    return {name for name in names if name.endswith(EVENT_ENDINGS)}
 
 
 def walk_of_a_bet(root: Path) -> list[list[str]]:

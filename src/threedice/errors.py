@@ -117,6 +117,16 @@ class InvariantBroken(ThreediceError):
     """An invariant does not hold: a defect, never a person's mistake."""
 
 
+class BalanceMismatch(InvariantBroken):
+    """The state of a stream and the balances of its postings disagree; the stream must stop."""
+
+    def __init__(self, stream: str, account: str, held: int, posted: int) -> None:
+        self.stream = stream
+        super().__init__(
+            f"{stream}: {account} holds {held} by the state, but its postings sum to {posted}"
+        )
+
+
 def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """Return the known names most similar to the given one, or the first 12 if none is similar."""
     names = {each.lower(): each for each in known}

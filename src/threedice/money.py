@@ -1,19 +1,26 @@
-"""Money as integer minor units, and odds in the form "a to b".
+"""Money as integer minor units, odds in the form "a to b", and postings between accounts.
 
-Every payment is computed with `Odds`; no module uses a float for money.
+Every payment is computed with `Odds`; no module uses a float for money. What an event moves is
+defined in `table.money` and `account.money`, and nowhere else.
+
+Accounts: `cash` (the drop box), `float` (the table's chips), `stack/<player>` (a player's chips at
+the table), `layout` (chips at risk), `account/<player>` (a player's account with the house),
+`transfer/<player>` (money between that account and a table: zero once both streams have posted it),
+`vault`, `outside` (the source of cash and the destination of chips carried away), `owing/<player>`
+(a player's debt, as a negative balance).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, NewType
+from typing import Annotated, NamedTuple, NewType
 
 import msgspec
 
-from threedice.errors import InvalidInput
+from threedice.errors import InvalidInput, InvariantBroken
 
 Amount = NewType("Amount", int)
 """A sum of money in minor units (cents, or the unit the table counts in)."""
@@ -99,3 +106,66 @@ def format_currency(amount: int, currency: str) -> str:
     major, minor = divmod(abs(amount), 10**digits)
     fraction = f".{minor:0{digits}}" if digits else ""
     return f"{'-' if amount < 0 else ''}{major:,}{fraction}"
+
+
+class Posting(NamedTuple):
+    """A non-negative amount that moves from one account to another.
+
+    `player` is the player it concerns and `spot` the spot whose chips move, where there is one.
+    """
+
+    source: str
+    destination: str
+    amount: int
+    player: str = ""
+    spot: str = ""
+
+
+_NON_NEGATIVE_ACCOUNTS = ("cash", "float", "layout", "stack/", "account/")
+
+
+class Balances(dict[str, int]):
+    """The balance of each account; postings keep their sum at zero."""
+
+    def post(self, postings: Iterable[Posting]) -> None:
+        """Apply the postings of one event.
+
+        Raises `InvariantBroken` for a negative amount, and when an account that holds chips or
+        money goes below zero.
+        """
+        for source, destination, amount, _, _ in postings:
+            if amount < 0:
+                raise InvariantBroken(f"a posting of {amount} from {source} to {destination}")
+            self[source] = balance = self.get(source, 0) - amount
+            self[destination] = self.get(destination, 0) + amount
+            if balance < 0 and source.startswith(_NON_NEGATIVE_ACCOUNTS):
+                raise InvariantBroken(f"{source} went below zero, to {balance}")
+
+
+def balance_changes(postings: Iterable[Posting]) -> dict[str, int]:
+    """Return by how much postings change each account."""
+    changes: dict[str, int] = {}
+    for source, destination, amount, _, _ in postings:
+        changes[source] = changes.get(source, 0) - amount
+        changes[destination] = changes.get(destination, 0) + amount
+    return changes
+
+
+def stack_account(player: str) -> str:
+    """Return the name of the account of a player's chips at the table."""
+    return f"stack/{player}"
+
+
+def player_account(player: str) -> str:
+    """Return the name of a player's account with the house."""
+    return f"account/{player}"
+
+
+def transfer_account(player: str) -> str:
+    """Return the name of the account of a player's money between account and table."""
+    return f"transfer/{player}"
+
+
+def owing_account(player: str) -> str:
+    """Return the name of the account of a player's debt, whose balance is negative."""
+    return f"owing/{player}"

@@ -12,7 +12,6 @@ from tests.api.test_authorisation import code
 from tests.house.setting import DEALER, MANAGER, SUPERVISOR, People
 from threedice import load
 from threedice.api.routes.history import gaming_day_start
-from threedice.house.reports.statements import update_statements
 from threedice.log.stores.urls import open_store
 from threedice.odds import odds_sheet
 from threedice.table import commands
@@ -26,10 +25,8 @@ pytestmark = pytest.mark.anyio
 
 
 async def finish_round(setting: Setting) -> None:
-    """Play the round that is open to its end, and have it in the books."""
-    floor = setting.context.house.command_handler
-    await People(floor).play("dice 1 2 3")
-    update_statements(floor.store, "table/1", floor.streams.games.load_pinned)
+    """Play the round that is open to its end."""
+    await People(setting.context.house.command_handler).play("dice 1 2 3")
 
 
 async def get(setting: Setting, who: str, path: str) -> Any:
@@ -88,10 +85,8 @@ async def test_the_last_results_are_found_behind_any_number_of_other_lines(
     playing: Setting,
 ) -> None:
     await finish_round(playing)
-    floor = playing.context.house.command_handler
     for _ in range(30):
         assert (await playing.send("supervisor", {"type": "FillFloat", "amount": 5})).is_success
-    update_statements(floor.store, "table/1", floor.streams.games.load_pinned)
     (line,) = await get(playing, "player", "/api/tables/1/results?most=1")
     assert line["dice"] == [1, 2, 3]
 
@@ -188,7 +183,6 @@ async def test_the_reported_win_of_a_shift_excludes_a_corrected_and_reversed_rou
     )
     for command, win in ((correction, 25 - 5000), (reversal, 0)):
         await People(floor).ask(command)
-        update_statements(floor.store, "table/1", floor.streams.games.load_pinned)
         report = await get(playing, "supervisor", "/api/tables/1/shift?since=0")
         assert report["win"] == win
     assert (report["rounds"], report["turnover"], report["hold_percent"]) == (0, 0, 0)

@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from tests.house.setting import QUICK, HandClock, People
+from tests.house.stored_rows import results
 from threedice.house import CommandHandler
 from threedice.house import house as house_module
 from threedice.house.house import House
-from threedice.house.reports.figures import results
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres_streams import LISTENER_APPLICATION_NAME
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.house.setting import QUICK, HandClock, People, Watch
+from tests.house.stored_rows import results
 from threedice.errors import Refusal, StoreUnusable
 from threedice.house import CommandHandler
 from threedice.house import house as house_module
@@ -19,7 +20,6 @@ from threedice.house.audit.auditor import audit
 from threedice.house.dealer.automatic import AutomaticDealer
 from threedice.house.house import House
 from threedice.house.interpreter import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
-from threedice.house.reports.figures import results
 from threedice.house.streams import load_stream
 from threedice.log.proof.checkpoints import signed_heads
 from threedice.log.proof.keys import read_public_keys

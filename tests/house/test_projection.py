@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from tests.house.setting import People
+from tests.house.stored_rows import results, shift_figures
 from tests.house.test_statements import ROUND, keep, played
 from tests.oracle import brute_force as oracle
 from threedice import load
 from threedice.house import CommandHandler
-from threedice.house.reports.figures import results, shift_figures
-from threedice.house.reports.projection import WinExpectation, stakes_by_box
+from threedice.house.reports.expectation import WinExpectation, stakes_by_box
 
 pytestmark = pytest.mark.anyio
 

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.setting import MANAGER, HandClock, People, player
+from tests.house.stored_rows import results, shift_figures, statement
 from tests.oracle import brute_force as oracle
+from tests.oracle.table_figures import compute_table_figures
 from threedice import load
 from threedice.account.commands import Deposit, OpenAccount, Withdraw
 from threedice.dice import ROLLS
 from threedice.errors import InvalidInput
 from threedice.house import CommandHandler
 from threedice.house.codec import decode
-from threedice.house.reports.figures import exposure, results, shift_figures, statement
+from threedice.house.reports.figures import exposure
 from threedice.house.reports.projection import VIEW, StatementProjector
-from threedice.house.reports.statements import rebuild, update_statements
+from threedice.house.reports.rebuild import rebuild
+from threedice.house.reports.statements import update_statements
 from threedice.house.stream_state import GameRegistry
-from threedice.ledger import compute_table_figures
 from threedice.log.stores.memory import MemoryStore
 from threedice.table import commands
 from threedice.table.events import TableClosed, TableEvent

@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
 ROOT = Path(__file__).parents[2]
-AT_THE_TABLE = (
-    "table/test_settling table/test_rejections table ledger cases playthroughs properties"
-)
+AT_THE_TABLE = "table/test_settling table/test_rejections table cases playthroughs properties"
 OF_THE_RULES = (
     "rulebook/test_boxes rulebook/test_mutants_words rulebook/test_loading_wagers "
     "rulebook/test_loading_pay_tables rulebook/test_triple_dice rulebook/test_new_zealand "
@@ -46,7 +44,7 @@ OF_THE_RULES = (
 FILES = {
     "table/settlement.py": AT_THE_TABLE,
     "table/limits.py": f"table/test_limits {AT_THE_TABLE}",
-    "ledger/postings.py": f"ledger {AT_THE_TABLE}",
+    "table/money.py": f"table/test_postings {AT_THE_TABLE}",
     "rulebook/boxes.py": OF_THE_RULES,
     "rulebook/conditions.py": OF_THE_RULES,
     "rulebook/compiler.py": OF_THE_RULES,

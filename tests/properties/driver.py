@@ -14,7 +14,7 @@ from tests.oracle import brute_force as oracle
 from tests.properties.asking import Asker
 from tests.properties.ordinary import PLAYERS
 from threedice.dice import index
-from threedice.ledger import Balances, table_postings
+from threedice.money import Balances
 from threedice.table import (
     BetRef,
     Refusal,
@@ -26,6 +26,7 @@ from threedice.table import (
 )
 from threedice.table import events as table_events
 from threedice.table.limits import box_of, permitted_total
+from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
 
 if TYPE_CHECKING:

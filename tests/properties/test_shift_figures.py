@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.house.stored_rows import shift_figures, statement
+from tests.oracle.table_figures import compute_table_figures
 from tests.properties.driver import Driven
 from tests.properties.ordinary import PLAYERS
 from threedice import load
 from threedice.house.codec import encode
-from threedice.house.reports.figures import shift_figures, statement
 from threedice.house.reports.statements import update_statements
 from threedice.house.stream_state import table_stream
-from threedice.ledger import compute_table_figures
 from threedice.log.entry import EMPTY_HEAD, extend_stream
 from threedice.log.store import Append, Proposal
 from threedice.log.stores.memory import MemoryStore

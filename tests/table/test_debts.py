@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.table.setting import Table
-from threedice.ledger import Balances, table_postings
+from threedice.money import Balances
+from threedice.table.money import table_postings
 
 
 def in_debt() -> Table:

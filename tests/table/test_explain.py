@@ -8,8 +8,8 @@ import pytest
 
 from tests.table.setting import Table
 from threedice.errors import InvalidInput
-from threedice.ledger import table_postings
 from threedice.table import BetRef, events, explain
+from threedice.table.money import table_postings
 
 
 def told(table: Table, round_: int, player: str, spot: str) -> str:

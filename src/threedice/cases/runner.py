@@ -12,13 +12,14 @@ import msgspec
 from threedice.cases.language import SUPERVISOR, CaseContext, ExpectationFailed
 from threedice.cases.phrases import parse_line
 from threedice.errors import InvalidInput, RulebookError, ThreediceError
-from threedice.ledger import Balances, table_postings
+from threedice.money import Balances
 from threedice.rulebook import Game, load
 from threedice.rulebook.conduct import clause_numbers
 from threedice.rulebook.source import shipped_clause_numbers
 from threedice.table import Refusal, TableState, commands, decide, evolve
 from threedice.table.commands import Actor
 from threedice.table.limits import LimitMode, StakeRange, uniform_limits
+from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
 
 if TYPE_CHECKING:

@@ -318,7 +318,7 @@ def rebuild_log(database: DatabaseOption = "") -> None:
 
 def rebuild_projections(url: str) -> int:
     """Rebuild snapshots and projections, print the result, and return the exit code."""
-    from threedice.house.reports.statements import rebuild
+    from threedice.house.reports.rebuild import rebuild
 
     with open_log(url) as store, progress_callback("rebuilding") as progress:
         count, damaged = rebuild(store, progress)

@@ -65,7 +65,7 @@ class House:
         self._given_store = store
         self._is_serving, self._has_former_views = False, True
         self.background_error = ""
-        self.damaged: dict[str, str] = {}
+        self._damaged: dict[str, str] = {}
         self.dealers: dict[str, AutomaticDealer] = {}
         self.interrupted: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -76,6 +76,11 @@ class House:
         self._wake = asyncio.Event()
         self._closing = asyncio.Event()
         self._suspension_lock, self._known_releases = asyncio.Lock(), 0
+
+    @property
+    def damaged(self) -> dict[str, str]:
+        """The streams that have stopped, and why: unreadable, or money that does not add up."""
+        return self._damaged | self.command_handler.streams.stopped
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as exits:
@@ -121,7 +126,7 @@ class House:
         await self._recover()
         self._heads = await asyncio.to_thread(store.heads)
         for stream in await asyncio.to_thread(store.streams):
-            with isolate_failures(stream, self.damaged):  # a damaged table does not stop the others
+            with isolate_failures(stream, self._damaged):  # the other tables go on
                 await self._ensure_dealer(stream)
             self._changed.add(stream)
         self._wake.set()
@@ -262,27 +267,34 @@ class House:
         if self.command_handler.suspension_reason:
             self._changed |= changed
             return
-        await asyncio.to_thread(self._update_and_sign, changed, lagging)
+        stored = await asyncio.to_thread(self._update_and_sign, changed, lagging)
+        for stream, version in stored.items():
+            self.command_handler.streams.drop_stored_rows(stream, version)
         self._lagging = lagging
         for stream in streams - lagging.keys():
-            self.damaged.pop(stream, None)
+            self._damaged.pop(stream, None)
 
-    def _update_and_sign(self, changed: set[str], lagging: dict[str, str]) -> None:
-        """Add the missing statement rows, and sign a checkpoint with the current key."""
+    def _update_and_sign(self, changed: set[str], lagging: dict[str, str]) -> dict[str, int]:
+        """Add the missing statement rows, and sign a checkpoint with the current key.
+
+        Returns the version of each stream up to which its rows are stored now.
+        """
+        stored: dict[str, int] = {}
         for stream in sorted((changed | self._lagging.keys()) - lagging.keys()):
             with isolate_failures(stream, lagging):
-                update_statements(
+                stored[stream] = update_statements(
                     self.command_handler.store,
                     stream,
                     self.command_handler.streams.games.load_pinned,
                 )
         if not changed:
-            return
+            return stored
         if self._has_former_views and not lagging:
             delete_former_views(self.command_handler.store)
             self._has_former_views = False
         self.checkpoint_signer.set_keys(open_keys(self.state_dir))
         self.checkpoint_signer.create_checkpoint(self.clock.now())
+        return stored
 
     async def _watch_suspension(self) -> None:
         """Suspend when another server suspends the database, and resume after its release."""

@@ -1,8 +1,8 @@
-"""State that the entries of a stream fold into, and the games that tables pin.
+"""State that the entries of a stream fold into, its balances, and the games that tables pin.
 
 A stream folds into a `HouseTable`, a `PlayerAccount` or the `HouseState`. States are encoded to
 bytes for snapshots, and to reset a stream to its durable state when a decided command could not be
-written.
+written. `StreamBalances` applies the postings of the same events and compares both.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import msgspec
 
 from threedice.account import PlayerAccount
 from threedice.account import evolve as evolve_account
-from threedice.errors import InvariantBroken, TamperedData, ThreediceError
+from threedice.account.money import account_balance, account_postings
+from threedice.errors import BalanceMismatch, InvariantBroken, TamperedData, ThreediceError
 from threedice.house import events
-from threedice.house.events import AnyHouseEvent, AnyStreamEvent, Timing
+from threedice.house.events import AnyHouseEvent, AnyStreamEvent, HouseEvent, Timing
+from threedice.money import Balances, Posting, player_account
 from threedice.rulebook import Game
 from threedice.rulebook import load as load_game
 from threedice.rulebook.game import from_canonical
@@ -25,18 +27,21 @@ from threedice.table import TableState
 from threedice.table import evolve as evolve_table
 from threedice.table.events import (
     AnyEvent,
+    BetPlaced,
     BettingClosed,
     BettingOpened,
     DiceChosen,
     DiceOffered,
     ResultCalled,
     RoundVoided,
+    TableEvent,
     TableOpened,
     WinnersPaid,
 )
+from threedice.table.money import table_accounts, table_balance, table_postings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from threedice.account.events import AnyPlayerAccountEvent
     from threedice.log.store import Store
@@ -83,11 +88,17 @@ class HouseState:
 
 @dataclass(frozen=True, slots=True)
 class Fold(Generic[State]):
-    """How to fold the events of a kind of stream, and the format of its encoded state."""
+    """How to fold the events of a kind of stream, and the format of its encoded state.
+
+    `balance` returns what the state says an account holds, or None if it says nothing about it;
+    `accounts` lists the accounts that it can say something about.
+    """
 
     state_type: type[State]
     form: str
     evolve: Callable[[State, AnyStreamEvent, int, int], None]
+    balance: Callable[[State, str], int | None]
+    accounts: Callable[[State], list[str]]
 
     def encode_state(self, state: State) -> bytes:
         """Encode a state to bytes."""
@@ -176,10 +187,70 @@ def _evolve_house_state(house: HouseState, _event: AnyStreamEvent, _at: int, _ve
 
 
 FOLDS: Final[dict[str, Fold[Any]]] = {
-    "table": Fold(HouseTable, "tended-3", _evolve_house_table),
-    "cage": Fold(PlayerAccount, "account-1", _evolve_account),
-    HOUSE_STREAM: Fold(HouseState, "house-1", _evolve_house_state),
+    "table": Fold(
+        HouseTable,
+        "tended-3",
+        _evolve_house_table,
+        lambda house_table, account: table_balance(house_table.table, account),
+        lambda house_table: table_accounts(house_table.table),
+    ),
+    "cage": Fold(
+        PlayerAccount,
+        "account-1",
+        _evolve_account,
+        account_balance,
+        lambda account: [player_account(account.player)] if account.player else [],
+    ),
+    HOUSE_STREAM: Fold(HouseState, "house-1", _evolve_house_state, lambda *_: None, lambda _: []),
 }
+
+
+def postings_of(event: AnyStreamEvent) -> list[Posting]:
+    """Return the postings of an event of any stream; the house's own events move no money."""
+    if isinstance(event, TableEvent):
+        return table_postings(event)
+    if isinstance(event, HouseEvent):
+        return []
+    return account_postings(event)
+
+
+class StreamBalances(Generic[State]):
+    """The balances of a stream by its postings, kept beside the state that its events fold into.
+
+    State and postings are computed independently. A difference means that one of them is wrong, so
+    the stream must stop before anything is paid by it.
+    """
+
+    def __init__(self, name: str, fold: Fold[State], state: State) -> None:
+        self._name, self._fold = name, fold
+        self.balances = Balances(
+            {account: fold.balance(state, account) or 0 for account in fold.accounts(state)}
+        )
+
+    def post(self, event: AnyStreamEvent, state: State) -> None:
+        """Post an event that the state already includes, and compare the accounts it moves.
+
+        The layout is compared at all events but bets, because it is the sum over all seats.
+        """
+        postings = postings_of(event)
+        if not postings:
+            return
+        self.balances.post(postings)
+        if type(event) is BetPlaced:
+            self._compare((postings[0].source,), state)
+        else:
+            self._compare({name for each in postings for name in each[:2]}, state)
+
+    def compare_all(self, state: State) -> None:
+        """Compare every account of the state, and every account with a balance."""
+        self._compare({*self.balances, *self._fold.accounts(state)}, state)
+
+    def _compare(self, accounts: Iterable[str], state: State) -> None:
+        for account in accounts:
+            held, posted = self._fold.balance(state, account), self.balances.get(account, 0)
+            if held is not None and held != posted:
+                raise BalanceMismatch(self._name, account, held, posted)
+
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 

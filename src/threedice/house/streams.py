@@ -4,6 +4,9 @@ Each command is decided on the state that the previous command left in memory, w
 the disk, so that many commands share one commit. If a write fails or conflicts, every later
 decision on that stream is invalid too: the stream is reset to its durable state.
 
+Beside its state, each stream has the balances of its postings. A stream whose state and balances
+disagree stops: its commands are neither written nor acknowledged, and it is named in `stopped`.
+
 All state changes happen on one event loop, so nothing is locked. Worker threads read the store, and
 the writer's thread writes to it.
 """
@@ -12,14 +15,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 import msgspec
 
-from threedice.errors import InvariantBroken, TamperedData
+from threedice.errors import BalanceMismatch, InvariantBroken, TamperedData
 from threedice.house.codec import decode, encode, tag_of
 from threedice.house.events import AnyStreamEvent, TableEstablished
-from threedice.house.stream_state import Fold, GameRegistry, HouseTable, State, fold_of
+from threedice.house.reports.projection import VIEW
+from threedice.house.reports.statements import (
+    StatementReader,
+    StatementTail,
+    find_round_at,
+    update_statements,
+)
+from threedice.house.stream_state import (
+    Fold,
+    GameRegistry,
+    HouseTable,
+    State,
+    StreamBalances,
+    fold_of,
+)
 from threedice.log.entry import EMPTY_HEAD, Entry, Head, extend_stream, hash_cause, hash_entry
 from threedice.log.store import Acceptance, Append, Proposal, Snapshot
 from threedice.log.writer import Writer, WriteResult
@@ -63,6 +81,8 @@ class LiveStreams:
     ) -> None:
         self.store, self.now = store, now
         self.games = GameRegistry(store)
+        self.stopped: dict[str, str] = {}
+        """Streams whose state and balances disagree, and the difference."""
         self.on_written: Callable[[PendingCommand], None] = _ignore
         self.publish: PublishCallback | None = None
         self._loop = asyncio.get_running_loop()
@@ -81,17 +101,22 @@ class LiveStreams:
 
     def get_if_ready(self, names: Sequence[str]) -> list[LiveStream[Any]] | None:
         """Return the streams if all are loaded and current, else None."""
-        loaded = self._streams
+        loaded, stopped = self._streams, self.stopped
         streams = []
         for name in names:
             stream = loaded.get(name)
-            if stream is None or stream.is_stale:
+            if stream is None or stream.is_stale or name in stopped:
                 return None
             streams.append(stream)
         return streams
 
     async def get(self, names: Sequence[str]) -> list[LiveStream[Any]]:
-        """Return streams that are current, loading or refreshing them as needed."""
+        """Return streams that are current, loading or refreshing them as needed.
+
+        Raises `InvariantBroken` for a stream that has stopped.
+        """
+        for name in self.stopped.keys() & set(names):
+            raise InvariantBroken(self.stopped[name])
         streams = [self._streams.get(name) or await self._load_once(name) for name in names]
         while any(stream.is_stale for stream in streams):
             for stream in streams:
@@ -130,7 +155,38 @@ class LiveStreams:
         stream = load_stream(self.store, name)
         if isinstance(stream.durable, HouseTable) and stream.durable.game_hash:
             self.games.load_pinned(stream.durable.game_hash)
+        stream.tail = self._read_tail(name, stream.durable_head.version)
         return stream
+
+    def _read_tail(self, name: str, head_version: int) -> StatementTail:
+        """Store the missing statement rows of a stream, and return the events after them."""
+        if not self.writer.halt_reason:
+            update_statements(self.store, name, self.games.load_pinned)
+        stored = self.store.projected_version(VIEW, name)
+        tail = StatementTail(name, find_round_at(self.store, name, stored))
+        for entry in self.store.scan(name, stored):
+            if entry.version <= head_version:
+                tail.add(entry, decode(entry))
+        return tail
+
+    async def statements(self, *names: str) -> StatementReader:
+        """Return a reader of all rows up to the last acknowledged command.
+
+        Rows of the named streams are included even if only other servers have used them; other
+        streams are included if this server has loaded them. A damaged stream has its stored rows.
+        """
+        stale = [name for name, stream in self._streams.items() if stream.is_stale]
+        for name in dict.fromkeys([*names, *stale]):
+            with suppress(InvariantBroken, TamperedData):
+                await self.get([name])
+        game_of = self.games.load_pinned
+        tails = [stream.tail.lines(game_of) for stream in self._streams.values()]
+        return StatementReader(self.store, [line for tail in tails for line in tail])
+
+    def drop_stored_rows(self, name: str, version: int) -> None:
+        """Drop the events of a stream up to a version, because their statement rows are stored."""
+        if stream := self._streams.get(name):
+            stream.tail.drop_stored(version)
 
     async def _refresh_once(self, stream: LiveStream[Any]) -> None:
         """Read the entries that others wrote and reset; concurrent callers share one read."""
@@ -147,6 +203,9 @@ class LiveStreams:
                 if not stream.is_behind and stream.hinted_version <= stream.durable_head.version:
                     break
             stream.reset_to_durable()
+        except BalanceMismatch as mismatch:
+            self.stopped[stream.name] = str(mismatch)
+            raise
         finally:
             stream.refresh_task = None
 
@@ -188,9 +247,11 @@ class LiveStreams:
             self.writer.submit(
                 proposal, PendingCommand(on_result, streams, generations, decision, appends)
             )
-        except BaseException:
+        except BaseException as error:
             for stream in streams:
                 stream.is_stale = True  # the memory holds events that will not be written
+            if isinstance(error, BalanceMismatch):
+                self.stopped[error.stream] = str(error)
             raise
 
     def _deliver(self, batch: Sequence[PendingCommand], results: Sequence[WriteResult]) -> None:
@@ -256,8 +317,9 @@ class LiveStream(Generic[State]):
 
     __slots__ = (
         "_durable", "_durable_bytes", "_next_snapshot_version", "_pending_snapshot", "_unfolded",
-        "at", "durable_at", "durable_head", "fold", "generation", "head", "hinted_version",
-        "is_behind", "is_stale", "name", "refresh_task", "snapshot_version", "state",
+        "at", "balances", "durable_at", "durable_head", "fold", "generation", "head",
+        "hinted_version", "is_behind", "is_stale", "name", "refresh_task", "snapshot_version",
+        "state", "tail",
     )  # fmt: skip
 
     def __init__(
@@ -282,6 +344,7 @@ class LiveStream(Generic[State]):
         self.is_stale = self.is_behind = False
         self.hinted_version = 0  # a version that another server announced; unverified
         self.refresh_task: Any = None
+        self.tail = StatementTail(name)
         self.reset_to_durable()
 
     @property
@@ -299,20 +362,26 @@ class LiveStream(Generic[State]):
     def reset_to_durable(self) -> None:
         """Discard decisions that are not durable."""
         self.state = self.fold.decode_state(self.fold.encode_state(self.durable))
+        self.balances = StreamBalances(self.name, self.fold, self.state)
         self.head, self.at = self.durable_head, self.durable_at
         self._pending_snapshot = None
         self.generation += 1
         self.is_stale = False
 
     def append(self, events: Sequence[AnyStreamEvent], at: int, cause: bytes) -> Append:
-        """Apply decided events to the state, and return the append that writes them."""
+        """Apply decided events to state and balances, and return the append that writes them.
+
+        Raises `BalanceMismatch` if state and balances disagree afterwards.
+        """
         self.at = at = max(at, self.at)
         expected = self.head
         entries, self.head = extend_stream(expected, self.name, at, cause, map(encode, events))
         evolve, state, version = self.fold.evolve, self.state, expected.version
+        post = self.balances.post
         for event in events:
             version += 1
             evolve(state, event, at, version)
+            post(event, state)
         if version >= self._next_snapshot_version and self._pending_snapshot is None:
             self._pending_snapshot = (self.head, self.fold.encode_state(state))
         return Append(self.name, expected, entries)
@@ -331,6 +400,8 @@ class LiveStream(Generic[State]):
             self.is_stale = self.is_behind = True
             return None
         self._unfolded.append((events, last.at, last.version))
+        for entry, event in zip(append.entries, events, strict=True):
+            self.tail.add(entry, event)
         self.durable_head, self.durable_at = Head(last.version, last.hash), last.at
         if self._pending_snapshot is None or self._pending_snapshot[0] != self.durable_head:
             return None
@@ -340,12 +411,19 @@ class LiveStream(Generic[State]):
         return self._make_snapshot(self._durable_bytes)
 
     def catch_up(self, entries: Iterable[Entry]) -> None:
-        """Apply entries that others wrote; each must extend the durable head."""
+        """Apply entries that others wrote; each must extend the durable head.
+
+        Raises `BalanceMismatch` if state and balances disagree afterwards.
+        """
         durable = self.durable
+        balances = StreamBalances(self.name, self.fold, durable)
         for entry in entries:
             if entry.version > self.durable_head.version:
                 require_next_entry(self.durable_head, entry)
-                self.fold.evolve(durable, decode(entry), entry.at, entry.version)
+                event = decode(entry)
+                self.fold.evolve(durable, event, entry.at, entry.version)
+                balances.post(event, durable)
+                self.tail.add(entry, event)
                 self.durable_head, self.durable_at = Head(entry.version, entry.hash), entry.at
 
     def take_snapshot(self) -> Snapshot:
@@ -375,16 +453,14 @@ def load_stream(store: Store, name: str) -> LiveStream[Any]:
     """Load a stream from the store, starting from its snapshot if that is valid."""
     fold, head_version = fold_of(name), store.head(name).version
     state, head, at = _load_snapshot(store, name, fold) or (fold.state_type(), EMPTY_HEAD, 0)
-    snapshot_version = head.version
-    for entry in store.scan(name, head.version):
-        require_next_entry(head, entry)
-        fold.evolve(state, decode(entry), entry.at, entry.version)
-        head, at = Head(entry.version, entry.hash), entry.at
-    if head.version < head_version:
+    stream = LiveStream(name, fold, state, head, at, head.version)
+    stream.catch_up(store.scan(name, head.version))
+    if (version := stream.durable_head.version) < head_version:
         raise TamperedData(
-            f"head of {name}", f"is version {head_version}, its entries end at {head.version}"
+            f"head of {name}", f"is version {head_version}, its entries end at {version}"
         )
-    return LiveStream(name, fold, state, head, at, snapshot_version)
+    stream.reset_to_durable()
+    return stream
 
 
 def _load_snapshot(store: Store, name: str, fold: Fold[State]) -> tuple[State, Head, int] | None:

@@ -199,6 +199,7 @@ class MonitorState:
     identity_unavailable: bool = False
     background_error: str = ""
     stuck_tables: frozenset[str] = frozenset()
+    stopped_streams: frozenset[str] = frozenset()
 
     def note_identity_store(self, *, unavailable: bool) -> None:
         """Record whether the identity database is unavailable."""
@@ -215,6 +216,10 @@ class MonitorState:
         for table in stuck - self.stuck_tables:
             journal.warn("dealer-stuck", table=table, cause=house.dealers[table].error)
         self.stuck_tables = stuck
+        damaged = house.damaged
+        for stream in sorted(damaged.keys() - self.stopped_streams):
+            journal.warn("stream-stopped", stream=stream, cause=damaged[stream])
+        self.stopped_streams = frozenset(damaged)
         reason = house.command_handler.suspension_reason
         if bool(reason) == self.suspended:
             return False

@@ -15,12 +15,11 @@ from threedice.api.http.problems import HttpProblem
 from threedice.api.routes.history import Timestamp
 from threedice.errors import UnknownName
 from threedice.house.persons import Person, delete_person, load_person, save_person
-from threedice.house.reports.projection import VIEW, StatementRow, player_subject
+from threedice.house.reports.projection import player_subject
+from threedice.house.stream_state import account_stream
 
 if TYPE_CHECKING:
-    from threedice.log.store import ProjectionLine
-
-_ROW_DECODER: Final = msgspec.json.Decoder(StatementRow)
+    from threedice.house.reports.statements import DatedStatementRow
 
 
 class AccountView(msgspec.Struct, frozen=True):
@@ -78,15 +77,16 @@ async def show_account(request: RequestContext) -> AccountView:
 async def show_statement(request: RequestContext) -> list[StatementLine]:
     """Show a player's statement: buy-ins, bets, payouts and notices, the oldest line first."""
     player, query = require_own_or_staff(request), request.query
-    lines = await run_in_thread(
-        request.context.house.command_handler.store.lines,
-        VIEW,
-        subject=player_subject(player),
+    streams = request.context.house.command_handler.streams
+    statements = await streams.statements(account_stream(player))
+    rows = await run_in_thread(
+        statements.rows,
+        player_subject(player),
         since=query.since,
         until=query.until,
         limit=query.most,
     )
-    return [_statement_line(each) for each in lines]
+    return [_statement_line(each) for each in rows]
 
 
 @operation(
@@ -138,11 +138,11 @@ def require_own_or_staff(request: RequestContext) -> str:
     return player
 
 
-def _statement_line(line: ProjectionLine) -> StatementLine:
-    row = _ROW_DECODER.decode(line.data)
-    kind, _, table = line.stream.partition("/")
+def _statement_line(dated: DatedStatementRow) -> StatementLine:
+    row = dated.row
+    kind, _, table = dated.stream.partition("/")
     return StatementLine(
-        at=line.at,
+        at=dated.at,
         table=table if kind == "table" else "",
         what=row.what,
         round=row.round,

@@ -158,7 +158,7 @@ async def explain_bets(request: RequestContext) -> list[BetExplanation]:
 )
 async def report_shift(request: RequestContext) -> ShiftReportView:
     """Report a table's drop, turnover, win and theoretical win over a period."""
-    table, store = request.path_params["table"], request.context.house.command_handler.store
+    table = request.path_params["table"]
     require_table_staff(request, table)
     await require_table(request.context, table)
     now = request.context.house.clock.now()
@@ -170,8 +170,9 @@ async def report_shift(request: RequestContext) -> ShiftReportView:
     until = now if request.query.until is None else request.query.until
     if since > until:
         raise InvalidInput("`since` is later than `until`; a shift begins before it ends")
+    statements = await request.context.house.command_handler.streams.statements()
     report = await run_limited(
-        request.context.history_limiter, shift_figures, store, table, since, until
+        request.context.history_limiter, shift_figures, statements, table, since, until
     )
     hold = report.hold
     return ShiftReportView(

@@ -16,20 +16,17 @@ from threedice.dice import ROLLS
 from threedice.errors import ThreediceError
 from threedice.house.dealer.sealed_dice import closing_time
 from threedice.house.reports.figures import exposure
-from threedice.house.reports.projection import VIEW, StatementRow
 from threedice.house.stream_state import table_stream
 
 if TYPE_CHECKING:
     from threedice.api.context import ServerContext
+    from threedice.house.reports.statements import DatedStatementRow, StatementReader
     from threedice.house.stream_state import HouseTable
-    from threedice.log.store import ProjectionLine, Store
     from threedice.rulebook import Game
 
 ResultKind = Literal["result", "void", "reversed", "seed lost"]
 
 RESULT_KINDS: Final[tuple[ResultKind, ...]] = ("result", "void", "reversed", "seed lost")
-
-_ROW_DECODER: Final = msgspec.json.Decoder(StatementRow)
 
 Phase = Literal["closed", "interrupted", "locked", "waiting", "betting", "closing", "settling"]
 """The phase of a table in the lobby; see `table_phase`."""
@@ -87,9 +84,9 @@ async def list_tables(request: RequestContext) -> list[TableLine]:
     """List the tables with their phase and last results."""
     context = request.context
     tables = await list_table_ids(context)
-    store = context.house.command_handler.store
+    statements = await context.house.command_handler.streams.statements()
     results = await run_in_thread(
-        lambda: {table: last_results(store, table, LOBBY_RESULTS) for table in tables}
+        lambda: {table: last_results(statements, table, LOBBY_RESULTS) for table in tables}
     )
     lines = [await _describe_table(context, table, results[table]) for table in tables]
     return [line for line in lines if line is not None]
@@ -116,9 +113,10 @@ async def show_table(request: RequestContext) -> TableView:
 )
 async def list_results(request: RequestContext) -> list[ResultLine]:
     """List the last results of a table, including void rounds, the oldest first."""
-    table, store = request.path_params["table"], request.context.house.command_handler.store
+    table = request.path_params["table"]
     await require_table(request.context, table)
-    return await run_in_thread(last_results, store, table, request.query.most)
+    statements = await request.context.house.command_handler.streams.statements()
+    return await run_in_thread(last_results, statements, table, request.query.most)
 
 
 @operation(
@@ -192,22 +190,22 @@ def table_phase(house_table: HouseTable) -> Phase:
     return "betting" if "open-betting" in current.done else "waiting"
 
 
-def last_results(store: Store, table: str, count: int) -> list[ResultLine]:
+def last_results(statements: StatementReader, table: str, count: int) -> list[ResultLine]:
     """Return the last results of a table, the oldest first."""
     limit = 2 * count + 10  # the view has lines of other kinds as well
     while True:
-        lines = store.lines(VIEW, subject=table_stream(table), limit=limit)
-        results = [result for line in lines if (result := _parse_result(line))]
-        if len(results) >= count or len(lines) < limit:
+        rows = statements.rows(table_stream(table), limit=limit)
+        results = [result for dated in rows if (result := _parse_result(dated))]
+        if len(results) >= count or len(rows) < limit:
             return results[-count:]
         limit *= 4
 
 
-def _parse_result(line: ProjectionLine) -> ResultLine | None:
-    row = _ROW_DECODER.decode(line.data)
+def _parse_result(dated: DatedStatementRow) -> ResultLine | None:
+    row = dated.row
     if row.what not in RESULT_KINDS:
         return None
-    return ResultLine(row.round, row.what, line.at, row.dice, row.note)
+    return ResultLine(row.round, row.what, dated.at, row.dice, row.note)
 
 
 TABLE_OPERATIONS: Final[tuple[Operation, ...]] = (

@@ -20,8 +20,8 @@ from threedice.errors import UnknownName
 from threedice.house.stream_state import table_stream
 from threedice.money import MAX_AMOUNT
 from threedice.table import commands, decide, evolve
-from threedice.table import events as table_events
 from threedice.table.commands import Actor
+from threedice.table.events import BetsApportioned
 from threedice.table.limits import (
     box_of,
     find_breaches,
@@ -30,6 +30,7 @@ from threedice.table.limits import (
     remaining_room,
     stake_step,
 )
+from threedice.table.money import table_postings
 from threedice.table.rules import steps_before
 from threedice.table.state import Round, TableState
 
@@ -243,7 +244,7 @@ def working_sheet(game: Game, state: TableState, version: int) -> WorkingSheet:
         apportion=[
             ApportionedBet(*bet)
             for each in events
-            if isinstance(each, table_events.BetsApportioned)
+            if isinstance(each, BetsApportioned)
             for bet in each.bets
         ],
         collect=[bet for each in events for bet in _losing_bets(game, each)],
@@ -285,23 +286,26 @@ def _simulate_step(game: Game, state: TableState, step: StepName) -> tuple[AnyEv
 
 
 def _losing_bets(game: Game, event: AnyEvent) -> Iterator[LosingBet]:
-    match event:
-        case table_events.LosersCollected():
-            yield from (LosingBet(*bet) for bet in event.bets)
-        case table_events.ShooterLost() if game.facts.shooter and event.stake:
-            yield LosingBet(game.facts.shooter.box, event.player, event.stake)
-        case _:
-            pass
+    for posting in table_postings(event):
+        if (posting.source, posting.destination) == ("layout", "float") and posting.amount:
+            yield LosingBet(posting.spot or _shooter_box(game), posting.player, posting.amount)
 
 
 def _winning_bets(game: Game, event: AnyEvent) -> Iterator[WinningBet]:
-    match event:
-        case table_events.WinnersPaid():
-            yield from (WinningBet(*bet) for bet in event.bets)
-        case table_events.ShooterWon() if game.facts.shooter:
-            yield WinningBet(game.facts.shooter.box, event.player, event.stake, event.winnings)
-        case _:
-            pass
+    postings = table_postings(event)
+    stakes = {
+        (posting.player, posting.spot): posting.amount
+        for posting in postings
+        if posting.source == "layout"
+    }
+    for posting in postings:
+        if posting.source == "float":
+            spot, stake = posting.spot or _shooter_box(game), stakes[posting.player, posting.spot]
+            yield WinningBet(spot, posting.player, stake, posting.amount)
+
+
+def _shooter_box(game: Game) -> str:
+    return game.facts.shooter.box if game.facts.shooter else ""
 
 
 WORKSHEET_OPERATIONS: Final[tuple[Operation, ...]] = (show_room, show_sheet)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from threedice.errors import InvariantBroken, TamperedData
 from threedice.house.audit.replay import StatementsReplay, StreamReplay
 from threedice.house.interpreter import reduced_gc
+from threedice.house.stream_state import account_stream
 from threedice.house.streams import SNAPSHOT_NAME
 from threedice.log.proof import IntegrityFinding, VerificationReport
 from threedice.log.proof.verification import verify_rows
@@ -75,8 +76,7 @@ class Auditor:
             else:
                 problem = f"has the unknown name {name!r}"
                 self._findings.append(IntegrityFinding(f"snapshot of {stream}", problem))
-        self._account_postings: dict[str, int] = {}
-        self._account_balances: dict[str, int] = {}
+        self._transfers: dict[str, int] = {}
         self._replay: StreamReplay | None = None
         self._visited: set[str] = set()
         self._is_incomplete = False
@@ -102,16 +102,16 @@ class Auditor:
             )
         self._findings += self._statements.finish(self._visited)
         if not self._is_incomplete:  # otherwise postings are missing from the sums
-            self._compare_accounts()
+            self._compare_transfers()
         return self._findings
 
-    def _compare_accounts(self) -> None:
-        for player in sorted(self._account_postings.keys() | self._account_balances.keys()):
-            posted = self._account_postings.get(player, 0)
-            balance = self._account_balances.get(player, 0)
-            if posted != balance:
-                problem = f"the account holds {balance}, its postings sum to {posted}"
-                self._findings.append(IntegrityFinding(player, problem))
+    def _compare_transfers(self) -> None:
+        """Compare what players' accounts and tables say went from one to the other."""
+        for account, amount in sorted(self._transfers.items()):
+            if amount:
+                player = account.partition("/")[2]
+                problem = f"the account and the tables differ by {amount} over their transfers"
+                self._findings.append(IntegrityFinding(account_stream(player), problem))
 
     def _read_all(self, table: Table) -> list[StoredRow]:
         """Read all rows of a small table; return none and record a finding if that fails."""
@@ -147,10 +147,8 @@ class Auditor:
             self._findings.append(IntegrityFinding(replay.name, problem))
         self._is_incomplete = self._is_incomplete or replay.failed
         for account, amount in replay.balances.items():
-            if account.startswith("cage/"):
-                self._account_postings[account] = self._account_postings.get(account, 0) + amount
-        if replay.name.startswith("cage/"):
-            self._account_balances[replay.name] = replay.state.balance
+            if account.startswith("transfer/"):
+                self._transfers[account] = self._transfers.get(account, 0) + amount
 
     def _game(self, game_hash: str) -> Game:
         if game_hash not in self._games:

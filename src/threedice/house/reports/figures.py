@@ -1,4 +1,4 @@
-"""Results, shift figures and exposure of a table."""
+"""Shift figures and exposure of a table."""
 
 from __future__ import annotations
 
@@ -8,54 +8,19 @@ from fractions import Fraction
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from threedice.dice import ROLLS
-from threedice.house.reports.projection import VIEW, StatementRow, player_subject
 from threedice.house.stream_state import table_stream
 from threedice.table.limits import box_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from threedice.dice import Roll
-    from threedice.log.store import ProjectionLine, Store
+    from threedice.house.reports.projection import StatementRow
+    from threedice.house.reports.statements import StatementReader
     from threedice.rulebook import Game
     from threedice.table import TableState
 
 BAND_DEVIATIONS = 1.96
 """Standard deviations to either side that contain 95 % of a normal distribution."""
-
-_RESULT_KINDS = ("result", "void", "reversed", "seed lost")
-_ROW_DECODER = msgspec.json.Decoder(StatementRow)
-
-
-@dataclass(frozen=True, slots=True)
-class DatedStatementRow:
-    """A statement row with its time, stream and version."""
-
-    at: int
-    stream: str
-    version: int
-    row: StatementRow
-
-
-def results(store: Store, table: str, limit: int = 200) -> list[DatedStatementRow]:
-    """Return a table's latest results, including void and reversed rounds, oldest first."""
-    stream = table_stream(table)
-    rows = [
-        dated
-        for dated in _decode_rows(store.lines(VIEW, subject=stream))
-        if dated.row.what in _RESULT_KINDS
-    ]
-    return rows[-limit:]
-
-
-def statement(
-    store: Store, player: str, since: int | None = None, until: int | None = None
-) -> list[DatedStatementRow]:
-    """Return a player's wins, losses, transfers and notices over a period."""
-    return _decode_rows(store.lines(VIEW, subject=player_subject(player), since=since, until=until))
 
 
 @dataclass(slots=True)
@@ -96,14 +61,14 @@ class ShiftFigures:
 
 
 def shift_figures(
-    store: Store, table: str, since: int | None = None, until: int | None = None
+    statements: StatementReader, table: str, since: int | None = None, until: int | None = None
 ) -> ShiftFigures:
     """Return a table's figures over a period.
 
     A reversed round, with its corrections, counts against the shift in which it is reversed.
     """
     figures, stream = ShiftFigures(), table_stream(table)
-    rows = _table_rows(store, stream, since, until)
+    rows = _table_rows(statements, stream, since, until)
     for row in rows:
         if row.what == "result":
             _add_result(figures, row, 1, variance_sign=1)
@@ -112,7 +77,7 @@ def shift_figures(
     settled = {row.round for row in rows if row.what == "result"}
     reversed_rounds = {row.round for row in rows if row.what == "reversed"}
     if not reversed_rounds <= settled:  # corrections follow results, so both may be earlier
-        rows = _table_rows(store, stream, None, until)
+        rows = _table_rows(statements, stream, None, until)
     for row in rows:
         if row.round in reversed_rounds:
             _take_back(figures, row, is_settled_in_shift=row.round in settled)
@@ -120,10 +85,9 @@ def shift_figures(
 
 
 def _table_rows(
-    store: Store, stream: str, since: int | None, until: int | None
+    statements: StatementReader, stream: str, since: int | None, until: int | None
 ) -> list[StatementRow]:
-    lines = store.lines(VIEW, subject=stream, since=since, until=until)
-    return [dated.row for dated in _decode_rows(lines)]
+    return [dated.row for dated in statements.rows(stream, since=since, until=until)]
 
 
 def _add_movement(figures: ShiftFigures, row: StatementRow) -> None:
@@ -183,13 +147,6 @@ def exposure(game: Game, state: TableState) -> dict[Roll, int]:
         if payoffs and total:
             nets = [net - total * payoff for net, payoff in zip(nets, payoffs, strict=True)]
     return {roll: net // unit for roll, net in zip(ROLLS, nets, strict=True)}
-
-
-def _decode_rows(lines: Iterable[ProjectionLine]) -> list[DatedStatementRow]:
-    return [
-        DatedStatementRow(line.at, line.stream, line.version, _ROW_DECODER.decode(line.data))
-        for line in lines
-    ]
 
 
 def format_time(at: int) -> str:

@@ -1,35 +1,32 @@
-"""Project a stream's entries into statement rows, with the expected win and its variance.
+"""Project a stream's entries into statement rows: a table's results, and players' statements.
 
-The rows are a table's results and money movements, and every player's statement.
 `StatementProjector` is a pure fold over a stream's entries, so the rows can be rebuilt from the log
-at any time: `threedice log rebuild` does so, and the audit compares.
-
-`WinExpectation` computes the house's theoretical win and its variance exactly. Covariances of boxes
-are integers and cached, so a round costs a few multiplications; the audit recomputes every round.
+at any time: `threedice log rebuild` does so, and the audit compares. Every amount in a row is
+computed from the postings of the event; a row adds only what the amount is called.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import lcm
-from operator import mul
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from threedice.account.events import Deposited, ReceivedFromTable, SentToTable, Withdrawn
-from threedice.dice import ROLLS
+from threedice.house.codec import tag_of
 from threedice.house.events import PlayersNotified, SeedLost
+from threedice.house.reports.expectation import WinExpectation, stakes_by_box, win_expectation
+from threedice.house.stream_state import postings_of
 from threedice.log.store import ProjectionLine
-from threedice.odds import box_figures
+from threedice.money import balance_changes, owing_account, player_account, stack_account
 from threedice.table import events
-from threedice.table.limits import box_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from threedice.house.events import AnyStreamEvent
     from threedice.log.entry import Entry
+    from threedice.money import Posting
     from threedice.rulebook import Game
 
 
@@ -72,8 +69,10 @@ class StatementProjector:
 
     def project(self, entry: Entry, event: AnyStreamEvent) -> Iterator[ProjectionLine]:
         """Yield the rows of an entry; entries must come in the order of the stream."""
+        if type(event) is events.BetPlaced:  # most events are bets, which have no rows
+            return
         for place, (subject, row) in enumerate(self._rows(event)):
-            data = msgspec.json.encode(row)
+            data = _encode_row(row)
             yield ProjectionLine(VIEW, subject, self.stream, entry.version, place, entry.at, data)
 
     @property
@@ -104,49 +103,43 @@ class StatementProjector:
             self._game_hash = event.game_hash
 
     def _rows(self, event: AnyStreamEvent) -> Iterator[tuple[str, StatementRow]]:
+        postings = postings_of(event)
         match event:
-            case events.BetPlaced():  # most events are bets
-                return
             case events.RoundStarted():
                 self._start_round(event)
-            case events.LosersCollected():
-                for spot, player, amount in event.bets:
-                    yield self._lost_row(spot, player, amount)
-            case events.ShooterLost():
-                yield self._lost_row(self._shooter_box, event.player, event.stake)
-            case events.ShooterWon():
-                yield self._won_row(self._shooter_box, event.player, event.stake, event.winnings)
+            case events.LosersCollected() | events.ShooterLost() | events.ShooterWon():
+                yield from self._settlement_rows(postings)
             case events.WinnersPaid():
-                for spot, player, stake, winnings in event.bets:
-                    yield self._won_row(spot, player, stake, winnings)
+                yield from self._settlement_rows(postings)
                 yield self.stream, self._result_row(event)
                 self._forget_round()
             case events.RoundVoided():
-                yield self.stream, StatementRow("void", event.round, note=event.cause)
-                for player in dict.fromkeys(player for _, player, _ in event.returned):
-                    yield (
-                        player_subject(player),
-                        StatementRow("void", event.round, note=event.cause),
-                    )
+                row = StatementRow("void", event.round, note=event.cause)
+                yield self.stream, row
+                for player in dict.fromkeys(posting.player for posting in postings):
+                    yield player_subject(player), row
                 self._forget_round()
             case events.RoundsReversed():
-                yield from _reversal_rows(self.stream, event)
+                for number in event.rounds:
+                    yield self.stream, StatementRow("reversed", number, note=event.cause)
+                for player, gain in _gains(postings).items():
+                    row = StatementRow("reversed", event.rounds[0], gain, note=event.cause)
+                    yield player_subject(player), row
             case _:
-                yield from _movement_rows(self.stream, event)
+                yield from _movement_rows(self.stream, event, postings)
 
-    def _lost_row(self, spot: str, player: str, stake: int) -> tuple[str, StatementRow]:
-        self._add_stake(spot, stake, stake)
-        return player_subject(player), StatementRow("lost", self._round, -stake, note=spot)
-
-    def _won_row(
-        self, spot: str, player: str, stake: int, winnings: int
-    ) -> tuple[str, StatementRow]:
-        self._add_stake(spot, stake, -winnings)
-        return player_subject(player), StatementRow("won", self._round, winnings, note=spot)
-
-    def _add_stake(self, spot: str, stake: int, win: int) -> None:
-        self._stakes[spot] = self._stakes.get(spot, 0) + stake
-        self._win += win
+    def _settlement_rows(self, postings: Sequence[Posting]) -> Iterator[tuple[str, StatementRow]]:
+        """Yield a row for each bet that was lost or won, and add it to the round."""
+        for source, destination, amount, player, posted_spot in postings:
+            spot = posted_spot or self._shooter_box
+            if source == "layout":
+                self._stakes[spot] = self._stakes.get(spot, 0) + amount
+            if destination == "float":
+                self._win += amount
+                yield player_subject(player), StatementRow("lost", self._round, -amount, note=spot)
+            elif source == "float":
+                self._win -= amount
+                yield player_subject(player), StatementRow("won", self._round, amount, note=spot)
 
     def _result_row(self, event: events.WinnersPaid) -> StatementRow:
         theory = variance = _ZERO
@@ -166,160 +159,80 @@ class StatementProjector:
         )
 
 
+_encode_row: Final = msgspec.json.Encoder().encode
+
+
 def player_subject(player: str) -> str:
     """Return the subject of a player's rows; the subject of a table's rows is its stream."""
     return f"player/{player}"
 
 
-def _reversal_rows(stream: str, event: events.RoundsReversed) -> Iterator[tuple[str, StatementRow]]:
-    for number in event.rounds:
-        yield stream, StatementRow("reversed", number, note=event.cause)
-    for player, amount in event.transfers:
-        yield (
-            player_subject(player),
-            StatementRow("reversed", event.rounds[0], amount, note=event.cause),
-        )
+def _gains(postings: Sequence[Posting]) -> dict[str, int]:
+    """Return by how much each player gains: chips, money with the house, and debts.
+
+    Chips at risk are the player's until they are lost.
+    """
+    gains: dict[str, int] = {}
+    for source, destination, amount, player, _ in postings:
+        if player:
+            own = (stack_account(player), "layout", owing_account(player), player_account(player))
+            change = amount * ((destination in own) - (source in own))
+            gains[player] = gains.get(player, 0) + change
+    return gains
 
 
-def _movement_rows(stream: str, event: AnyStreamEvent) -> Iterator[tuple[str, StatementRow]]:
+def _movement_rows(
+    stream: str, event: AnyStreamEvent, postings: Sequence[Posting]
+) -> Iterator[tuple[str, StatementRow]]:
     """Yield the rows of money movements outside rounds, and of notices."""
+    changes, gains = balance_changes(postings), _gains(postings)
     match event:
         case events.TableOpened():
-            yield stream, StatementRow("opened", amount=event.float_amount, note=event.game)
+            yield stream, StatementRow("opened", amount=changes["float"], note=event.game)
         case events.TableClosed():
-            yield stream, StatementRow("closed", amount=event.float_amount, turnover=event.drop)
-            for player, amount in event.carried_away:
-                yield player_subject(player), StatementRow("carried away", amount=-amount)
+            closed = StatementRow("closed", amount=-changes["float"], turnover=-changes["cash"])
+            yield stream, closed
+            yield from _player_rows("carried away", gains)
         case events.FloatFilled():
-            yield stream, StatementRow("fill", amount=event.amount)
+            yield stream, StatementRow("fill", amount=changes["float"])
         case events.FloatCredited():
-            yield stream, StatementRow("credit", amount=event.amount)
+            yield stream, StatementRow("credit", amount=-changes["float"])
         case events.BoughtIn():
-            yield stream, StatementRow("drop", amount=event.amount, note=event.source)
-            yield (
-                player_subject(event.player),
-                StatementRow("bought in", amount=event.amount, note=event.source),
-            )
+            yield stream, StatementRow("drop", amount=gains[event.player], note=event.source)
+            yield from _player_rows("bought in", gains, note=event.source)
         case events.CashedOut():
-            yield (
-                player_subject(event.player),
-                StatementRow("cashed out", amount=-event.amount, note=event.to),
-            )
+            yield from _player_rows("cashed out", gains, note=event.to)
         case events.DebtRepaid():
-            yield (
-                player_subject(event.player),
-                StatementRow("repaid", amount=-event.amount, note=event.source),
-            )
+            paid = {event.player: -changes[owing_account(event.player)]}
+            yield from _player_rows("repaid", paid, note=event.source)
         case events.BetCorrected():
-            yield stream, StatementRow("corrected", event.round, -event.amount, note=event.reason)
-            yield (
-                player_subject(event.player),
-                StatementRow("corrected", event.round, event.amount, note=event.reason),
-            )
+            gain = gains.get(event.player, 0)
+            yield stream, StatementRow("corrected", event.round, -gain, note=event.reason)
+            yield from _player_rows("corrected", {event.player: gain}, event.round, event.reason)
         case events.RulingMade():
-            yield stream, StatementRow("ruling", amount=-event.amount, note=event.reason)
-            yield (
-                player_subject(event.player),
-                StatementRow("ruling", amount=event.amount, note=event.reason),
-            )
+            gain = gains.get(event.player, 0)
+            yield stream, StatementRow("ruling", amount=-gain, note=event.reason)
+            yield from _player_rows("ruling", {event.player: gain}, note=event.reason)
         case Deposited():
-            yield player_subject(event.player), StatementRow("deposited", amount=event.amount)
+            yield from _player_rows("deposited", gains)
         case Withdrawn():
-            yield player_subject(event.player), StatementRow("withdrawn", amount=-event.amount)
+            yield from _player_rows("withdrawn", gains)
         case SentToTable():
-            yield (
-                player_subject(event.player),
-                StatementRow("sent to table", amount=-event.amount, note=event.table),
-            )
+            yield from _player_rows("sent to table", gains, note=event.table)
         case ReceivedFromTable():
-            yield (
-                player_subject(event.player),
-                StatementRow("from table", amount=event.amount, note=event.table),
-            )
+            yield from _player_rows("from table", gains, note=event.table)
         case PlayersNotified():
-            for player in event.players:
-                yield (
-                    player_subject(player),
-                    StatementRow("notice", event.round, note=event.outcome),
-                )
+            unchanged = dict.fromkeys(event.players, 0)
+            yield from _player_rows("notice", unchanged, event.round, event.outcome)
         case SeedLost():
             yield stream, StatementRow("seed lost", event.round)
-        case _:
-            return
+        case _:  # an event that moves a player's money is on the statement, whatever it is
+            unnamed = {player: gain for player, gain in gains.items() if gain}
+            yield from _player_rows(tag_of(event), unnamed)
 
 
-_ROLL_COUNT: Final = len(ROLLS)
-
-
-class WinExpectation:
-    """The edges of a game's boxes, and the covariances of their results."""
-
-    def __init__(self, game: Game) -> None:
-        figures = {box.id: box_figures(box) for box in game.boxes.values()}
-        self._edge_unit = lcm(*(each.edge.denominator for each in figures.values()))
-        self._edges = {box: int(each.edge * self._edge_unit) for box, each in figures.items()}
-        self._series_variances = {
-            box: each.variance for box, each in figures.items() if box not in game.payoffs
-        }
-        self._covariance_unit = (_ROLL_COUNT * game.unit) ** 2
-        self._covariances = {box: _Covariances(box, game.payoffs) for box in game.payoffs}
-
-    def expected_win(self, stakes: Mapping[str, int]) -> Fraction:
-        """Return the house's theoretical win on these stakes."""
-        edges = self._edges
-        win = sum(edges[box] * stake for box, stake in stakes.items())
-        return Fraction(win, self._edge_unit)
-
-    def variance(self, stakes: Mapping[str, int]) -> Fraction:
-        """Return the variance of the house's win on all these stakes over the 216 rolls.
-
-        A bet over several throws does not depend on a single roll: the variance over its whole
-        series is added in the round that decides it, as are its stake and its edge.
-        """
-        total, earlier_stakes = 0, list[tuple[str, int]]()
-        for box, stake in stakes.items():
-            covariances = self._covariances.get(box)
-            if covariances is not None:
-                cross = sum([covariances[other] * amount for other, amount in earlier_stakes])
-                total += stake * (2 * cross + covariances[box] * stake)
-                earlier_stakes.append((box, stake))
-        variance = Fraction(total, self._covariance_unit)
-        for box, series_variance in self._series_variances.items():
-            variance += series_variance * stakes.get(box, 0) ** 2
-        return variance
-
-
-class _Covariances(dict[str, int]):
-    """Covariances of a box with others, as integers over (216 * unit) squared; filled lazily."""
-
-    def __init__(self, box: str, payoffs: Mapping[str, Sequence[int]]) -> None:
-        super().__init__()
-        self._own, self._payoffs = payoffs[box], payoffs
-
-    def __missing__(self, other: str) -> int:
-        own, others = self._own, self._payoffs[other]
-        product_sum: int = sum(map(mul, own, others))
-        self[other] = covariance = _ROLL_COUNT * product_sum - sum(own) * sum(others)
-        return covariance
-
-
-_MAX_CACHED_GAMES: Final = 32
-_CACHE: Final[dict[str, WinExpectation]] = {}
-
-
-def win_expectation(game: Game) -> WinExpectation:
-    """Return the win expectation of a game, cached for up to 32 games."""
-    if game.hash not in _CACHE:
-        if len(_CACHE) >= _MAX_CACHED_GAMES:
-            _CACHE.clear()
-        _CACHE[game.hash] = WinExpectation(game)
-    return _CACHE[game.hash]
-
-
-def stakes_by_box(stakes: Mapping[str, int]) -> dict[str, int]:
-    """Sum stakes on spots by box: the areas of a box have separate limits, but win together."""
-    by_box: dict[str, int] = {}
-    for spot, stake in stakes.items():
-        box = box_of(spot)
-        by_box[box] = by_box.get(box, 0) + stake
-    return by_box
+def _player_rows(
+    what: str, amounts: Mapping[str, int], number: int = 0, note: str = ""
+) -> Iterator[tuple[str, StatementRow]]:
+    for player, amount in amounts.items():
+        yield player_subject(player), StatementRow(what, number, amount, note=note)

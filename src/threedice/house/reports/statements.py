@@ -1,32 +1,30 @@
-"""Keep the stored statement rows up to date with the log.
+"""Statement rows: store them as the log grows, and read them up to the last acknowledged command.
 
-Rows are added up to the last entry at which no part of the current round was settled. The next
-update then needs to know only which round that is, and notices and buy-ins in mid-round appear at
-once, not at the end of the round.
+Stored rows lag behind the log, because a bet's transaction writes none. They are added up to the
+last entry at which no part of the current round was settled; the next update then needs to know
+only which round that is. A `StatementTail` keeps the events of a live stream that have no stored
+rows yet, and a `StatementReader` combines both.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, cast
 
-from threedice.errors import TamperedData
+import msgspec
+
 from threedice.house.codec import decode, tag_of
 from threedice.house.events import TableEstablished
-from threedice.house.recovery import isolate_failures
-from threedice.house.reports.projection import (
-    FORMER_VIEWS,
-    VIEW,
-    StatementProjector,
-)
-from threedice.house.stream_state import GameRegistry, HouseTable, fold_of
-from threedice.house.streams import LiveStream, load_stream
-from threedice.log.entry import EMPTY_HEAD
+from threedice.house.reports.projection import FORMER_VIEWS, VIEW, StatementProjector, StatementRow
+from threedice.house.stream_state import HouseTable, fold_of
 from threedice.log.store import ProjectionLine
 from threedice.table import events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Sequence
 
+    from threedice.house.events import AnyStreamEvent
     from threedice.log.entry import Entry
     from threedice.log.store import Store
     from threedice.rulebook import Game
@@ -40,23 +38,22 @@ LOOKBACK_ENTRIES = 100
 """How many entries one read covers when searching backwards for the current round."""
 
 
-_KINDS_BETWEEN_ROUNDS: Final = frozenset(
-    tag_of(kind)
-    for kind in (
-        TableEstablished,
-        events.TableOpened,
-        events.WinnersPaid,
-        events.RoundVoided,
-        events.TableClosed,
-    )
+_EVENTS_BETWEEN_ROUNDS: Final = (
+    TableEstablished,
+    events.TableOpened,
+    events.WinnersPaid,
+    events.RoundVoided,
+    events.TableClosed,
 )
-"""Kinds of entries after which no round is in progress."""
+"""Events after which no round is in progress."""
+
+_KINDS_BETWEEN_ROUNDS: Final = frozenset(tag_of(kind) for kind in _EVENTS_BETWEEN_ROUNDS)
 
 
 def update_statements(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
     """Add the missing statement rows of a stream; return the version they now reach."""
     projector, stored = StatementProjector(stream, game_of), store.projected_version(VIEW, stream)
-    if started := _find_round_at(store, stream, stored):
+    if started := find_round_at(store, stream, stored):
         projector.resume_round(started)
     resumable, lines = stored, list[ProjectionLine]()
     for entry in store.scan(stream, stored):
@@ -73,7 +70,7 @@ def update_statements(store: Store, stream: str, game_of: Callable[[str], Game])
     return stored
 
 
-def _find_round_at(store: Store, stream: str, version: int) -> events.RoundStarted | None:
+def find_round_at(store: Store, stream: str, version: int) -> events.RoundStarted | None:
     """Return the start of the round in progress at a version; None between rounds."""
     while version > 0 and fold_of(stream).state_type is HouseTable:
         after = max(version - LOOKBACK_ENTRIES, 0)
@@ -92,45 +89,101 @@ def delete_former_views(store: Store) -> None:
         store.delete_view(view)
 
 
-def rebuild(
-    store: Store, progress: Callable[[int, int], None] | None = None
-) -> tuple[int, dict[str, str]]:
-    """Rebuild statements and snapshots from the log.
+class StatementTail:
+    """The durable events of a stream in memory that have no stored statement rows yet.
 
-    Returns the number of streams rebuilt, and the problem of each damaged stream. Before anything
-    is deleted, each stream is projected in a dry run; a damaged stream keeps its existing data.
+    They are projected when somebody reads a statement. `started` is the start of the round in
+    progress before the first of them.
     """
-    games, streams = GameRegistry(store), store.streams()
-    damaged: dict[str, str] = {}
-    for stream in streams:
-        with isolate_failures(stream, damaged):
-            _dry_run(store, stream, games.load_pinned)
-    sound = [stream for stream in streams if stream not in damaged]
-    if not damaged:
-        store.delete_derived_data()  # also data of streams that no longer exist
-    for done, stream in enumerate(sound, 1):
-        store.delete_derived_data(stream)
-        update_statements(store, stream, games.load_pinned)
-        store.save_snapshot(load_stream(store, stream).take_snapshot())
-        if progress:
-            progress(done, len(sound))
-    return len(sound), damaged
+
+    def __init__(self, stream: str, started: events.RoundStarted | None = None) -> None:
+        self._stream, self._started = stream, started
+        self._events: list[tuple[Entry, AnyStreamEvent]] = []
+        self._forget_lines()
+
+    def _forget_lines(self) -> None:
+        self._projector: StatementProjector | None = None
+        self._lines: list[ProjectionLine] = []
+        self._projected_count = 0
+
+    def add(self, entry: Entry, event: AnyStreamEvent) -> None:
+        """Add an event that was written to the stream."""
+        if type(event) is not events.BetPlaced:  # most events are bets, which have no rows
+            self._events.append((entry, event))
+
+    def drop_stored(self, version: int) -> None:
+        """Drop the events up to a version, whose rows are stored now."""
+        for entry, event in self._events:
+            if entry.version <= version:
+                if isinstance(event, events.RoundStarted):
+                    self._started = event
+                elif isinstance(event, _EVENTS_BETWEEN_ROUNDS):
+                    self._started = None
+        self._events = [each for each in self._events if each[0].version > version]
+        self._forget_lines()
+
+    def lines(self, game_of: Callable[[str], Game]) -> Sequence[ProjectionLine]:
+        """Return the rows of the events."""
+        if self._projector is None:
+            self._projector = StatementProjector(self._stream, game_of)
+            if self._started:
+                self._projector.resume_round(self._started)
+        for entry, event in self._events[self._projected_count :]:
+            self._lines += self._projector.project(entry, event)
+        self._projected_count = len(self._events)
+        return self._lines
 
 
-def _dry_run(store: Store, stream: str, game_of: Callable[[str], Game]) -> None:
-    """Fold and project all entries of a stream without storing anything; raise if it is damaged."""
-    fold, head, projector = fold_of(stream), store.head(stream), StatementProjector(stream, game_of)
-    live_stream = LiveStream(stream, fold, fold.state_type(), EMPTY_HEAD, 0, 0)
+@dataclass(frozen=True, slots=True)
+class DatedStatementRow:
+    """A statement row with its time, stream and version."""
 
-    def projected_entries() -> Iterator[Entry]:
-        for entry in store.scan(stream):
-            list(projector.project(entry, decode(entry)))
-            yield entry
+    at: int
+    stream: str
+    version: int
+    row: StatementRow
 
-    live_stream.catch_up(projected_entries())
-    live_stream.take_snapshot()
-    last_version = live_stream.durable_head.version
-    if last_version < head.version:
-        raise TamperedData(
-            f"head of {stream}", f"is version {head.version}, its entries end at {last_version}"
-        )
+
+_ROW_DECODER: Final = msgspec.json.Decoder(StatementRow)
+_line_id: Final = attrgetter("stream", "version", "place")
+_line_order: Final = attrgetter("at", "stream", "version", "place")
+
+
+class StatementReader:
+    """Read statement rows: the stored ones, and those of the tails of live streams.
+
+    The tails must have been read before the stored rows, so that every row is in one of them.
+    """
+
+    def __init__(self, store: Store, tail: Sequence[ProjectionLine] = ()) -> None:
+        self._store, self._tail = store, tail
+
+    def rows(
+        self,
+        subject: str,
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> list[DatedStatementRow]:
+        """Return the rows about a table's stream or a player, in order of time.
+
+        `since` (inclusive) and `until` (exclusive) bound the time; `limit` selects the last rows.
+        """
+        stored = self._store.lines(VIEW, subject=subject, since=since, until=until, limit=limit)
+        lines = {
+            _line_id(line): line
+            for line in self._tail
+            if line.subject == subject
+            and (since is None or line.at >= since)
+            and (until is None or line.at < until)
+        }
+        if not lines:
+            return list(map(_decode_line, stored))
+        lines |= {_line_id(line): line for line in stored}
+        ordered = sorted(lines.values(), key=_line_order)
+        return list(map(_decode_line, ordered[-limit:] if limit else ordered))
+
+
+def _decode_line(line: ProjectionLine) -> DatedStatementRow:
+    return DatedStatementRow(line.at, line.stream, line.version, _ROW_DECODER.decode(line.data))

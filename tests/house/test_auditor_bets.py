@@ -1,10 +1,7 @@
-"""The audit goes over bets in one go: to the same state, with the same words for what is wrong."""
+"""The audit finds entries among bets that are none, and derived data that does not follow."""
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import islice
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,98 +9,21 @@ import pytest
 
 from tests.house.test_auditor import append, findings, play
 from tests.log.logs import tampering
-from tests.properties.test_table import GAMES, drive
 from tests.table.setting import SUPERVISOR
-from threedice import load
 from threedice.errors import TamperedData
-from threedice.house.audit.replay import (
-    KINDS_WITHOUT_ROWS,
-    BatchStatementProjector,
-    StatementsReplay,
-    StreamReplay,
-)
 from threedice.house.codec import decode, encode
-from threedice.house.reports.projection import StatementProjector
-from threedice.house.stream_state import fold_of
 from threedice.house.streams import load_stream
-from threedice.ledger import Balances, table_postings
-from threedice.log.entry import EMPTY_HEAD, Entry, NewEntry, extend_stream, hash_cause
+from threedice.log.entry import NewEntry, extend_stream, hash_cause
 from threedice.log.store import Append, Proposal
-from threedice.log.stores.memory import MemoryStore
-from threedice.log.stores.rows import MemoryRows
 from threedice.table.commands import Actor
 from threedice.table.events import BetPlaced, FloatFilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.properties.driver import Driven
-    from threedice.log.store import StoredRow
     from threedice.log.stores.sqlite import SqliteStore
-    from threedice.rulebook import Game
 
 STREAM = "table/1"
-
-
-def tables(steps: int) -> Iterator[Driven]:
-    """Yield a table of every game, at which random things happened."""
-    for number, (name, readings) in enumerate(GAMES):
-        yield drive(load(name, readings), "record" if number % 2 else "refuse", number, steps)
-
-
-def playing(table: Driven) -> Callable[[str], Game]:
-    return lambda _hash: table.game
-
-
-def rows_of(table: Driven) -> list[StoredRow]:
-    entries, _ = extend_stream(EMPTY_HEAD, STREAM, 5, bytes(32), map(encode, table.events))
-    return [msgspec.structs.astuple(entry) for entry in entries]
-
-
-def test_folding_bets_in_one_go_leads_where_folding_each_does() -> None:
-    in_one_go = 0
-    for table in tables(500):
-        fold, rows = fold_of(STREAM), rows_of(table)
-        books = StatementsReplay(MemoryRows(MemoryStore()), playing(table), []).for_stream(STREAM)
-        again = StreamReplay(STREAM, None, books, {table.game.hash})
-        state, balances, done = fold.state_type(), Balances(), iter(table.events)
-        random, left = Random(1), rows
-        while left:
-            size = random.randint(1, 40)
-            again.apply(left[:size])
-            for version, event in enumerate(islice(done, size), left[0][1]):
-                fold.evolve(state, event, 5, version)
-                balances.post(table_postings(event))
-                in_one_go += isinstance(event, BetPlaced) and state.table.shooter is None
-            left = left[size:]
-            if not left or random.random() < 0.4:  # else what is held may stay so until it is paid
-                assert again.state == state
-                assert again.balances == balances
-        assert again.finish() == []
-    assert in_one_go > 300
-
-
-def test_lines_made_in_one_go_are_those_of_the_books() -> None:
-    seen: Counter[str] = Counter()
-    for table in tables(500):
-        books = StatementProjector(STREAM, playing(table))
-        quickly = BatchStatementProjector(STREAM, playing(table))
-        for row, event in zip(rows_of(table), table.events, strict=True):
-            entry = Entry(*row)
-            lines = list(books.project(entry, event))
-            if entry.kind in KINDS_WITHOUT_ROWS:
-                assert lines == []
-            else:
-                rows = quickly.project_rows(entry, event)
-                assert rows == [
-                    (line.subject, line.version, line.place, line.at, line.data) for line in lines
-                ]
-                assert quickly.is_between_rounds == books.is_between_rounds
-                assert quickly.is_resumable == books.is_resumable
-            seen[entry.kind] += len(lines) or entry.kind in KINDS_WITHOUT_ROWS
-    assert min(seen[kind] for kind in KINDS_WITHOUT_ROWS) > 0
-    assert min(seen[kind] for kind in ("LosersCollected", "WinnersPaid", "RoundVoided")) > 30
 
 
 # --- bets that are none -------------------------------------------------------------------------

@@ -1,20 +1,21 @@
-"""Postings, balances and the accounting of a table."""
+"""The balances that the postings of a table lead to, and those that its state implies."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import pytest
 
 from tests.table.setting import Table
 from threedice.errors import InvariantBroken
-from threedice.ledger import Balances, Posting, compute_table_figures, table_postings
+from threedice.money import Balances, Posting
+from threedice.table.money import table_accounts, table_balance, table_postings
 
 
 def balances(table: Table) -> Balances:
     found = Balances()
     for event in table.events:
         found.post(table_postings(event))
+    for account in {*found, *table_accounts(table.state)}:
+        assert table_balance(table.state, account) in (None, found.get(account, 0)), account
     return found
 
 
@@ -36,7 +37,7 @@ def test_accounts_with_the_house_pay_in_and_are_paid_out() -> None:
     table.play("ann buys 500 from account", "ann leaves with 300 to account", "ann leaves with 200")
 
     found = balances(table)
-    assert found["cage/ann"] == -500 + 300
+    assert found["transfer/ann"] == -500 + 300
     assert (found["cash"], table.state.drop) == (1000, 1000)
     assert found["stack/ann"] == 1000
     assert found["outside"] == -1000 + 200
@@ -67,48 +68,14 @@ def test_closing_the_table_empties_it() -> None:
         (Posting("vault", "float", -5), "a posting of -5"),
         (Posting("float", "vault", 5), "float went below zero"),
         (Posting("stack/ann", "layout", 5), "stack/ann went below zero"),
+        (Posting("cash", "vault", 5), "cash went below zero, to -5"),
+        (Posting("layout", "float", 5), "layout went below zero"),
+        (Posting("account/ann", "outside", 5), "account/ann went below zero"),
     ],
 )
 def test_what_must_never_happen_stops_the_ledger(posting: Posting, says: str) -> None:
     with pytest.raises(InvariantBroken, match=says):
         Balances().post([posting])
-
-
-def test_the_accounting_of_a_shift() -> None:
-    table = Table(stacks={"ann": 1000, "bob": 1000}, float_amount=10_000)
-    table.play("fill 500", "credit 200", "open betting", "ann bets 100 on big",
-               "bob bets 100 on total:9", "dice 6 5 4", "open betting", "ann bets 100 on big",
-               "dice 1 1 2", "dealer corrects round 2 for ann by 10 with supervisor: late bet",
-               "shift-manager rules -5 for bob: chips found")  # fmt: skip
-    accounts = compute_table_figures(table.game, table.events)
-
-    assert (accounts.opening_float, accounts.fills, accounts.credits) == (10_000, 500, 200)
-    assert (accounts.drop, accounts.rounds, accounts.turnover) == (2000, 2, 300)
-    assert {number: each.win for number, each in accounts.by_round.items()} == {1: 0, 2: 90}
-    assert accounts.win == 100 - 10 + 5
-    assert accounts.hold == Fraction(95, 2000)
-    assert accounts.theoretical_win == 200 * Fraction(1, 36) + 100 * Fraction(2, 27)
-
-
-def test_a_reversed_round_won_nothing() -> None:
-    table = Table(stacks={"ann": 1000})
-    table.play("open betting", "ann bets 100 on big", "dice 6 5 4",
-               "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
-    accounts = compute_table_figures(table.game, table.events)
-
-    assert (accounts.win, accounts.turnover, accounts.rounds) == (0, 0, 0)
-
-
-def test_a_round_voided_during_the_next_leaves_the_next_its_own_figures() -> None:
-    table = Table(stacks={"ann": 1000, "bob": 1000})
-    table.play("open betting", "ann bets 100 on big", "dice 6 5 4", "open betting",
-               "supervisor reports dice-damaged affecting 1 with shift-manager",
-               "bob bets 200 on big", "dice 1 1 2")  # fmt: skip
-    accounts = compute_table_figures(table.game, table.events)
-
-    assert {number: each.win for number, each in accounts.by_round.items()} == {2: 200}
-    assert accounts.turnover == 200
-    assert accounts.theoretical_win == 200 * Fraction(1, 36)
 
 
 def test_a_reversal_collects_before_it_pays() -> None:
@@ -132,21 +99,3 @@ def test_what_comes_to_a_player_pays_off_his_debt_first() -> None:
     assert (found["owing/ann"], found["stack/ann"], table.state.owing) == (0, 0, {"ann": 0})
     table.play("shift-manager rules 50 for ann: goodwill")
     assert table.stack("ann") == 50
-
-
-def test_the_shooters_bet_counts_when_it_is_decided() -> None:
-    table = Table("triple-dice", stacks={"ann": 1000})
-    start = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
-             "ann bets 100 on shooter")  # fmt: skip
-    table.play(*start, "dice club club club")
-    lost = compute_table_figures(table.game, table.events)
-    table.play(*start, "dice crown club club", *["open betting", "dice crown heart club"] * 3)
-    both = compute_table_figures(table.game, table.events)
-
-    assert (lost.win, lost.turnover) == (100, 100)
-    assert (both.win, both.turnover) == (100 - 900, 200)
-
-
-def test_a_table_without_a_drop_has_no_hold() -> None:
-    table = Table(stacks={"ann": 5})
-    assert compute_table_figures(table.game, table.events[:1]).hold is None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from tests.table.setting import DEALER, MANAGER, SUPERVISOR, Table
-from threedice.ledger import Posting, table_postings
+from threedice.money import Posting
 from threedice.table import events
+from threedice.table.money import table_postings
 
 if TYPE_CHECKING:
     from threedice.table.events import AnyEvent
@@ -37,14 +38,15 @@ def corrected(amount: int, owing: int = 0) -> AnyEvent:
         (events.FloatCredited(amount=5, by=SUPERVISOR), [("float", "vault", 5)]),
         (events.TableClosed(
             carried_away=[("ann", 5), ("bob", 0)], float_amount=10, drop=15, by=SUPERVISOR),
-         [("stack/ann", "outside", 5), ("float", "vault", 10), ("cash", "vault", 15)]),
+         [("stack/ann", "outside", 5), ("stack/bob", "outside", 0), ("float", "vault", 10),
+          ("cash", "vault", 15)]),
         (events.BoughtIn(player="ann", amount=5, source="cash"),
          [("outside", "cash", 5), ("float", "stack/ann", 5)]),
         (events.BoughtIn(player="ann", amount=5, source="account"),
-         [("cage/ann", "vault", 5), ("float", "stack/ann", 5)]),
+         [("transfer/ann", "vault", 5), ("float", "stack/ann", 5)]),
         (events.CashedOut(player="ann", amount=5, to="outside"), [("stack/ann", "outside", 5)]),
         (events.CashedOut(player="ann", amount=5, to="account"),
-         [("stack/ann", "float", 5), ("vault", "cage/ann", 5)]),
+         [("stack/ann", "float", 5), ("vault", "transfer/ann", 5)]),
         (events.BetPlaced(
             player="ann", spot="big", area="", amount=5, number=1, manner="self", by=DEALER),
          [("stack/ann", "layout", 5)]),
@@ -68,11 +70,12 @@ def corrected(amount: int, owing: int = 0) -> AnyEvent:
          [("float", "stack/ann", 5), ("stack/bob", "float", 5)]),
         (reversed_([("ann", -15)], [("ann", 5)]),
          [("stack/ann", "float", 10), ("owing/ann", "vault", 5)]),
-        (reversed_([("ann", -15)], [("ann", 15)]), [("owing/ann", "vault", 15)]),
+        (reversed_([("ann", -15)], [("ann", 15)]),
+         [("stack/ann", "float", 0), ("owing/ann", "vault", 15)]),
         (reversed_([("ann", 15)], [("ann", -5)]),
          [("float", "stack/ann", 10), ("vault", "owing/ann", 5)]),
         (corrected(5), [("float", "stack/ann", 5)]),
-        (corrected(5, -5), [("vault", "owing/ann", 5)]),
+        (corrected(5, -5), [("float", "stack/ann", 0), ("vault", "owing/ann", 5)]),
         (corrected(-5), [("stack/ann", "float", 5)]),
         (corrected(-15, 5), [("stack/ann", "float", 10), ("owing/ann", "vault", 5)]),
         (events.RulingMade(player="ann", amount=1, owing=0, reason="why", by=MANAGER),
@@ -80,10 +83,44 @@ def corrected(amount: int, owing: int = 0) -> AnyEvent:
     ],
 )  # fmt: skip
 def test_an_event_moves_money_between_these_accounts(event: AnyEvent, moves: Moves) -> None:
-    assert table_postings(event) == [Posting(*each) for each in moves]
+    assert [posting[:3] for posting in table_postings(event)] == moves
 
 
 def test_opening_a_table_brings_its_float_from_the_vault() -> None:
     opened = Table(float_amount=700_000).events[0]
 
     assert table_postings(opened) == [Posting("vault", "float", 700_000)]
+
+
+@pytest.mark.parametrize(
+    ("source", "paid"),
+    [
+        ("stack", Posting("stack/ann", "float", 30, "ann")),
+        ("cash", Posting("outside", "cash", 30, "ann")),
+    ],
+)
+def test_a_repayment_comes_out_of_chips_or_cash_and_out_of_the_debt(
+    source: Literal["stack", "cash"], paid: Posting
+) -> None:
+    repaid = events.DebtRepaid(player="ann", amount=30, source=source)
+
+    assert table_postings(repaid) == [paid, Posting("vault", "owing/ann", 30, "ann")]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "moves"), [(True, []), (False, [Posting("layout", "stack/ann", 5, "ann", "big")])]
+)
+def test_chips_on_a_line_go_back_unless_they_are_a_bet(
+    accepted: bool, moves: list[Posting]
+) -> None:
+    judged = events.LineJudged(player="ann", spot="big", amount=5, accepted=accepted, by=DEALER)
+
+    assert table_postings(judged) == moves
+
+
+def test_postings_of_bets_name_the_player_and_the_spot() -> None:
+    lost = events.LosersCollected(bets=[("big", "ann", 5)])
+    won = events.WinnersPaid(round=1, dice=(1, 1, 2), bets=[("double:1", "bob", 5, 55)])
+
+    assert table_postings(lost) == [Posting("layout", "float", 5, "ann", "big")]
+    assert {each[3:] for each in table_postings(won)} == {("bob", "double:1")}

@@ -1,0 +1,197 @@
+"""What each event of a table moves, and the balances that a table's state implies.
+
+This is the only place that knows what an event moves. The house applies the postings beside the
+state and compares both; statements, results, reports and the audit are computed from postings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from threedice.money import Posting, owing_account, stack_account, transfer_account
+from threedice.table import events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from threedice.table.events import AnyEvent, Payout
+    from threedice.table.state import TableState
+
+
+def table_postings(event: AnyEvent) -> list[Posting]:
+    """Return the postings of a table's event."""
+    match event:
+        case events.BetPlaced(player=player):  # most events are bets
+            return [Posting(stack_account(player), "layout", event.amount, player, event.spot)]
+        case (
+            events.RoundStarted()
+            | events.BettingOpened()
+            | events.BettingClosed()
+            | events.StepTaken()
+            | events.DiceTumbled()
+            | events.ResultCalled()
+            | events.KeyPressed()
+            | events.ResultEntered()
+            | events.AreasLit()
+        ):
+            return []
+        case events.LosersCollected():
+            return [
+                Posting("layout", "float", amount, player, spot)
+                for spot, player, amount in event.bets
+            ]
+        case events.WinnersPaid():
+            return [posting for bet in event.bets for posting in _win_postings(bet)]
+        case events.ShooterWon(player=player):
+            return _win_postings(("", player, event.stake, event.winnings))
+        case events.ShooterLost(player=player):
+            return [Posting("layout", "float", event.stake, player)]
+        case events.TableOpened():
+            return [Posting("vault", "float", event.float_amount)]
+        case events.FloatFilled():
+            return [Posting("vault", "float", event.amount)]
+        case events.FloatCredited():
+            return [Posting("float", "vault", event.amount)]
+        case events.TableClosed():
+            return [
+                *(
+                    Posting(stack_account(player), "outside", amount, player)
+                    for player, amount in event.carried_away
+                ),
+                Posting("float", "vault", event.float_amount),
+                Posting("cash", "vault", event.drop),
+            ]
+        case events.BoughtIn():
+            return _buy_in_postings(event)
+        case events.CashedOut():
+            return _cash_out_postings(event)
+        case events.DebtRepaid():
+            return _repayment_postings(event)
+        case events.BetWithdrawn() | events.BetRejected():
+            return _returned_stakes([(event.spot, event.player, event.amount)])
+        case events.LineJudged():
+            returned = 0 if event.accepted else event.amount
+            return _returned_stakes([(event.spot, event.player, returned)])
+        case events.BetsApportioned():
+            return _returned_stakes(
+                (spot, player, stake - plays) for spot, player, stake, plays in event.bets
+            )
+        case events.RoundVoided():
+            return _returned_stakes(event.returned)
+        case events.RoundsReversed():
+            owed = dict(event.owing)
+            return [
+                posting
+                for player, amount in event.transfers
+                for posting in _transfer_postings(player, amount, owed.get(player, 0))
+            ]
+        case events.BetCorrected() | events.RulingMade():
+            return _transfer_postings(event.player, event.amount, event.owing)
+        case (
+            events.CheckPassed()
+            | events.LimitsSet()
+            | events.TableLocked()
+            | events.TableReleased()
+            | events.ChipsChanged()
+            | events.ColourTaken()
+            | events.ColouredUp()
+            | events.ChipsMoved()
+            | events.ChipsPutBack()
+            | events.DiceOffered()
+            | events.DiceChosen()
+            | events.ResultAmended()
+            | events.ShooterAdvanced()
+            | events.ThrowRepeated()
+            | events.RoundContinued()
+            | events.IrregularityNoted()
+        ):
+            return []
+        case _:
+            assert_never(event)
+
+
+def _win_postings(bet: Payout) -> list[Posting]:
+    spot, player, stake, winnings = bet
+    stack = stack_account(player)
+    return [
+        Posting("layout", stack, stake, player, spot),
+        Posting("float", stack, winnings, player, spot),
+    ]
+
+
+def _buy_in_postings(event: events.BoughtIn) -> list[Posting]:
+    player, amount = event.player, event.amount
+    is_cash = event.source == "cash"
+    source, destination = ("outside", "cash") if is_cash else (transfer_account(player), "vault")
+    return [
+        Posting(source, destination, amount, player),
+        Posting("float", stack_account(player), amount, player),
+    ]
+
+
+def _cash_out_postings(event: events.CashedOut) -> list[Posting]:
+    player, amount = event.player, event.amount
+    if event.to == "outside":
+        return [Posting(stack_account(player), "outside", amount, player)]
+    return [
+        Posting(stack_account(player), "float", amount, player),
+        Posting("vault", transfer_account(player), amount, player),
+    ]
+
+
+def _repayment_postings(event: events.DebtRepaid) -> list[Posting]:
+    player, amount = event.player, event.amount
+    is_chips = event.source == "stack"
+    source, destination = (stack_account(player), "float") if is_chips else ("outside", "cash")
+    return [
+        Posting(source, destination, amount, player),
+        Posting("vault", owing_account(player), amount, player),
+    ]
+
+
+def _returned_stakes(stakes: Iterable[tuple[str, str, int]]) -> list[Posting]:
+    return [
+        Posting("layout", stack_account(player), amount, player, spot)
+        for spot, player, amount in stakes
+        if amount
+    ]
+
+
+def _transfer_postings(player: str, amount: int, owed: int) -> list[Posting]:
+    """Return the postings of an amount to a player, or from them if it is negative.
+
+    `owed` is the change of the player's debt. An amount taken beyond the stack is added to the debt
+    (`owed` > 0); an amount given pays the debt off first (`owed` < 0).
+    """
+    stack, owing = stack_account(player), owing_account(player)
+    if amount > 0:
+        chips = Posting("float", stack, amount + owed, player)
+        debt = Posting("vault", owing, -owed, player)
+    else:
+        chips = Posting(stack, "float", -amount - owed, player)
+        debt = Posting(owing, "vault", owed, player)
+    return [chips, debt] if owed else [chips]
+
+
+def table_balance(state: TableState, account: str) -> int | None:
+    """Return the balance of an account by a table's state; None for accounts outside the table."""
+    kind, _, player = account.partition("/")
+    match kind:
+        case "stack":
+            return state.seats[player].stack if player in state.seats else 0
+        case "owing":
+            return -state.owing.get(player, 0)
+        case "layout":
+            return sum(seat.at_risk for seat in state.seats.values())
+        case "float":
+            return state.float_amount
+        case "cash":
+            return state.drop
+        case _:
+            return None
+
+
+def table_accounts(state: TableState) -> list[str]:
+    """Return the accounts that can have a balance by a table's state."""
+    stacks, debts = map(stack_account, state.seats), map(owing_account, state.owing)
+    return ["float", "cash", "layout", *stacks, *debts]

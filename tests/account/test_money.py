@@ -1,0 +1,53 @@
+"""What events of a player's account move, and the balance that the state implies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from threedice.account import PlayerAccount, events, evolve
+from threedice.account.money import account_balance, account_postings
+from threedice.money import Balances, Posting
+
+if TYPE_CHECKING:
+    from threedice.account.events import AnyPlayerAccountEvent
+
+OPENED = events.AccountOpened(player="ann", currency="SGD", by="cashier")
+
+
+@pytest.mark.parametrize(
+    ("event", "source", "destination"),
+    [
+        (events.Deposited(player="ann", amount=50, by="cashier"), "outside", "account/ann"),
+        (events.Withdrawn(player="ann", amount=50, by="cashier"), "account/ann", "outside"),
+        (events.SentToTable(player="ann", table="1", amount=50), "account/ann", "transfer/ann"),
+        (events.ReceivedFromTable(player="ann", table="1", amount=50),
+         "transfer/ann", "account/ann"),
+    ],
+)  # fmt: skip
+def test_an_event_of_an_account_moves_its_amount_between_these_accounts(
+    event: AnyPlayerAccountEvent, source: str, destination: str
+) -> None:
+    assert account_postings(event) == [Posting(source, destination, 50, "ann")]
+
+
+def test_opening_an_account_moves_nothing() -> None:
+    assert account_postings(OPENED) == []
+
+
+def test_the_state_of_an_account_agrees_with_its_postings() -> None:
+    account, balances = PlayerAccount(), Balances()
+    happened: list[AnyPlayerAccountEvent] = [
+        OPENED,
+        events.Deposited(player="ann", amount=500, by="cashier"),
+        events.SentToTable(player="ann", table="1", amount=300),
+        events.ReceivedFromTable(player="ann", table="1", amount=40),
+        events.Withdrawn(player="ann", amount=100, by="cashier"),
+    ]
+    for event in happened:
+        evolve(account, event)
+        balances.post(account_postings(event))
+        assert account_balance(account, "account/ann") == balances.get("account/ann", 0)
+    assert account.balance == 140
+    assert account_balance(account, "outside") is None
