@@ -60,7 +60,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     async def play() -> None:
         clock = HandClock()
-        async with House(f"sqlite:///{folder}/house.sqlite", clock=clock) as house:
+        async with House(f"sqlite:///{folder}/house.sqlite", runtime=clock) as house:
             people, watch = People(house.command_handler, "one"), Watch(house)
             await people.open()
             await people.play(*ROUND, *ROUND)

@@ -120,7 +120,7 @@ async def come_back(store: Store, house: House, heard: Heard, found: Found, rand
         await _go_on(floor, found)
         found.problems += await differing(floor, store)
     CheckpointSigner(store, open_keys(house.state), house.state).create_checkpoint(
-        floor.streams.now()
+        floor.streams.runtime.now()
     )
     if read_checkpoints(house.state / CHECKPOINTS_FILE) != store.checkpoints():
         found.problems.append("the file of checkpoints has not come to where the store is")

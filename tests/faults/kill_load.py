@@ -152,4 +152,4 @@ class Load:
             await asyncio.to_thread(
                 update_statements, store, running.name, self.floor.streams.games.load_pinned
             )
-        await asyncio.to_thread(self._notary.create_checkpoint, self.floor.streams.now())
+        await asyncio.to_thread(self._notary.create_checkpoint, self.floor.streams.runtime.now())

@@ -14,6 +14,7 @@ from threedice.errors import StoreFailed
 from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
 from threedice.log.stores.memory import MemoryStore
+from threedice.runtime import Runtime
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import uniform_limits
@@ -34,7 +35,7 @@ MANAGER = Actor(id="manager", role="shift-manager")
 QUICK = Timing(betting_seconds=20, closing_seconds=2, showing_seconds=5)
 
 
-class HandClock:
+class HandClock(Runtime):
     """A clock that stands still until it is moved, and wakes whoever waited so long."""
 
     def __init__(self) -> None:

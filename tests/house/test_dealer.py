@@ -52,7 +52,7 @@ def events(store: MemoryStore) -> list[AnyStreamEvent]:
 @pytest.mark.parametrize("game", GAMES)
 async def test_a_round_is_dealt_to_its_end_by_the_clock(game: str, tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, watch = People(house.command_handler), Watch(house)
         await people.open(game, timing=QUICK)
         for number in range(1, 4):
@@ -100,13 +100,13 @@ async def test_a_round_whose_seed_is_lost_is_void_and_counted(
     game: str, closed: bool, tmp_path: Path
 ) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         _, watch = await begun(house, clock, game)
         if closed:
             clock.move(QUICK.betting_seconds)
             await watch.until("1", lambda t: "close-betting" in t.table.current.done)
 
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         house_table = await Watch(house).until("1", lambda t: t.seeds_lost == 1)
         assert house_table.table.seats["ann"].stack == 1000
 
@@ -120,7 +120,7 @@ async def test_a_round_whose_seed_is_lost_is_void_and_counted(
 @pytest.mark.parametrize("game", GAMES)
 async def test_a_round_whose_dice_were_called_is_concluded(game: str, tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         _, watch = await begun(house, clock, game)
         clock.move(QUICK.betting_seconds)
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
@@ -128,7 +128,7 @@ async def test_a_round_whose_dice_were_called_is_concluded(game: str, tmp_path: 
         await watch.until("1", lambda t: t.table.current.called is not None)
     called = next(each for each in events(store) if isinstance(each, ResultCalled))
 
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         watch = Watch(house)
         clock.move(QUICK.showing_seconds)
         house_table = await watch.until("1", lambda t: t.table.round is None)
@@ -144,10 +144,12 @@ async def test_only_one_server_deals_a_table_and_another_takes_over_when_its_lea
     tmp_path: Path,
 ) -> None:
     store, clock = MemoryStore(), HandClock()
-    one = House("memory:", store=store, state_dir=tmp_path / "one", clock=clock)
+    one = House("memory:", store=store, state_dir=tmp_path / "one", runtime=clock)
     async with one as first:
         people, watch = await begun(first, clock)
-        async with House("memory:", store=store, state_dir=tmp_path / "two", clock=clock) as second:
+        async with House(
+            "memory:", store=store, state_dir=tmp_path / "two", runtime=clock
+        ) as second:
             del people
             clock.move(QUICK.betting_seconds)
             await watch.until("1", lambda t: "close-betting" in t.table.current.done)
@@ -161,7 +163,7 @@ async def test_only_one_server_deals_a_table_and_another_takes_over_when_its_lea
 
 async def test_people_do_not_deal_at_a_table_of_the_house(tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, _ = await begun(house, clock)
 
         with pytest.raises(Refusal) as refused:
@@ -172,7 +174,7 @@ async def test_people_do_not_deal_at_a_table_of_the_house(tmp_path: Path) -> Non
 
 async def test_a_float_too_short_to_pay_waits_for_a_fill(tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, watch = People(house.command_handler), Watch(house)
         await people.open("crown-and-anchor/main", timing=QUICK, float_amount=2000)
         clock.move(QUICK.closing_seconds)
@@ -211,7 +213,7 @@ def has_dice(name: str) -> Callable[[HouseTable], bool]:
 
 async def test_a_shooter_who_plays_along_is_waited_for_and_throws_himself(tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, watch = await shooting(house, clock)
         await people.play("ann chooses dice 1 2 5")
         await watch.until("1", partial(is_open, 1))
@@ -228,7 +230,7 @@ async def test_a_shooter_who_plays_along_is_waited_for_and_throws_himself(tmp_pa
 
 async def test_dice_pass_from_one_who_does_not_choose_or_does_not_bet(tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, watch = await shooting(house, clock)
         clock.move(QUICK.betting_seconds)
         await watch.until("1", has_dice("bob"))
@@ -242,7 +244,7 @@ async def test_dice_pass_from_one_who_does_not_choose_or_does_not_bet(tmp_path: 
 
 async def test_the_house_throws_for_a_shooter_who_has_gone(tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, watch = await shooting(house, clock)
         await people.play("ann chooses dice 1 2 5")
         await watch.until("1", partial(is_open, 1))
@@ -258,13 +260,13 @@ async def test_the_house_throws_for_a_shooter_who_has_gone(tmp_path: Path) -> No
 
 async def test_a_shooters_series_outlives_a_round_whose_seed_is_lost(tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, watch = await shooting(house, clock)
         await people.play("ann chooses dice 1 2 5")
         await watch.until("1", partial(is_open, 1))
         await people.play("ann bets 50 on shooter", "bob bets 50 on red")
 
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         house_table = await Watch(house).until("1", lambda t: t.seeds_lost == 1)
         assert house_table.table.shooter is not None
         assert house_table.table.shooter.stake == 50
@@ -287,7 +289,7 @@ async def test_nobody_calls_a_round_off_once_its_dice_can_be_known(
     command: Any, tmp_path: Path
 ) -> None:
     clock = HandClock()
-    async with House("memory:", store=MemoryStore(), state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=MemoryStore(), state_dir=tmp_path, runtime=clock) as house:
         people, watch = await begun(house, clock)
         clock.move(QUICK.betting_seconds)
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)

@@ -35,7 +35,7 @@ BETS = {
 async def dealt(game: str, state: Path) -> tuple[MemoryStore, HandClock]:
     """Return the log of a table on which the house has dealt one round."""
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=state, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=state, runtime=clock) as house:
         people, watch = People(house.command_handler), Watch(house)
         await people.open(game, timing=QUICK, stacks=dict.fromkeys(BETS[game], 1000))
         clock.move(QUICK.closing_seconds)
@@ -77,7 +77,7 @@ async def test_an_interruption_locks_the_table_wherever_the_round_was_cut_off(
     for after in cuts(entries):
         again = cut(entries, store.games(), after)
         async with House(
-            "memory:", store=again, state_dir=tmp_path / str(after), clock=clock
+            "memory:", store=again, state_dir=tmp_path / str(after), runtime=clock
         ) as house:
             watch = Watch(house)
             await watch.until("1", partial(is_told, again))
@@ -100,7 +100,7 @@ async def test_everyone_who_had_bet_is_told_wherever_the_round_was_cut_off(
     for after in cuts(entries):
         again = cut(entries, store.games(), after)
         async with House(
-            "memory:", store=again, state_dir=tmp_path / str(after), clock=clock
+            "memory:", store=again, state_dir=tmp_path / str(after), runtime=clock
         ) as house:
             await Watch(house).until("1", partial(is_told, again))
         assert [sorted(each.players) for each in notices(again)] == [bettors(entries[:after])]

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_dealer_outlives_a_disk_that_failed(tmp_path: Path) -> None:
     store, clock = Failing(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, watch = await begun(house, clock)
         store.fails = True
         with pytest.raises(StoreFailed):
@@ -65,7 +65,7 @@ async def test_dealers_and_books_outlive_whatever_stands_in_their_way(
 ) -> None:
     monkeypatch.setattr(house_module, "STATEMENT_DELAY_SECONDS", 0.0)
     store, clock = Exhausted(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         _, watch = await begun(house, clock)
         store.lacks = True
         clock.move(LEASE_SECONDS)
@@ -88,7 +88,7 @@ async def test_dealers_and_books_outlive_whatever_stands_in_their_way(
 
 async def test_a_table_that_changes_hands_is_dealt_by_whoever_has_it(tmp_path: Path) -> None:
     clock = HandClock()
-    async with House("memory:", store=MemoryStore(), state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=MemoryStore(), state_dir=tmp_path, runtime=clock) as house:
         people, watch = await begun(house, clock)
         await people.play("close the table")
         await people.open()
@@ -101,7 +101,7 @@ async def test_a_table_that_changes_hands_is_dealt_by_whoever_has_it(tmp_path: P
 
 async def test_a_clock_that_is_set_stops_no_table(tmp_path: Path) -> None:
     store, clock = MemoryStore(), HandClock()
-    async with House("memory:", store=store, state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
         people, watch = await begun(house, clock)
         clock.ahead = 3600
         await people.bet("ann", 5, "big")
@@ -120,7 +120,7 @@ async def test_a_clock_that_is_set_stops_no_table(tmp_path: Path) -> None:
 
 async def test_people_have_as_long_to_bet_after_the_clock_was_set_back(tmp_path: Path) -> None:
     clock = WatchedClock()
-    async with House("memory:", store=MemoryStore(), state_dir=tmp_path, clock=clock) as house:
+    async with House("memory:", store=MemoryStore(), state_dir=tmp_path, runtime=clock) as house:
         people, watch = await begun(house, clock)
         clock.ahead = -3600
         for seconds in (

@@ -21,7 +21,6 @@ from threedice.errors import StoreUnavailable
 from threedice.house.dealer.automatic import LEASE_SECONDS
 from threedice.house.events import Timing
 from threedice.house.house import House
-from threedice.log.stores import memory
 from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -68,11 +67,9 @@ class SlowWay(MemoryStore):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> WatchedClock:
+def clock() -> WatchedClock:
     """The clock of the leases, and of the server that takes over."""
-    clock = WatchedClock()
-    monkeypatch.setattr(memory, "monotonic", clock.monotonic)
-    return clock
+    return WatchedClock()
 
 
 async def take_over(house: House, clock: WatchedClock) -> None:
@@ -94,11 +91,11 @@ async def goes_on(house: House) -> bool:
 async def test_a_dealer_who_was_held_up_leaves_the_round_to_who_deals_now(
     tmp_path: Path, clock: WatchedClock
 ) -> None:
-    store, late = MemoryStore(), WatchedClock()
+    store, late = MemoryStore(clock), WatchedClock()
     way = SlowWay(store)
     async with (
-        House("memory:", store=way, state_dir=tmp_path / "one", clock=late) as one,
-        House("memory:", store=store, state_dir=tmp_path / "two", clock=clock) as two,
+        House("memory:", store=way, state_dir=tmp_path / "one", runtime=late) as one,
+        House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two,
     ):
         await begun(one, late)
         two.note_change("table/1", is_urgent=True)
@@ -119,15 +116,15 @@ async def test_a_dealer_who_was_held_up_leaves_the_round_to_who_deals_now(
 async def test_a_lost_round_is_called_off_once_and_not_the_next_in_its_place(
     tmp_path: Path, clock: WatchedClock
 ) -> None:
-    store, late = MemoryStore(), WatchedClock()
+    store, late = MemoryStore(clock), WatchedClock()
     way = SlowWay(store)
-    async with House("memory:", store=store, state_dir=tmp_path / "gone", clock=clock) as gone:
+    async with House("memory:", store=store, state_dir=tmp_path / "gone", runtime=clock) as gone:
         await begun(gone, clock)
     way.writes.clear()
-    async with House("memory:", store=way, state_dir=tmp_path / "one", clock=late):
+    async with House("memory:", store=way, state_dir=tmp_path / "one", runtime=late):
         await asyncio.to_thread(way.waits.wait, 20)
         late.time += int((LEASE_SECONDS + 1) * 1e6)
-        async with House("memory:", store=store, state_dir=tmp_path / "two", clock=clock) as two:
+        async with House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two:
             await People(two.command_handler).bet("bob", 5, "big")
             await take_over(two, clock)
 
@@ -144,12 +141,12 @@ def has_played(rounds: int, house_table: HouseTable) -> bool:
 async def test_a_table_without_pauses_stays_with_its_dealer(
     tmp_path: Path, clock: WatchedClock
 ) -> None:
-    store = MemoryStore()
-    async with House("memory:", store=store, state_dir=tmp_path / "one", clock=clock) as one:
+    store = MemoryStore(clock)
+    async with House("memory:", store=store, state_dir=tmp_path / "one", runtime=clock) as one:
         people, watch = People(one.command_handler), Watch(one)
         await people.open(timing=AT_ONCE)
         await watch.until("1", partial(has_played, 1))
-        async with House("memory:", store=store, state_dir=tmp_path / "two", clock=clock):
+        async with House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock):
             for _ in range(3):
                 await clock.let_pass(LEASE_SECONDS * 0.6)
                 rounds = (await one.command_handler.table("1")).table.rounds
@@ -161,11 +158,11 @@ async def test_a_table_without_pauses_stays_with_its_dealer(
 async def test_a_table_that_another_server_deals_now_is_not_stuck_any_more(
     tmp_path: Path, clock: WatchedClock
 ) -> None:
-    store, late = MemoryStore(), WatchedClock()
+    store, late = MemoryStore(clock), WatchedClock()
     way = SlowWay(store)
     async with (
-        House("memory:", store=way, state_dir=tmp_path / "one", clock=late) as one,
-        House("memory:", store=store, state_dir=tmp_path / "two", clock=clock) as two,
+        House("memory:", store=way, state_dir=tmp_path / "one", runtime=late) as one,
+        House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two,
     ):
         await begun(one, late)
         two.note_change("table/1", is_urgent=True)

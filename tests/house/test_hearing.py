@@ -95,10 +95,10 @@ async def test_a_table_set_up_while_nobody_listened_is_dealt_by_who_listens_agai
 ) -> None:
     monkeypatch.setattr(house_module, "CHECKPOINT_SECONDS", 1e6)  # nor does it look by itself
     url, clock = postgres.fresh(), HandClock()
-    async with House(url, state_dir=tmp_path / "here", clock=clock) as here:
+    async with House(url, state_dir=tmp_path / "here", runtime=clock) as here:
         ear = await listening(url)
         with ear.stopped():
-            async with House(url, state_dir=tmp_path / "there", clock=clock) as there:
+            async with House(url, state_dir=tmp_path / "there", runtime=clock) as there:
                 await People(there.command_handler).open(timing=QUICK)
             ear.end()
         await is_dealt(here, clock)
@@ -109,10 +109,10 @@ async def test_and_so_it_is_by_who_hears_nothing_at_all(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url, clock = postgres.fresh(), HandClock()
-    async with House(url, state_dir=tmp_path / "here", clock=clock) as here:
+    async with House(url, state_dir=tmp_path / "here", runtime=clock) as here:
         assert not (await here.command_handler.table("1")).id  # which it remembers
         with (await listening(url)).stopped():
-            async with House(url, state_dir=tmp_path / "there", clock=clock) as there:
+            async with House(url, state_dir=tmp_path / "there", runtime=clock) as there:
                 await People(there.command_handler).open(timing=QUICK)
             await is_dealt(here, clock)
 

@@ -138,14 +138,14 @@ async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
 ) -> None:
     url, clock = postgres.fresh(), HandClock()
     async with AsyncExitStack() as later:
-        async with House(url, state_dir=tmp_path / "one", clock=clock) as one:
+        async with House(url, state_dir=tmp_path / "one", runtime=clock) as one:
             people = People(one.command_handler)
             await people.open(timing=QUICK)
             clock.move(QUICK.closing_seconds)
             await Watch(one).until("1", lambda t: t.betting_since > 0)
             await people.bet("ann", 100, "big")
             # not before, or it might be the one that deals
-            second = House(url, state_dir=tmp_path / "two", clock=clock)
+            second = House(url, state_dir=tmp_path / "two", runtime=clock)
             two = await later.enter_async_context(second)
         watch = Watch(two)
         # The first has given its lease back; the second looks for it soon, and finds no seed.
@@ -171,7 +171,7 @@ async def test_a_table_has_one_dealer_though_two_see_to_it_at_once(
     monkeypatch.setattr(AutomaticDealer, "run", noted)
     store = MemoryStore()
     async with (
-        House("memory:", store=store, state_dir=tmp_path, clock=HandClock()) as house,
+        House("memory:", store=store, state_dir=tmp_path, runtime=HandClock()) as house,
         CommandHandler(store) as elsewhere,
     ):
         await People(elsewhere).open(timing=QUICK)
@@ -244,14 +244,14 @@ async def test_a_table_that_was_damaged_at_the_start_is_dealt_once_it_is_sound(
     tmp_path: Path,
 ) -> None:
     path, clock = tmp_path / "house.sqlite", HandClock()
-    async with House(f"sqlite:///{path}", clock=clock) as house:
+    async with House(f"sqlite:///{path}", runtime=clock) as house:
         await People(house.command_handler, "1").open(timing=QUICK)
         await People(house.command_handler, "2").open()
     with closing(SqliteStore(path)) as beside:
         written = beside.read("table/1")[0]
         spoil(beside, written)
         beside.delete_derived_data()
-        async with House(f"sqlite:///{path}", clock=clock) as house:
+        async with House(f"sqlite:///{path}", runtime=clock) as house:
             await People(house.command_handler, "2").play(*ROUND)
             await comes_true(house, lambda: house.background_error and rounds_of(house, "2") == [1])
             assert list(house.damaged) == ["table/1"]

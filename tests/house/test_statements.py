@@ -161,7 +161,7 @@ async def test_the_shift_of_a_reversal_takes_back_results_and_corrections_of_ear
     shifts: tuple[tuple[str, ...], ...], wins: list[int]
 ) -> None:
     store, clock, starts = MemoryStore(), HandClock(), list[int]()
-    async with CommandHandler(store, now=clock.now) as handler:
+    async with CommandHandler(store, runtime=clock) as handler:
         people = People(handler)
         await people.open()
         for lines in shifts:

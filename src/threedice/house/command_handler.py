@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -43,6 +42,7 @@ from threedice.house.recovery import Suspension
 from threedice.house.stream_state import HouseTable, account_stream, table_stream
 from threedice.house.streams import LiveStreams
 from threedice.log.store import Acceptance, DuplicateKey
+from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from threedice.log.store import Store, StoredAnswer
     from threedice.log.writer import WriteResult
     from threedice.rulebook import Game
+    from threedice.runtime import Runtime
 
 MAX_DECISION_ATTEMPTS = 200
 """The limit on decisions of one command when other servers' appends conflict with it."""
@@ -90,11 +91,13 @@ class CommandHandler:
         store: Store,
         *,
         state_dir: Path | None = None,
-        now: Callable[[], int] = lambda: time.time_ns() // 1000,
+        runtime: Runtime = SYSTEM_RUNTIME,
         max_queued: int = 10_000,
         reopen_store: Callable[[], Store] | None = None,
     ) -> None:
-        self.streams = LiveStreams(store, state_dir=state_dir, now=now, max_queued=max_queued)
+        self.streams = LiveStreams(
+            store, state_dir=state_dir, runtime=runtime, max_queued=max_queued
+        )
         self._suspension = Suspension(self.streams, reopen_store)
         self._loop = asyncio.get_running_loop()
         self._in_flight: dict[tuple[str, str], ResultWaiters] = {}
@@ -105,6 +108,11 @@ class CommandHandler:
     def store(self) -> Store:
         """The store that commands are written to."""
         return self.streams.store
+
+    @property
+    def runtime(self) -> Runtime:
+        """The clock, randomness and threads of the house."""
+        return self.streams.runtime
 
     # --- commands and queries -------------------------------------------------------------------
 
@@ -141,7 +149,7 @@ class CommandHandler:
 
     async def find_result(self, account: str, key: str) -> CommandResult | None:
         """Return the result of a command by its key; None if it was never accepted."""
-        answer = await asyncio.to_thread(self.store.answer, account, key)
+        answer = await self.runtime.run_blocking(self.store.answer, account, key)
         return await self._read_result(answer, answer.command_hash) if answer else None
 
     async def table(self, table: str) -> HouseTable:
@@ -379,7 +387,7 @@ class CommandHandler:
             heads = {stream.name: self.store.head(stream.name).version for stream in streams}
             return self.store.answer(envelope.account, envelope.key), heads
 
-        answer, heads = await asyncio.to_thread(read_store)
+        answer, heads = await self.runtime.run_blocking(read_store)
         if answer:
             return await self._read_result(answer, envelope.command_hash)
         for name, version in heads.items():
@@ -398,7 +406,7 @@ class CommandHandler:
                 )
             ]
 
-        entries = tuple(await asyncio.to_thread(read))
+        entries = tuple(await self.runtime.run_blocking(read))
         return CommandResult(entries, tuple(map(decode, entries)))
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from threedice.errors import StoreFailed, ThreediceError
 from threedice.house.command_handler import CommandHandler
-from threedice.house.dealer.automatic import AutomaticDealer, Clock, SystemClock
+from threedice.house.dealer.automatic import AutomaticDealer
 from threedice.house.events import TableEstablished
 from threedice.house.interpreter import serving_settings
 from threedice.house.recovery import interrupt_tables, isolate_failures
@@ -25,6 +24,7 @@ from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys
 from threedice.log.stores.postgres_streams import NotificationListener
 from threedice.log.stores.urls import open_store, state_directory
+from threedice.runtime import SYSTEM_RUNTIME
 from threedice.table.events import RoundVoided, WinnersPaid
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from threedice.house.streams import PendingCommand
     from threedice.log.entry import Head
     from threedice.log.store import Store
+    from threedice.runtime import Runtime
 
 CHECKPOINT_SECONDS = 60.0
 """Seconds between checkpoints when no round is settled, and between checks for entries of other
@@ -57,10 +58,10 @@ class House:
         *,
         store: Store | None = None,
         state_dir: Path | None = None,
-        clock: Clock | None = None,
+        runtime: Runtime = SYSTEM_RUNTIME,
     ) -> None:
-        self.url, self.clock = url, clock or SystemClock()
-        self.holder = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self.url, self.runtime = url, runtime
+        self.holder = f"{os.getpid()}-{runtime.random_bytes(4).hex()}"
         self.state_dir = state_dir or state_directory(url)
         self._given_store = store
         self._is_serving, self._has_former_views = False, True
@@ -101,31 +102,31 @@ class House:
         exits.enter_context(serving_settings())
         store = self._given_store
         if store is None:
-            store = await asyncio.to_thread(open_store, self.url, serving=True)
+            store = await self.runtime.run_blocking(open_store, self.url, serving=True)
             self._own_store = store
             exits.callback(self._close_store)
-        keys = await asyncio.to_thread(open_keys, self.state_dir)
+        keys = await self.runtime.run_blocking(open_keys, self.state_dir)
         self.checkpoint_signer = CheckpointSigner(store, keys, self.state_dir)
         # counted before the writer looks for a halt: a release in between must not be missed
-        self._known_releases = await asyncio.to_thread(_count_releases, store)
+        self._known_releases = await self.runtime.run_blocking(_count_releases, store)
         self.command_handler = CommandHandler(
             store,
             state_dir=self.state_dir,
-            now=self.clock.now,
+            runtime=self.runtime,
             reopen_store=self._reopen_store if self._given_store is None else None,
         )
         exits.push_async_callback(self._close_handler)
-        self.feed = await exits.enter_async_context(Feed(store))
+        self.feed = await exits.enter_async_context(Feed(store, self.runtime))
         self.command_handler.streams.on_written = self._on_written
         self.command_handler.streams.publish = self.feed.publish
         exits.push_async_callback(self._stop)
         if self.url.startswith(("postgresql:", "postgres:")):
             listener = NotificationListener(self.url, _RemoteChanges(self))
-            exits.push_async_callback(asyncio.to_thread, listener.close)
+            exits.push_async_callback(self.runtime.run_blocking, listener.close)
             self._tasks.append(asyncio.create_task(self._watch_suspension()))
         await self._recover()
-        self._heads = await asyncio.to_thread(store.heads)
-        for stream in await asyncio.to_thread(store.streams):
+        self._heads = await self.runtime.run_blocking(store.heads)
+        for stream in await self.runtime.run_blocking(store.streams):
             with isolate_failures(stream, self._damaged):  # the other tables go on
                 await self._ensure_dealer(stream)
             self._changed.add(stream)
@@ -148,7 +149,9 @@ class House:
         await self.command_handler.close()
         if not self.command_handler.suspension_reason:
             with suppress(ThreediceError):
-                await asyncio.to_thread(self._update_and_sign, self._changed, dict(self._lagging))
+                await self.runtime.run_blocking(
+                    self._update_and_sign, self._changed, dict(self._lagging)
+                )
 
     async def _recover(self) -> None:
         """Mark tables in mid-round as interrupted, unless this or another server kept serving.
@@ -157,7 +160,8 @@ class House:
         """
         if self.command_handler.streams.writer.halt_reason:
             return
-        async with _entered_in_thread(self.command_handler.store.recovery_lock()) as none_serving:
+        recovery_lock = self.command_handler.store.recovery_lock()
+        async with _entered_in_thread(self.runtime, recovery_lock) as none_serving:
             if none_serving and not self._is_serving:
                 self.interrupted = await interrupt_tables(self.command_handler)
         self._is_serving = True
@@ -170,7 +174,7 @@ class House:
         async with self._suspension_lock:
             await self.command_handler.release(by, reason, recover=self._recover)
             store = self.command_handler.store
-            self._known_releases = await asyncio.to_thread(_count_releases, store)
+            self._known_releases = await self.runtime.run_blocking(_count_releases, store)
         self._wake_dealers()
 
     def _wake_dealers(self) -> None:
@@ -213,9 +217,7 @@ class House:
         house_table = await self.command_handler.table(table)
         needs_dealer = house_table.dealt_by_house and table not in self.dealers
         if needs_dealer and not self._closing.is_set():
-            dealer = self.dealers[table] = AutomaticDealer(
-                self.command_handler, table, self.holder, self.clock
-            )
+            dealer = self.dealers[table] = AutomaticDealer(self.command_handler, table, self.holder)
             self._tasks.append(asyncio.create_task(dealer.run()))
 
     # --- statements and checkpoints -------------------------------------------------------------
@@ -248,7 +250,7 @@ class House:
         if now < self._next_head_check:
             return set()
         self._next_head_check = now + CHECKPOINT_SECONDS
-        heads = await asyncio.to_thread(self.command_handler.store.heads)
+        heads = await self.runtime.run_blocking(self.command_handler.store.heads)
         moved = {stream for stream, head in heads.items() if self._heads.get(stream) != head}
         for stream in moved:
             self.command_handler.streams.mark_changed(stream, heads[stream].version)
@@ -267,7 +269,7 @@ class House:
         if self.command_handler.suspension_reason:
             self._changed |= changed
             return
-        stored = await asyncio.to_thread(self._update_and_sign, changed, lagging)
+        stored = await self.runtime.run_blocking(self._update_and_sign, changed, lagging)
         for stream, version in stored.items():
             self.command_handler.streams.drop_stored_rows(stream, version)
         self._lagging = lagging
@@ -293,7 +295,7 @@ class House:
             delete_former_views(self.command_handler.store)
             self._has_former_views = False
         self.checkpoint_signer.set_keys(open_keys(self.state_dir))
-        self.checkpoint_signer.create_checkpoint(self.clock.now())
+        self.checkpoint_signer.create_checkpoint(self.runtime.now())
         return stored
 
     async def _watch_suspension(self) -> None:
@@ -306,8 +308,8 @@ class House:
 
     async def _check_suspension(self) -> None:
         """Check whether the database was suspended, or released, by another server."""
-        releases = await asyncio.to_thread(_count_releases, self.command_handler.store)
-        cause = await asyncio.to_thread(self.command_handler.store.suspension_reason)
+        releases = await self.runtime.run_blocking(_count_releases, self.command_handler.store)
+        cause = await self.runtime.run_blocking(self.command_handler.store.suspension_reason)
         writer = self.command_handler.streams.writer
         if not self.command_handler.suspension_reason:
             self._known_releases = releases
@@ -337,15 +339,17 @@ def _count_releases(store: Store) -> int:
 
 
 @asynccontextmanager
-async def _entered_in_thread(context: AbstractContextManager[bool]) -> AsyncIterator[bool]:
+async def _entered_in_thread(
+    runtime: Runtime, context: AbstractContextManager[bool]
+) -> AsyncIterator[bool]:
     """Enter and exit a blocking context manager in a thread."""
-    entered = await asyncio.to_thread(context.__enter__)
+    entered = await runtime.run_blocking(context.__enter__)
     try:
         yield entered
     except BaseException as error:
-        await asyncio.to_thread(context.__exit__, type(error), error, error.__traceback__)
+        await runtime.run_blocking(context.__exit__, type(error), error, error.__traceback__)
         raise
-    await asyncio.to_thread(context.__exit__, None, None, None)
+    await runtime.run_blocking(context.__exit__, None, None, None)
 
 
 class _RemoteChanges:

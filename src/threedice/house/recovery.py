@@ -66,7 +66,7 @@ async def interrupt_tables(handler: CommandHandler) -> list[str]:
 
 async def list_tables(handler: CommandHandler) -> list[str]:
     """Return the ids of all tables ever set up."""
-    streams = await asyncio.to_thread(handler.store.streams)
+    streams = await handler.runtime.run_blocking(handler.store.streams)
     return [name.removeprefix("table/") for name in streams if name.startswith("table/")]
 
 
@@ -101,22 +101,22 @@ class Suspension:
         with self._hold_play(cause):
             if self._reopen_store:
                 self._streams.store.close()
-                self._streams.restart(await asyncio.to_thread(self._reopen_store))
+                self._streams.restart(await self._streams.runtime.run_blocking(self._reopen_store))
             else:
                 self._streams.restart(self._streams.store)
             await self._record_release(cause, by, reason)
             if recover:
                 await recover()
             self._require_no_new_halt()
-            await asyncio.to_thread(self._streams.writer.release)
+            await self._streams.runtime.run_blocking(self._streams.writer.release)
 
     async def resume(self, recover: RecoveryHook) -> None:
         """Write again after a person released the database on another server."""
         with self._hold_play(self.cause):
             former = self._streams.store
             if self._reopen_store:
-                self._streams.restart(await asyncio.to_thread(self._reopen_store))
-                await asyncio.to_thread(former.close)
+                self._streams.restart(await self._streams.runtime.run_blocking(self._reopen_store))
+                await self._streams.runtime.run_blocking(former.close)
             else:
                 self._streams.restart(former)
             await recover()

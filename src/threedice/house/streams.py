@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from threedice.house.decisions import Decision
     from threedice.log.store import Store
     from threedice.log.writer import PublishCallback
+    from threedice.runtime import Runtime
 
 
 SNAPSHOT_NAME: Final = "state"
@@ -77,9 +78,9 @@ class LiveStreams:
     """The streams that one server has loaded from a store: loaded once, refreshed on conflict."""
 
     def __init__(
-        self, store: Store, *, state_dir: Path | None, now: Callable[[], int], max_queued: int
+        self, store: Store, *, state_dir: Path | None, runtime: Runtime, max_queued: int
     ) -> None:
-        self.store, self.now = store, now
+        self.store, self.runtime = store, runtime
         self.games = GameRegistry(store)
         self.stopped: dict[str, str] = {}
         """Streams whose state and balances disagree, and the difference."""
@@ -95,6 +96,7 @@ class LiveStreams:
             deliver=self._deliver,
             state_dir=state_dir,
             max_queued=max_queued,
+            runtime=runtime,
         )
 
     # --- reading --------------------------------------------------------------------------------
@@ -147,7 +149,7 @@ class LiveStreams:
 
     async def _load_stream(self, name: str) -> LiveStream[Any]:
         self._changed_while_loading.discard(name)
-        stream = await asyncio.to_thread(self._read_from_store, name)
+        stream = await self.runtime.run_blocking(self._read_from_store, name)
         stream.is_stale = name in self._changed_while_loading
         return self._streams.setdefault(name, stream)
 
@@ -199,7 +201,9 @@ class LiveStreams:
             while True:
                 stream.is_behind, stream.hinted_version = False, 0
                 after = stream.durable_head.version
-                stream.catch_up(await asyncio.to_thread(self._read_new_entries, stream.name, after))
+                stream.catch_up(
+                    await self.runtime.run_blocking(self._read_new_entries, stream.name, after)
+                )
                 if not stream.is_behind and stream.hinted_version <= stream.durable_head.version:
                     break
             stream.reset_to_durable()
@@ -233,7 +237,7 @@ class LiveStreams:
         at: int | None = None,
     ) -> None:
         """Apply a decision in memory and queue it for writing; `on_result` receives the outcome."""
-        timestamp = self.now() if at is None else at
+        timestamp = self.runtime.now() if at is None else at
         cause = hash_cause(account, key, command_hash)
         try:
             generations = [stream.generation for stream in streams]
@@ -282,7 +286,7 @@ class LiveStreams:
         """Save a snapshot in the background."""
 
         async def save() -> None:
-            await asyncio.to_thread(self.store.save_snapshot, snapshot)
+            await self.runtime.run_blocking(self.store.save_snapshot, snapshot)
 
         task = self._loop.create_task(save())
         self._snapshot_tasks.add(task)
@@ -296,13 +300,13 @@ class LiveStreams:
 
     async def close(self) -> None:
         """Write the queued commands, save snapshots, and stop; the store stays open."""
-        await asyncio.to_thread(self.writer.close)
+        await self.runtime.run_blocking(self.writer.close)
         await asyncio.sleep(0)  # let the loop process the last delivery
         while self._snapshot_tasks:
             await asyncio.gather(*self._snapshot_tasks)
         for stream in self._streams.values() if not self.writer.halt_reason else ():
             if stream.durable_head.version > stream.snapshot_version:
-                await asyncio.to_thread(self.store.save_snapshot, stream.take_snapshot())
+                await self.runtime.run_blocking(self.store.save_snapshot, stream.take_snapshot())
 
 
 def _ignore(_: object) -> None:

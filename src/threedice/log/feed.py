@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from threedice.errors import InvariantBroken, OperatingFailure, StoreUnavailable
+from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from threedice.log.entry import Entry
     from threedice.log.store import Store
+    from threedice.runtime import Runtime
 
 T = TypeVar("T")
 
@@ -30,8 +32,16 @@ RETRY_SECONDS = 0.1
 class Feed:
     """Serve subscriptions to the streams of a store, on the event loop that creates it."""
 
-    def __init__(self, store: Store, *, window: int = 1000, poll_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        store: Store,
+        runtime: Runtime = SYSTEM_RUNTIME,
+        *,
+        window: int = 1000,
+        poll_seconds: float = 5.0,
+    ) -> None:
         self._store, self._window, self._poll_seconds = store, window, poll_seconds
+        self._runtime = runtime
         self._loop = asyncio.get_running_loop()
         self._followed: dict[str, _FollowedStream] = {}
         self._requests: dict[tuple[asyncio.Event, int], asyncio.Task[Any]] = {}
@@ -168,12 +178,14 @@ class Feed:
             done.exception()  # retrieved here; the waiting subscribers raise it
 
     async def _read_head(self, followed: _FollowedStream, _: int) -> None:
-        head = await asyncio.to_thread(self._store.head, followed.stream)
+        head = await self._runtime.run_blocking(self._store.head, followed.stream)
         followed.set_newest(head.version)
 
     async def _read(self, followed: _FollowedStream, after: int) -> list[Entry]:
         news = followed.changed
-        entries = await asyncio.to_thread(self._store.read, followed.stream, after, self._window)
+        entries = await self._runtime.run_blocking(
+            self._store.read, followed.stream, after, self._window
+        )
         _check_contiguous(followed.stream, after, entries)
         if len(entries) < self._window and followed.changed is news:
             followed.hinted = 0  # the store has no more, so the hint was wrong
@@ -200,7 +212,7 @@ class Feed:
     async def _poll_heads(self) -> bool:
         """Fetch the heads of the followed streams; return whether the store responded."""
         try:
-            heads = await asyncio.to_thread(self._heads, list(self._followed))
+            heads = await self._runtime.run_blocking(self._heads, list(self._followed))
         except OperatingFailure:
             return False
         for stream, version in heads.items():

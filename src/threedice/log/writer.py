@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Condition, Lock, Thread
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Generic, Self, TypeAlias
 
 from threedice.errors import (
@@ -27,12 +27,14 @@ from threedice.log.conflicts import check_proposal
 from threedice.log.entry import Entry
 from threedice.log.store import Acceptance, DuplicateKey, HeadConflict, ProposalOutcome
 from threedice.log.stores.files import clear_halt, is_halted, mark_halted
+from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
     from threedice.log.store import Proposal, Store
+    from threedice.runtime import Runtime
 
 WriteResult: TypeAlias = ProposalOutcome | OperatingFailure | InvalidInput
 
@@ -79,6 +81,7 @@ class Writer(Generic[Token]):
         state_dir: Path | None = None,
         max_queued: int = 10_000,
         max_batch: int = 1024,
+        runtime: Runtime = SYSTEM_RUNTIME,
     ) -> None:
         self._state_dir = state_dir
         self._store = store
@@ -97,8 +100,7 @@ class Writer(Generic[Token]):
         self.halt_reason, self.halted_by_defect = self._stored_halt_reason(), False
         if not self.halt_reason:
             self.clear_halt_markers()
-        self._thread = Thread(target=self._run, name="threedice-writer")
-        self._thread.start()
+        self._thread = runtime.start_thread(self._run, "threedice-writer")
 
     # --- public interface -----------------------------------------------------------------------
 

@@ -161,7 +161,7 @@ async def report_shift(request: RequestContext) -> ShiftReportView:
     table = request.path_params["table"]
     require_table_staff(request, table)
     await require_table(request.context, table)
-    now = request.context.house.clock.now()
+    now = request.context.house.runtime.now()
     since = (
         gaming_day_start(request.context, now)
         if request.query.since is None

@@ -81,7 +81,7 @@ async def show_house(request: RequestContext) -> HouseView:
         time_zone=config.time_zone,
         gaming_day_starts=config.gaming_day_starts.isoformat("minutes"),
         languages=LANGUAGES,
-        server_time=house.clock.now(),
+        server_time=house.runtime.now(),
         suspended=bool(house.command_handler.suspension_reason),
         demo=[msgspec.to_builtins(each) for each in request.context.demo_sign_ins],
     )

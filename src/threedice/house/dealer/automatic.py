@@ -11,20 +11,19 @@ throws) the dealer waits as long as for bets.
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvariantBroken, KeyReused, QueueFull, StreamConflict, ThreediceError
 from threedice.house.codec import tag_of
 from threedice.house.commands import RecoverRound
 from threedice.house.dealer.sealed_dice import (
     MICROSECONDS_PER_SECOND,
+    SEED_BYTES,
     closing_key,
     closing_time,
     draw_dice,
-    new_seed,
     seed_commitment,
 )
 from threedice.house.decisions import HOUSE_DEALER
@@ -52,8 +51,8 @@ LEASE_SECONDS = 10.0
 class AutomaticDealer:
     """Deal one table while this server holds its lease."""
 
-    def __init__(self, handler: CommandHandler, table: str, holder: str, clock: Clock) -> None:
-        self.handler, self.table, self.holder, self.clock = handler, table, holder, clock
+    def __init__(self, handler: CommandHandler, table: str, holder: str) -> None:
+        self.handler, self.table, self.holder = handler, table, holder
         self.wake = asyncio.Event()
         self.error = ""
         """Why the dealer cannot go on; empty while it deals."""
@@ -68,10 +67,10 @@ class AutomaticDealer:
         try:
             while not self._closed:
                 self.wake.clear()
-                await self.clock.wait(await self._run_until_idle(), self.wake)
+                await self.handler.runtime.wait(await self._run_until_idle(), self.wake)
         finally:
             with suppress(ThreediceError):
-                await asyncio.to_thread(
+                await self.handler.runtime.run_blocking(
                     self.handler.store.release_lease, self._lease_name, self.holder
                 )
 
@@ -109,9 +108,11 @@ class AutomaticDealer:
         have expired since, and another server may have started to deal.
         """
         renewal_time = self._leased_until - LEASE_SECONDS / 2
-        while (now := self.clock.monotonic()) >= renewal_time:
+        while (now := self.handler.runtime.monotonic()) >= renewal_time:
             acquire = self.handler.store.acquire_lease
-            held = await asyncio.to_thread(acquire, self._lease_name, self.holder, LEASE_SECONDS)
+            held = await self.handler.runtime.run_blocking(
+                acquire, self._lease_name, self.holder, LEASE_SECONDS
+            )
             self._leased_until = renewal_time = now + LEASE_SECONDS if held else 0.0
             if not held:
                 return False
@@ -119,7 +120,7 @@ class AutomaticDealer:
 
     def _seconds_until_renewal(self) -> float:
         """Return the seconds until the lease must be renewed."""
-        return max(self._leased_until - self.clock.monotonic() - LEASE_SECONDS / 2, 0.1)
+        return max(self._leased_until - self.handler.runtime.monotonic() - LEASE_SECONDS / 2, 0.1)
 
     async def _take_next_step(self) -> float | None:
         """Take one step and return None, or return the seconds until a step is due."""
@@ -156,9 +157,12 @@ class AutomaticDealer:
         identified by its version, because while the clock is behind the log, successive steps have
         the same time.
         """
-        now = self.clock.monotonic()
+        now = self.handler.runtime.monotonic()
         if self._last_step[0] != house_table.stepped_version:
-            passed = max(self.clock.now() - house_table.stepped_at, 0) / MICROSECONDS_PER_SECOND
+            passed = (
+                max(self.handler.runtime.now() - house_table.stepped_at, 0)
+                / MICROSECONDS_PER_SECOND
+            )
             self._last_step = (house_table.stepped_version, now - passed)
         return now - self._last_step[1]
 
@@ -170,7 +174,7 @@ class AutomaticDealer:
 
     async def _start_round(self, house_table: HouseTable, action: DealerCommand) -> None:
         """Start a round, committing to a fresh seed in the same append."""
-        seed, number = new_seed(), house_table.table.rounds + 1
+        seed, number = self.handler.runtime.random_bytes(SEED_BYTES), house_table.table.rounds + 1
         self._seed = (number, seed)
         committed = SeedCommitted(round=number, commitment=seed_commitment(seed))
         await self._send(procedure_position(house_table), action.command, [committed])
@@ -181,7 +185,9 @@ class AutomaticDealer:
             raise InvariantBroken(f"table {self.table} must draw dice and has no seed for them")
         (number, seed), position = self._seed, procedure_position(house_table)
         stream, version = table_stream(self.table), house_table.closed_version
-        (closed,) = await asyncio.to_thread(self.handler.store.read, stream, version - 1, 1)
+        (closed,) = await self.handler.runtime.run_blocking(
+            self.handler.store.read, stream, version - 1, 1
+        )
         revealed = SeedRevealed(round=number, seed=seed.hex())
         command = commands.CallResult(by=HOUSE_DEALER, dice=draw_dice(seed, closed.hash))
         await self._send(position, command, [revealed])
@@ -340,34 +346,3 @@ def _next_player(players: list[str], shooter: Shooter | None) -> str | None:
 
 
 # --- clocks --------------------------------------------------------------------------------------
-
-
-class Clock(Protocol):
-    """The time of day, a monotonic time, and a way to wait."""
-
-    def now(self) -> int:
-        """Return the time in microseconds of UTC since 1970."""
-
-    def monotonic(self) -> float:
-        """Return seconds that never go back, even if the clock is set."""
-
-    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
-        """Wait until a time has passed or an event is set."""
-
-
-class SystemClock:
-    """The clock of this machine."""
-
-    def now(self) -> int:
-        """Return the time in microseconds of UTC since 1970."""
-        return time.time_ns() // 1000
-
-    def monotonic(self) -> float:
-        """Return seconds that never go back, even if the clock is set."""
-        return time.monotonic()
-
-    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
-        """Wait until a time has passed or an event is set."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await wake.wait()

@@ -13,7 +13,6 @@ paid are the dice drawn.
 from __future__ import annotations
 
 import hmac
-import secrets
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
@@ -48,11 +47,6 @@ MICROSECONDS_PER_SECOND: Final = 1_000_000
 
 _REJECTION_LIMIT = 252
 """The largest multiple of six that fits in a byte; bytes from here up are skipped as biased."""
-
-
-def new_seed() -> bytes:
-    """Return a fresh seed from the operating system's cryptographic source."""
-    return secrets.token_bytes(SEED_BYTES)
 
 
 def seed_commitment(seed: bytes) -> str:

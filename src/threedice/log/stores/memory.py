@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from threading import RLock
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from threedice.errors import StreamConflict
 from threedice.log.conflicts import check_projection_lines, check_proposal, resolve_proposals
 from threedice.log.entry import EMPTY_HEAD
 from threedice.log.store import Acceptance
+from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
         Snapshot,
         StoredAnswer,
     )
+    from threedice.runtime import Runtime
 
 
 class MemoryStore:
     """A store that lives as long as the process."""
 
-    def __init__(self) -> None:
-        self._lock = RLock()
+    def __init__(self, runtime: Runtime = SYSTEM_RUNTIME) -> None:
+        self._runtime, self._lock = runtime, RLock()
         self._entries: dict[str, list[Entry]] = {}
         self._heads: dict[str, Head] = {}
         self._answers: dict[tuple[str, str], StoredAnswer] = {}
@@ -221,7 +222,7 @@ class MemoryStore:
 
     def acquire_lease(self, name: str, holder: str, seconds: float) -> bool:
         """Acquire or renew a lease unless another holder has it."""
-        now = monotonic()
+        now = self._runtime.monotonic()
         with self._lock:
             current_holder, until = self._leases.get(name, (holder, now))
             if current_holder != holder and until > now:

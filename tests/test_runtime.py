@@ -1,0 +1,114 @@
+"""Time, randomness and threads come in through a runtime, so that a house can be replayed."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.house.setting import QUICK, People, WatchedClock
+from threedice.house.house import House
+from threedice.log.stores.memory import MemoryStore
+from threedice.runtime import SYSTEM_RUNTIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from threedice.house import CommandHandler
+    from threedice.log.entry import Entry
+
+SOURCE = Path(__file__).parents[1] / "src" / "threedice"
+NONDETERMINISTIC = {"time", "secrets", "random", "uuid", "concurrent", "multiprocessing"}
+PRIMITIVES = {"Thread", "Timer", "to_thread", "token_hex", "token_bytes", "urandom"}
+OF_THE_MACHINE = {"postgres", "postgres_connection", "postgres_streams", "files", "keys"}
+"""Modules about database servers, files and keys, which are the machine's whatever the clock."""
+
+
+class CountedPeople(People):
+    """People whose commands have the same keys in every house."""
+
+    def __init__(self, handler: CommandHandler) -> None:
+        super().__init__(handler)
+        self._keys = count(1)
+
+
+class SeededClock(WatchedClock):
+    """A clock moved by hand that always gives the same random bytes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._random = Random(7)
+
+    def now(self) -> int:
+        return self.time
+
+    def random_bytes(self, count: int) -> bytes:
+        return self._random.randbytes(count)
+
+
+async def dealt_by_house(folder: Path) -> list[Entry]:
+    """Return the entries of a table that was dealt by the house for a few minutes."""
+    clock = SeededClock()
+    store = MemoryStore(clock)
+    async with House("memory:", store=store, state_dir=folder, runtime=clock) as house:
+        people = CountedPeople(house.command_handler)
+        await people.open("sg-rws-tai-sai-open-cover-v5/a", timing=QUICK)
+        for _ in range(40):
+            await clock.let_pass(5)
+    return list(store.scan("table/1"))
+
+
+@pytest.mark.anyio
+async def test_a_house_does_the_same_again_on_the_same_clock_with_the_same_seeds(
+    tmp_path: Path,
+) -> None:
+    first = await dealt_by_house(tmp_path / "first")
+    second = await dealt_by_house(tmp_path / "second")
+
+    assert first == second
+    assert len([entry for entry in first if entry.kind == "SeedRevealed"]) >= 3
+
+
+@pytest.mark.anyio
+async def test_a_runtime_waits_for_an_event_or_for_the_time_to_pass() -> None:
+    wake = asyncio.Event()
+    await SYSTEM_RUNTIME.wait(0.001, wake)
+    assert not wake.is_set()
+    wake.set()
+    await SYSTEM_RUNTIME.wait(1e6, wake)
+
+
+def test_random_bytes_differ_each_time() -> None:
+    assert len({SYSTEM_RUNTIME.random_bytes(32) for _ in range(50)}) == 50
+
+
+def nondeterministic_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules and names that a module takes from elsewhere than the runtime."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                yield from (each.name for each in node.names if each.name in NONDETERMINISTIC)
+            case ast.ImportFrom(module=str(module)) if module in NONDETERMINISTIC:
+                yield module
+            case ast.ImportFrom():
+                yield from (each.name for each in node.names if each.name in PRIMITIVES)
+            case ast.Attribute(attr=name) if name in PRIMITIVES:
+                yield name
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("package", ["house", "log"])
+def test_only_the_runtime_knows_time_randomness_and_threads(package: str) -> None:
+    found = {
+        str(file.relative_to(SOURCE)): names
+        for file in (SOURCE / package).rglob("*.py")
+        if file.stem not in OF_THE_MACHINE
+        and (names := set(nondeterministic_names(ast.parse(file.read_text(encoding="utf-8")))))
+    }
+    assert found == {}
