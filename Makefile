@@ -5,18 +5,23 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start many processes; modules that are compiled once start quicker.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-rules test-house test-screens test-sim test-rest check format screens bench soak faults mutants citations pictures playthroughs contract clean
+# The longest first, so that no long group is left for the end.
+GROUPS := test-screens test-log test-rules test-api test-house check test-sim test-rest
+
+.PHONY: run test $(GROUPS) format screens bench soak faults mutants citations pictures playthroughs contract clean
 
 run: .venv/installed
 	$(BIN)/threedice serve --demo
 
-# Two cores, two groups of tests at a time; each prints what it has to say when it is done.
-test: check
-	$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target test-house test-screens test-rules test-sim test-rest
+# Three groups at a time keep two cores busy: tests also wait. Each prints its output when it is done.
+test: .venv/ready
+	$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target $(GROUPS)
 
 RULES := tests/account tests/cases tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
-HOUSE := tests/faults tests/house tests/log tests/identity tests/api
+HOUSE := tests/faults tests/house tests/identity
 GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/account/*,src/threedice/odds/*,src/threedice/odds/sessions/*
 
 test-rules: .venv/ready
@@ -26,6 +31,12 @@ test-rules: .venv/ready
 test-house: .venv/ready
 	$(BIN)/pytest $(HOUSE)
 
+test-log: .venv/ready
+	$(BIN)/pytest tests/log
+
+test-api: .venv/ready
+	$(BIN)/pytest tests/api
+
 test-screens: .venv/ready
 	$(BIN)/pytest tests/screens
 
@@ -33,7 +44,7 @@ test-sim: .venv/ready
 	$(BIN)/pytest tests/sim
 
 test-rest: .venv/ready
-	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE) tests/screens tests/sim)
+	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE) tests/log tests/api tests/screens tests/sim)
 
 check: .venv/ready
 	$(BIN)/ruff check .
@@ -74,6 +85,7 @@ soak: .venv/ready
 	$(BIN)/python -m tests.sim.soak
 
 faults: .venv/ready
+	THREEDICE_BITS=8 $(BIN)/pytest -q tests/log/test_tampering_bits.py
 	$(BIN)/python -m tests.faults.power_cuts --count $${THREEDICE_CUTS:-100000}
 	$(BIN)/python -m tests.faults.io_faults
 	$(BIN)/python -m tests.faults.killing --kills $${THREEDICE_KILLS:-1000} --postmaster $${THREEDICE_POSTMASTER:-100}

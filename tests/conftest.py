@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import signal
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +26,11 @@ hypothesis.settings.load_profile("threedice")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, a run would not hear Ctrl-C, nor would what its tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+if memory := quick_folder():
+    # Tests write and sync thousands of small files: in memory they do not wait for a disk.
+    os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(memory)
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.freeze()  # collecting garbage in a test need not look at everything that was imported
     file = session.config.getoption("--write-citations")
     if file:
         text = json.dumps(citations(session.items), indent=1, ensure_ascii=False)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from tests.packages import apt_lock
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -69,12 +71,13 @@ def binary() -> Path:
         raise FileNotFoundError("no nginx here: install the package nginx")
     folder = Path(tempfile.gettempdir()) / "threedice-nginx"
     unpacked = folder / "usr" / "sbin" / "nginx"
-    if not unpacked.exists():
-        folder.mkdir(exist_ok=True)
-        subprocess.run(["apt-get", "update", "-qq"], check=False, capture_output=True)
-        subprocess.run(
-            ["apt-get", "download", "-qq", "nginx"], cwd=folder, check=True, capture_output=True
-        )
-        (package,) = folder.glob("nginx_*.deb")
-        subprocess.run(["dpkg-deb", "-x", str(package), str(folder)], check=True)
+    with apt_lock():
+        if not unpacked.exists():
+            folder.mkdir(exist_ok=True)
+            subprocess.run(["apt-get", "update", "-qq"], check=False, capture_output=True)
+            subprocess.run(
+                ["apt-get", "download", "-qq", "nginx"], cwd=folder, check=True, capture_output=True
+            )
+            (package,) = folder.glob("nginx_*.deb")
+            subprocess.run(["dpkg-deb", "-x", str(package), str(folder)], check=True)
     return unpacked

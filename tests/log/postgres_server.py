@@ -17,6 +17,8 @@ from urllib.parse import quote
 
 import psycopg
 
+from tests.packages import install
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -49,8 +51,9 @@ def quick_folder() -> Path | None:
     After a kill PostgreSQL syncs every file of its cluster, which takes long on a busy disk.
     """
     memory = Path("/dev/shm")
-    roomy = memory.is_dir() and shutil.disk_usage(memory).free > ROOM_BYTES
-    return memory if roomy else None
+    if not memory.is_dir() or os.statvfs(memory).f_flag & os.ST_NOEXEC:
+        return None
+    return memory if shutil.disk_usage(memory).free > ROOM_BYTES else None
 
 
 class PostgresServer:
@@ -154,12 +157,8 @@ class PostgresServer:
 @cache
 def binaries() -> Path:
     """Return where the server's programs are, after installing them where there are none."""
-    if (found := _find()) is None and os.getuid() == 0:
-        quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        subprocess.run(["apt-get", "update", "-qq"], check=True, env=quiet)
-        subprocess.run(["apt-get", "install", "-y", "-qq", "postgresql"], check=True, env=quiet)
-        found = _find()
-    if found is None:
+    install("postgresql", is_there=_find)
+    if (found := _find()) is None:
         raise FileNotFoundError("no PostgreSQL server here: install the package postgresql")
     return found
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect, sync_playwright
 
+from tests.packages import install
 from tests.screens.serving import PASSWORD
 
 if TYPE_CHECKING:
@@ -32,13 +31,11 @@ SHELL = "chromium-headless-shell"
 
 def chromium() -> str:
     """Return where Chromium is, having it installed where it is not: its headless shell at best."""
-    if not shutil.which(SHELL) and shutil.which("apt-get") and os.getuid() == 0:
-        quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        subprocess.run(["apt-get", "update", "-qq"], check=False, env=quiet)
-        for package in (SHELL, "chromium"):
-            asked = ["apt-get", "install", "-y", "-qq", package, "fonts-noto-cjk"]
-            if subprocess.run(asked, check=False, env=quiet).returncode == 0:
-                break
+    install(
+        f"{SHELL} fonts-noto-cjk",
+        "chromium fonts-noto-cjk",
+        is_there=lambda: shutil.which(SHELL),
+    )
     names = (SHELL, "chromium", "chromium-browser")
     found = next((found for name in names if (found := shutil.which(name))), None)
     assert found, "there is no Chromium: install the package chromium"

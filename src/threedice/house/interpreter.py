@@ -35,7 +35,11 @@ class _SavedSettings:
 
 @contextmanager
 def serving_settings() -> Iterator[None]:
-    """Apply the settings of a serving process until its last user leaves."""
+    """Apply the settings of a serving process until its last user leaves.
+
+    Objects that exist before, mostly modules and rulebooks, are never collected: they last as long as
+    the process.
+    """
     gc.collect()
     gc.freeze()
     with _SavedSettings.lock:
@@ -51,7 +55,6 @@ def serving_settings() -> Iterator[None]:
             _SavedSettings.serving_count -= 1
             if not _SavedSettings.serving_count:
                 sys.setswitchinterval(_SavedSettings.switch_interval)
-                gc.unfreeze()
 
 
 @contextmanager
