@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from tests.screens.house import House
 
 SIZES = {"desk": (1440, 900), "board": (1920, 1080), "phone": (360, 740)}
-expect.set_options(timeout=30_000)  # machines that test are busy
+PATIENCE_MILLISECONDS = 60_000
+"""How long a page may take for anything: machines that test are busy."""
+
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 MOST_FRAMES = 2_000
 """How many frames a page may draw before it sends a request that is waited for."""
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--mute-audio"]
@@ -93,6 +96,7 @@ class Person:
             locale={"en": "en-GB", "zh-Hant": "zh-TW", "zh-Hans": "zh-CN"}[lang],
             has_touch=size == "phone",
         )
+        self.context.set_default_timeout(PATIENCE_MILLISECONDS)
         self.page: Page = self.context.new_page()
         self.complaints: list[str] = []
         self.page.on("console", self._heard)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MAIN = {"big", "small", "odd", "even", "single", "any-triple", "red", "black", "shooter"}
 HALF_A_PIXEL = 0.5
-SLOWEST_PAGE = 60_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Drawn:
 def drawn(browser: Browser, house: House, layout: str, size: str) -> Iterator[Drawn]:
     someone = Person(browser, house, size)
     page = someone.sign_in("player", f"/odds/{GAMES[layout]}")
-    expect(page.get_by_test_id("felt")).to_be_visible(timeout=SLOWEST_PAGE)
+    expect(page.get_by_test_id("felt")).to_be_visible()
     game = threedice.load(GAMES[layout])
     assert game.felt
     yield Drawn(page, game, game.felt)
