@@ -11,12 +11,9 @@ from tests.api.setting import EVERYBODY, opened, seat
 from threedice.api.auth.authentication import Caller
 from threedice.api.auth.authorisation import (
     ANYONE,
-    COMMAND_PERMISSIONS,
+    COMMANDS,
     OPERATION_PERMISSIONS,
-    OWN_PLAYER_COMMANDS,
-    PLAYER_FIELD_VALUES,
     SCOPES,
-    SECOND_PERSON_FIELDS,
     audience_of,
     can_use,
     role_for,
@@ -89,8 +86,13 @@ async def test_every_route_is_in_the_table_and_everything_in_the_table_has_a_rou
     assert served | sockets == set(OPERATION_PERMISSIONS)
 
 
-def test_every_command_is_in_the_table() -> None:
-    assert {each.__name__ for each in get_args(AnyStreamCommand)} == set(COMMAND_PERMISSIONS)
+def test_every_command_declares_its_facts() -> None:
+    for command in get_args(AnyStreamCommand):
+        assert "facts" in vars(command), command
+        facts, fields = command.facts, set(command.__struct_fields__)
+        named = {*facts.player_values, *facts.staff_values, facts.second_person} - {""}
+        assert named <= fields, command
+        assert not facts.own_player or "player" in fields, command
 
 
 async def test_every_route_is_open_to_the_roles_of_the_table_and_to_nobody_else() -> None:
@@ -157,11 +159,11 @@ async def test_every_command_is_open_to_the_roles_of_the_table_and_to_nobody_els
         for kind in get_args(AnyTableCommand):
             name = kind.__name__
             response = await setting.send(who, {"type": name})
-            allowed = who in COMMAND_PERMISSIONS[name].roles
+            allowed = who in kind.facts.roles
             seen = (name, who, response.status_code, response.text)
             assert response.status_code < 500, seen
             assert (code(response) == "door/role") is not allowed, seen
-            if allowed and name in SECOND_PERSON_FIELDS and name != "Report":
+            if allowed and kind.facts.second_person and not kind.facts.may_go_alone:
                 assert code(response) == "door/second-person", seen
 
 
@@ -173,7 +175,7 @@ async def test_every_command_for_accounts_is_open_to_the_roles_of_the_table(who:
         for kind in get_args(AnyAccountCommand):
             client = setting.client(who, **{"Idempotency-Key": "k"})
             response = await client.post(path, json={"type": kind.__name__})
-            allowed = who in COMMAND_PERMISSIONS[kind.__name__].roles
+            allowed = who in kind.facts.roles
             assert (code(response) == "door/role") is not allowed, response.text
 
 
@@ -198,10 +200,11 @@ async def test_an_assignment_that_ends_ends_the_right(house: Setting) -> None:
     assert code(await house.send("dealer", {"type": "CloseBetting"})) == "door/role"
 
 
-@pytest.mark.parametrize("name", sorted(OWN_PLAYER_COMMANDS))
+@pytest.mark.parametrize("name", [name for name, each in COMMANDS.items() if each.facts.own_player])
 async def test_a_player_sends_commands_for_himself_only(playing: Setting, name: str) -> None:
     command = {"type": name, "player": playing.id("other player"), "amount": 5}
-    command |= {field: allowed[0] for field, allowed in PLAYER_FIELD_VALUES.get(name, {}).items()}
+    values = COMMANDS[name].facts.player_values
+    command |= {field: allowed[0] for field, allowed in values.items()}
     command |= {"box": "big"} if "Bet" in name else {}
     before = (await playing.context.house.command_handler.table("1")).table.seats
     stacks = {player: seat.stack for player, seat in before.items()}

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.properties.driver import Driven
 from tests.properties.ordinary import PLAYERS
 from threedice import load
-from threedice.api.auth import audiences
 from threedice.api.auth.audiences import (
     event_for_player,
     player_events,
@@ -67,25 +66,20 @@ quick = settings(
 )
 
 
-def test_every_event_is_classified_once() -> None:
-    kinds = set(TableStreamEvent.__args__)
-    groups: list[set[Any]] = [
-        set(audiences.ONE_PLAYER_EVENTS),
-        set(audiences.STAFF_EVENTS),
-        set(audiences.SHARED_EVENTS),
-        set(audiences.REDACTED_FIELDS),
-        set(audiences.PUBLIC_EVENTS),
-    ]
-    assert set().union(*groups) == kinds
-    assert sum(map(len, groups)) == len(kinds)
+def test_every_event_declares_its_audience() -> None:
+    for kind in TableStreamEvent.__args__:
+        assert "audience" in vars(kind), kind
+        audience, fields = kind.audience, set(kind.__struct_fields__)
+        assert {*audience.hidden, *audience.lists, *audience.others} <= fields, kind
+        if audience.others or audience.seen_by == "its player":
+            assert "player" in fields, kind
 
 
 def test_an_event_with_a_list_of_players_says_which_list_is_whose() -> None:
-    kinds: list[type[msgspec.Struct]] = [*audiences.PUBLIC_EVENTS, *audiences.REDACTED_FIELDS]
-    for kind in kinds:
+    for kind in TableStreamEvent.__args__:
         fields = msgspec.structs.fields(kind)
-        lists = [each.name for each in fields if "tuple[str" in str(each.type)]
-        assert not [name for name in lists if name not in ("dice",)], kind
+        lists = {each.name for each in fields if "tuple[str" in str(each.type)}
+        assert kind.audience.seen_by != "everybody" or lists <= set(kind.audience.lists), kind
 
 
 @given(plays)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
+from threedice.facts import HOUSE_ONLY, SUPERVISORS, CommandFacts
 from threedice.money import RequestedAmount
 
 Identifier = Annotated[str, msgspec.Meta(max_length=100)]
@@ -20,6 +21,7 @@ Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
 class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of all commands to a player's account."""
 
+    facts: ClassVar[CommandFacts]
     by: Identifier
     player: AccountHolderId
 
@@ -27,24 +29,28 @@ class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 class OpenAccount(PlayerAccountCommand, frozen=True, kw_only=True, tag="OpenAccount"):
     """Open an account in a currency."""
 
+    facts = CommandFacts(SUPERVISORS, "manage")
     currency: Currency
 
 
 class Deposit(PlayerAccountCommand, frozen=True, kw_only=True, tag="Deposit"):
     """Pay cash in."""
 
+    facts = CommandFacts(SUPERVISORS, "manage")
     amount: RequestedAmount
 
 
 class Withdraw(PlayerAccountCommand, frozen=True, kw_only=True, tag="Withdraw"):
     """Take cash out."""
 
+    facts = CommandFacts(SUPERVISORS, "manage")
     amount: RequestedAmount
 
 
 class SendToTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="SendToTable"):
     """Send money to a table, to buy chips."""
 
+    facts = HOUSE_ONLY
     table: Identifier
     currency: Currency
     amount: RequestedAmount
@@ -53,6 +59,7 @@ class SendToTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="SendToTa
 class ReceiveFromTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="ReceiveFromTable"):
     """Receive the money for chips from a table."""
 
+    facts = HOUSE_ONLY
     table: Identifier
     currency: Currency
     amount: RequestedAmount

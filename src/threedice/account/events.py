@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
+
+from threedice.facts import ITS_PLAYER, Audience
 
 
 class PlayerAccountEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False
 ):
     """Base of all events of a player's account."""
+
+    audience: ClassVar[Audience] = ITS_PLAYER
 
 
 class AccountOpened(PlayerAccountEvent, frozen=True, kw_only=True, tag="AccountOpened"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
 from threedice.account.commands import Deposit, OpenAccount, Withdraw
+from threedice.facts import HOUSE_ONLY, STAFF, SUPERVISORS, CommandFacts
 from threedice.house.events import Timing
 from threedice.table.commands import Actor, AnyCommand
 
@@ -12,10 +15,13 @@ from threedice.table.commands import Actor, AnyCommand
 class HouseCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base class of the house's own commands."""
 
+    facts: ClassVar[CommandFacts]
+
 
 class EstablishTable(HouseCommand, frozen=True, kw_only=True, tag="EstablishTable"):
     """Set up a table for a game; a closed table can be set up for another game."""
 
+    facts = CommandFacts(SUPERVISORS, "manage")
     by: Actor
     game: str
     readings: dict[str, str] = {}
@@ -25,6 +31,7 @@ class EstablishTable(HouseCommand, frozen=True, kw_only=True, tag="EstablishTabl
 class ResolveInterruption(HouseCommand, frozen=True, kw_only=True, tag="ResolveInterruption"):
     """State which dice of an interrupted round are known; a supervisor confirms the statement."""
 
+    facts = CommandFacts(STAFF, "nobody", second_person="confirmed_by")
     by: Actor
     confirmed_by: Actor
     known: list[int] = []
@@ -33,9 +40,13 @@ class ResolveInterruption(HouseCommand, frozen=True, kw_only=True, tag="ResolveI
 class InterruptTable(HouseCommand, frozen=True, kw_only=True, tag="InterruptTable"):
     """Mark a staffed table as interrupted in mid-round; only the house sends this."""
 
+    facts = HOUSE_ONLY
+
 
 class RecoverRound(HouseCommand, frozen=True, kw_only=True, tag="RecoverRound"):
     """Resolve a round that another server was dealing; only the house sends this."""
+
+    facts = HOUSE_ONLY
 
 
 AnyTableCommand = AnyCommand | EstablishTable | ResolveInterruption | InterruptTable | RecoverRound

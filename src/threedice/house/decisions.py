@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from threedice.account import decide as decide_account
 from threedice.account.commands import Deposit, OpenAccount, ReceiveFromTable, SendToTable, Withdraw
 from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
+from threedice.facts import STAFF, SUPERVISORS
 from threedice.house import events as house_events
 from threedice.house.codec import tag_of
 from threedice.house.commands import (
@@ -26,13 +27,7 @@ from threedice.house.stream_state import account_stream, table_stream
 from threedice.table import commands as table_commands
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
-from threedice.table.rules import (
-    STAFF,
-    SUPERVISORS,
-    require_role,
-    require_second_person,
-    resolve_known_dice,
-)
+from threedice.table.rules import require_role, require_second_person, resolve_known_dice
 
 if TYPE_CHECKING:
     from threedice.account import PlayerAccount
@@ -57,26 +52,6 @@ HOUSE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "floor/nothing-to-recover": "no round of this table needs recovery",
     "floor/dealt-by-house": "the house deals this table; {step} is reserved for the house",
 }
-
-DEALER_COMMANDS: Final = (
-    table_commands.OfferDice,
-    table_commands.OpenBetting,
-    table_commands.CloseBetting,
-    table_commands.Tumble,
-    table_commands.Uncover,
-    table_commands.CallResult,
-    table_commands.PressKey,
-    table_commands.PressEnter,
-    table_commands.Illuminate,
-    table_commands.CollectLosers,
-    table_commands.PayWinners,
-    table_commands.AmendResult,
-    table_commands.AbandonRound,
-    table_commands.MoveChips,
-    table_commands.PutBack,
-    table_commands.JudgeLine,
-)
-"""Commands that handle dice and chips; at an automatic table only the house may send them."""
 
 _HOUSE_COMMANDS: Final = (InterruptTable, RecoverRound, ResolveInterruption)
 
@@ -147,7 +122,7 @@ def _refuse_dealer_command(game: Game, house_table: HouseTable, command: Any) ->
     Between the close of betting and the call only the house acts: anyone with the seed can compute
     the dice by then, and must not be able to void the round because of them.
     """
-    if isinstance(command, DEALER_COMMANDS):
+    if command.facts.house_deals:
         raise _refuse("floor/dealt-by-house", step=tag_of(command))
     current = house_table.table.round
     if isinstance(command, table_commands.Report):

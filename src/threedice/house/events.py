@@ -6,11 +6,12 @@ them; `WritingReleased` is stored in the house's own stream.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
 from threedice.account.events import AnyPlayerAccountEvent
+from threedice.facts import PUBLIC, STAFF_ONLY, Audience
 from threedice.table.commands import Actor
 from threedice.table.events import AnyEvent
 
@@ -28,10 +29,13 @@ class Timing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class HouseEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Base class of the house's own events."""
 
+    audience: ClassVar[Audience]
+
 
 class TableEstablished(HouseEvent, frozen=True, kw_only=True, tag="TableEstablished"):
     """A table was set up for a game; with a timing it is dealt by the house, else by people."""
 
+    audience = PUBLIC
     table: str
     game: str
     game_hash: str
@@ -42,6 +46,7 @@ class TableEstablished(HouseEvent, frozen=True, kw_only=True, tag="TableEstablis
 class SeedCommitted(HouseEvent, frozen=True, kw_only=True, tag="SeedCommitted"):
     """The house committed to the seed of a round's dice by its hash."""
 
+    audience = PUBLIC
     round: int
     commitment: str
 
@@ -49,6 +54,7 @@ class SeedCommitted(HouseEvent, frozen=True, kw_only=True, tag="SeedCommitted"):
 class SeedRevealed(HouseEvent, frozen=True, kw_only=True, tag="SeedRevealed"):
     """The seed of a round was revealed, so that anyone can recompute its dice."""
 
+    audience = PUBLIC
     round: int
     seed: str
 
@@ -56,18 +62,21 @@ class SeedRevealed(HouseEvent, frozen=True, kw_only=True, tag="SeedRevealed"):
 class SeedLost(HouseEvent, frozen=True, kw_only=True, tag="SeedLost"):
     """The seed of a round was lost with the server that held it; the round is void."""
 
+    audience = PUBLIC
     round: int
 
 
 class TableInterrupted(HouseEvent, frozen=True, kw_only=True, tag="TableInterrupted"):
     """An outage interrupted a round at a staffed table; the staff state which dice are known."""
 
+    audience = PUBLIC
     round: int
 
 
 class InterruptionResolved(HouseEvent, frozen=True, kw_only=True, tag="InterruptionResolved"):
     """The dealer stated which dice are known, and a supervisor confirmed the statement."""
 
+    audience = PUBLIC
     round: int
     known: list[int]
     by: Actor
@@ -77,6 +86,7 @@ class InterruptionResolved(HouseEvent, frozen=True, kw_only=True, tag="Interrupt
 class PlayersNotified(HouseEvent, frozen=True, kw_only=True, tag="PlayersNotified"):
     """Every player with a bet in an interrupted round, settled or not, was notified of its end."""
 
+    audience = Audience(lists={"players": None})
     round: int
     players: list[str]
     outcome: Literal["void", "goes on"]
@@ -85,6 +95,7 @@ class PlayersNotified(HouseEvent, frozen=True, kw_only=True, tag="PlayersNotifie
 class WritingReleased(HouseEvent, frozen=True, kw_only=True, tag="WritingReleased"):
     """A person inspected a failed store and allowed the house to write again."""
 
+    audience = STAFF_ONLY
     cause: str
     reason: str
     by: str

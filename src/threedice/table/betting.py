@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from threedice.dice import contains
+from threedice.facts import STAFF
 from threedice.rulebook.conduct import clause_numbers
 from threedice.table import events as table_events
 from threedice.table.limits import (
@@ -15,7 +16,6 @@ from threedice.table.limits import (
     stake_step,
 )
 from threedice.table.rules import (
-    STAFF,
     betting_clauses,
     refuse,
     require_box,

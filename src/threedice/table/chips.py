@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from threedice.facts import STAFF, SUPERVISORS
 from threedice.table import events as table_events
-from threedice.table.rules import STAFF, SUPERVISORS, refuse, require_open_table, require_role
+from threedice.table.rules import refuse, require_open_table, require_role
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game

@@ -5,10 +5,11 @@ A command carries ids and rolls from outside; `decide` turns it into events or r
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
+from threedice.facts import DEALERS, STAFF, SUPERVISORS, CommandFacts
 from threedice.money import RequestedAmount
 from threedice.rulebook.conduct import IrregularityName, TableRole
 from threedice.table.limits import BoxId, LimitMode, PlayerId, TableLimits
@@ -35,6 +36,7 @@ class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Base of all commands to a table."""
 
+    facts: ClassVar[CommandFacts]
     by: Actor
 
 
@@ -44,6 +46,7 @@ class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
     """Open a table with its float, chips and limits."""
 
+    facts = CommandFacts(STAFF, "manage")
     table: ShortText
     currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
     mode: LimitMode
@@ -55,12 +58,14 @@ class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
 class PassCheck(TableCommand, frozen=True, kw_only=True, tag="PassCheck"):
     """Record that an opening check was made and passed."""
 
+    facts = CommandFacts(STAFF, "deal")
     check: ShortText
 
 
 class SetLimits(TableCommand, frozen=True, kw_only=True, tag="SetLimits"):
     """Change the limits from the next opening of betting; a second person must approve."""
 
+    facts = CommandFacts(STAFF, "nobody", second_person="approved_by")
     limits: TableLimits
     approved_by: Actor
 
@@ -68,22 +73,27 @@ class SetLimits(TableCommand, frozen=True, kw_only=True, tag="SetLimits"):
 class FillFloat(TableCommand, frozen=True, kw_only=True, tag="FillFloat"):
     """Add chips from the vault to the float."""
 
+    facts = CommandFacts(SUPERVISORS, "manage")
     amount: RequestedAmount
 
 
 class CreditFloat(TableCommand, frozen=True, kw_only=True, tag="CreditFloat"):
     """Return chips from the float to the vault."""
 
+    facts = CommandFacts(SUPERVISORS, "manage")
     amount: RequestedAmount
 
 
 class CloseTable(TableCommand, frozen=True, kw_only=True, tag="CloseTable"):
     """Close the table; an unfinished round is voided."""
 
+    facts = CommandFacts(SUPERVISORS, "manage")
+
 
 class ReleaseTable(TableCommand, frozen=True, kw_only=True, tag="ReleaseTable"):
     """Unlock the table after a malfunction has been dealt with."""
 
+    facts = CommandFacts(SUPERVISORS, "manage")
     reason: LongText
 
 
@@ -93,6 +103,13 @@ class ReleaseTable(TableCommand, frozen=True, kw_only=True, tag="ReleaseTable"):
 class BuyIn(TableCommand, frozen=True, kw_only=True, tag="BuyIn"):
     """Change cash, or money from the player's account, into chips."""
 
+    facts = CommandFacts(
+        ("player", *STAFF),
+        "play",
+        own_player=True,
+        player_values={"source": ("account",)},
+        staff_values={"source": ("cash",)},
+    )
     player: ValidPlayerId
     amount: RequestedAmount
     source: Literal["cash", "account"] = "cash"
@@ -102,6 +119,9 @@ class BuyIn(TableCommand, frozen=True, kw_only=True, tag="BuyIn"):
 class CashOut(TableCommand, frozen=True, kw_only=True, tag="CashOut"):
     """Take chips away from the table, or put them into the player's account."""
 
+    facts = CommandFacts(
+        ("player", *STAFF), "play", own_player=True, player_values={"to": ("account",)}
+    )
     player: ValidPlayerId
     amount: RequestedAmount
     to: Literal["outside", "account"] = "outside"
@@ -110,6 +130,7 @@ class CashOut(TableCommand, frozen=True, kw_only=True, tag="CashOut"):
 class ChangeChips(TableCommand, frozen=True, kw_only=True, tag="ChangeChips"):
     """Change a player's chips into chips of one denomination."""
 
+    facts = CommandFacts(STAFF, "deal")
     player: ValidPlayerId
     amount: RequestedAmount
     into: RequestedAmount
@@ -118,6 +139,9 @@ class ChangeChips(TableCommand, frozen=True, kw_only=True, tag="ChangeChips"):
 class RepayDebt(TableCommand, frozen=True, kw_only=True, tag="RepayDebt"):
     """Repay, in chips or in cash, a debt left by a reversal or a correction."""
 
+    facts = CommandFacts(
+        ("player", *STAFF), "play", own_player=True, player_values={"source": ("stack",)}
+    )
     player: ValidPlayerId
     amount: RequestedAmount
     source: Literal["stack", "cash"] = "stack"
@@ -126,6 +150,7 @@ class RepayDebt(TableCommand, frozen=True, kw_only=True, tag="RepayDebt"):
 class TakeColour(TableCommand, frozen=True, kw_only=True, tag="TakeColour"):
     """Give a player non-value chips in a colour of their own at a declared value."""
 
+    facts = CommandFacts(STAFF, "deal")
     player: ValidPlayerId
     colour: ShortText
     value: RequestedAmount
@@ -134,6 +159,7 @@ class TakeColour(TableCommand, frozen=True, kw_only=True, tag="TakeColour"):
 class ColourUp(TableCommand, frozen=True, kw_only=True, tag="ColourUp"):
     """Change a player's non-value chips back into value chips."""
 
+    facts = CommandFacts(STAFF, "deal")
     player: ValidPlayerId
 
 
@@ -143,6 +169,9 @@ class ColourUp(TableCommand, frozen=True, kw_only=True, tag="ColourUp"):
 class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
     """Put a player's chips on a box: by the player, by a pit employee, or as a call bet."""
 
+    facts = CommandFacts(
+        ("player", *DEALERS), "play", own_player=True, player_values={"manner": ("self", "call")}
+    )
     player: ValidPlayerId
     box: BoxId
     amount: RequestedAmount
@@ -153,6 +182,7 @@ class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
 class WithdrawBet(TableCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
     """Take a player's chips back from a box."""
 
+    facts = CommandFacts(("player", *DEALERS), "play", own_player=True)
     player: ValidPlayerId
     box: BoxId
     amount: RequestedAmount
@@ -162,6 +192,7 @@ class WithdrawBet(TableCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
 class RejectExcess(TableCommand, frozen=True, kw_only=True, tag="RejectExcess"):
     """Reject the chips in a box that exceed the maximum or the differential."""
 
+    facts = CommandFacts(STAFF, "deal")
     box: BoxId
     area: ShortText = ""
 
@@ -169,6 +200,7 @@ class RejectExcess(TableCommand, frozen=True, kw_only=True, tag="RejectExcess"):
 class MoveChips(TableCommand, frozen=True, kw_only=True, tag="MoveChips"):
     """Record that chips have moved to another box."""
 
+    facts = CommandFacts(STAFF, "deal", house_deals=True)
     player: ValidPlayerId
     box: BoxId
     to_box: BoxId
@@ -180,6 +212,7 @@ class MoveChips(TableCommand, frozen=True, kw_only=True, tag="MoveChips"):
 class PutBack(TableCommand, frozen=True, kw_only=True, tag="PutBack"):
     """Put back chips that were moved by accident."""
 
+    facts = CommandFacts(STAFF, "deal", house_deals=True)
     player: ValidPlayerId
     box: BoxId
     to_box: BoxId
@@ -191,6 +224,7 @@ class PutBack(TableCommand, frozen=True, kw_only=True, tag="PutBack"):
 class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):
     """Decide whether chips that touch a line count as a bet in the box."""
 
+    facts = CommandFacts(STAFF, "deal", house_deals=True)
     player: ValidPlayerId
     box: BoxId
     amount: RequestedAmount
@@ -204,65 +238,85 @@ class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):
 class OfferDice(TableCommand, frozen=True, kw_only=True, tag="OfferDice"):
     """Offer a player the dice."""
 
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
     player: ValidPlayerId
 
 
 class ChooseDice(TableCommand, frozen=True, kw_only=True, tag="ChooseDice"):
     """Choose dice, by number, from the dice offered."""
 
+    facts = CommandFacts(("player",), "play", as_shooter=True)
     dice: list[int]
 
 
 class OpenBetting(TableCommand, frozen=True, kw_only=True, tag="OpenBetting"):
     """Announce that bets may be placed."""
 
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+
 
 class CloseBetting(TableCommand, frozen=True, kw_only=True, tag="CloseBetting"):
     """Announce that no more bets may be placed."""
+
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
 
 
 class Tumble(TableCommand, frozen=True, kw_only=True, tag="Tumble"):
     """Activate the tumbler."""
 
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
     times: Annotated[int, msgspec.Meta(ge=-1000, le=1000)]
 
 
 class Throw(TableCommand, frozen=True, kw_only=True, tag="Throw"):
     """Throw the dice."""
 
+    facts = CommandFacts(("player", *DEALERS), "play", as_shooter=True)
+
 
 class Uncover(TableCommand, frozen=True, kw_only=True, tag="Uncover"):
     """Lift the cover from the dice."""
+
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
 
 
 class CallResult(TableCommand, frozen=True, kw_only=True, tag="CallResult"):
     """Call what the dice show, by face numbers."""
 
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
     dice: tuple[int, int, int]
 
 
 class PressKey(TableCommand, frozen=True, kw_only=True, tag="PressKey"):
     """Press a numbered key of the entry terminal."""
 
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
     key: int
 
 
 class PressEnter(TableCommand, frozen=True, kw_only=True, tag="PressEnter"):
     """Press the entry key of the terminal."""
 
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+
 
 class Illuminate(TableCommand, frozen=True, kw_only=True, tag="Illuminate"):
     """Light the winning areas; `correct` says whether the lights showed them correctly."""
 
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
     correct: bool = True
 
 
 class CollectLosers(TableCommand, frozen=True, kw_only=True, tag="CollectLosers"):
     """Collect the losing bets."""
 
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+
 
 class PayWinners(TableCommand, frozen=True, kw_only=True, tag="PayWinners"):
     """Pay the winning bets."""
+
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
 
 
 # --- irregularities -----------------------------------------------------------------------------
@@ -271,6 +325,7 @@ class PayWinners(TableCommand, frozen=True, kw_only=True, tag="PayWinners"):
 class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
     """Report an irregularity: known dice, affected rounds, a second person where required."""
 
+    facts = CommandFacts(STAFF, "deal", second_person="approved_by", may_go_alone=True)
     irregularity: IrregularityName
     player: OptionalPlayerId = ""
     known: list[int] = []
@@ -282,12 +337,14 @@ class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
 class AbandonRound(TableCommand, frozen=True, kw_only=True, tag="AbandonRound"):
     """Void a round whose outcome can no longer be established."""
 
+    facts = CommandFacts(STAFF, "deal", house_deals=True)
     reason: LongText
 
 
 class AmendResult(TableCommand, frozen=True, kw_only=True, tag="AmendResult"):
     """Amend a wrongly entered result under supervision."""
 
+    facts = CommandFacts(STAFF, "nobody", second_person="approved_by", house_deals=True)
     dice: tuple[int, int, int]
     approved_by: Actor
 
@@ -295,6 +352,7 @@ class AmendResult(TableCommand, frozen=True, kw_only=True, tag="AmendResult"):
 class CorrectBet(TableCommand, frozen=True, kw_only=True, tag="CorrectBet"):
     """Correct the payment of a settled bet; a negative amount is taken from the player."""
 
+    facts = CommandFacts(STAFF, "nobody", second_person="approved_by")
     round: int
     player: ValidPlayerId
     amount: RequestedAmount
@@ -305,6 +363,7 @@ class CorrectBet(TableCommand, frozen=True, kw_only=True, tag="CorrectBet"):
 class MakeRuling(TableCommand, frozen=True, kw_only=True, tag="MakeRuling"):
     """Rule on a case the rules do not provide for; a negative amount is taken from the player."""
 
+    facts = CommandFacts(("shift-manager",), "nobody")
     player: ValidPlayerId
     amount: RequestedAmount
     reason: LongText

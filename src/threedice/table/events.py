@@ -6,10 +6,11 @@ are plain tuples, because a settlement may list a hundred thousand of them.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
+from threedice.facts import ITS_PLAYER, PUBLIC, STAFF_ONLY, Audience
 from threedice.rulebook.conduct import IrregularityName, StepName
 from threedice.table.commands import Actor
 from threedice.table.limits import BoxId, LimitMode, PlayerId, Spot, TableLimits
@@ -27,10 +28,13 @@ Transfer = tuple[PlayerId, int]
 class TableEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Base of all events of a table; they hold no cycles, so garbage collection skips them."""
 
+    audience: ClassVar[Audience]
+
 
 class TableOpened(TableEvent, frozen=True, kw_only=True, tag="TableOpened"):
     """The table was opened on a game, pinned by hash."""
 
+    audience = Audience(hidden={"float_amount": 0})
     table: str
     game: str
     game_hash: str
@@ -45,6 +49,7 @@ class TableOpened(TableEvent, frozen=True, kw_only=True, tag="TableOpened"):
 class CheckPassed(TableEvent, frozen=True, kw_only=True, tag="CheckPassed"):
     """An opening check was made and passed."""
 
+    audience = STAFF_ONLY
     check: str
     by: Actor
 
@@ -52,6 +57,7 @@ class CheckPassed(TableEvent, frozen=True, kw_only=True, tag="CheckPassed"):
 class LimitsSet(TableEvent, frozen=True, kw_only=True, tag="LimitsSet"):
     """New limits were set, to apply from the next opening of betting."""
 
+    audience = PUBLIC
     limits: TableLimits
     by: Actor
     approved_by: Actor
@@ -60,6 +66,7 @@ class LimitsSet(TableEvent, frozen=True, kw_only=True, tag="LimitsSet"):
 class FloatFilled(TableEvent, frozen=True, kw_only=True, tag="FloatFilled"):
     """Chips came from the vault to the float."""
 
+    audience = STAFF_ONLY
     amount: int
     by: Actor
 
@@ -67,6 +74,7 @@ class FloatFilled(TableEvent, frozen=True, kw_only=True, tag="FloatFilled"):
 class FloatCredited(TableEvent, frozen=True, kw_only=True, tag="FloatCredited"):
     """Chips went from the float to the vault."""
 
+    audience = STAFF_ONLY
     amount: int
     by: Actor
 
@@ -74,6 +82,7 @@ class FloatCredited(TableEvent, frozen=True, kw_only=True, tag="FloatCredited"):
 class TableClosed(TableEvent, frozen=True, kw_only=True, tag="TableClosed"):
     """The table was closed: the chips players carried away, the float and drop counted."""
 
+    audience = Audience(hidden={"float_amount": 0, "drop": 0}, lists={"carried_away": 0})
     carried_away: list[Transfer]
     float_amount: int
     drop: int
@@ -83,12 +92,14 @@ class TableClosed(TableEvent, frozen=True, kw_only=True, tag="TableClosed"):
 class TableLocked(TableEvent, frozen=True, kw_only=True, tag="TableLocked"):
     """The table was locked: no round starts until it is released."""
 
+    audience = PUBLIC
     cause: IrregularityName
 
 
 class TableReleased(TableEvent, frozen=True, kw_only=True, tag="TableReleased"):
     """The table was unlocked; play may continue."""
 
+    audience = Audience(hidden={"reason": ""})
     reason: str
     by: Actor
 
@@ -96,6 +107,7 @@ class TableReleased(TableEvent, frozen=True, kw_only=True, tag="TableReleased"):
 class BoughtIn(TableEvent, frozen=True, kw_only=True, tag="BoughtIn"):
     """A player received chips for cash or for money from their account."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     amount: int
     source: Literal["cash", "account"]
@@ -104,6 +116,7 @@ class BoughtIn(TableEvent, frozen=True, kw_only=True, tag="BoughtIn"):
 class CashedOut(TableEvent, frozen=True, kw_only=True, tag="CashedOut"):
     """A player took chips away, or their value went to the player's account."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     amount: int
     to: Literal["outside", "account"]
@@ -112,6 +125,7 @@ class CashedOut(TableEvent, frozen=True, kw_only=True, tag="CashedOut"):
 class ChipsChanged(TableEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
     """A player's chips were changed into others of the same value."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     amount: int
     into: int
@@ -120,6 +134,7 @@ class ChipsChanged(TableEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
 class DebtRepaid(TableEvent, frozen=True, kw_only=True, tag="DebtRepaid"):
     """A player repaid a debt, in whole or in part."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     amount: int
     source: Literal["stack", "cash"]
@@ -128,6 +143,7 @@ class DebtRepaid(TableEvent, frozen=True, kw_only=True, tag="DebtRepaid"):
 class ColourTaken(TableEvent, frozen=True, kw_only=True, tag="ColourTaken"):
     """A player took non-value chips in a colour of their own at a declared value."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     colour: str
     value: int
@@ -136,6 +152,7 @@ class ColourTaken(TableEvent, frozen=True, kw_only=True, tag="ColourTaken"):
 class ColouredUp(TableEvent, frozen=True, kw_only=True, tag="ColouredUp"):
     """A player's non-value chips were changed back into value chips."""
 
+    audience = ITS_PLAYER
     player: PlayerId
 
 
@@ -145,6 +162,7 @@ class RoundStarted(TableEvent, frozen=True, kw_only=True, tag="RoundStarted"):
     `skipped` lists the steps done once per shooter that a continuing series does not repeat.
     """
 
+    audience = PUBLIC
     round: int
     game_hash: str
     skipped: list[StepName] = []
@@ -153,6 +171,7 @@ class RoundStarted(TableEvent, frozen=True, kw_only=True, tag="RoundStarted"):
 class BettingOpened(TableEvent, frozen=True, kw_only=True, tag="BettingOpened"):
     """Betting was opened, within these limits."""
 
+    audience = PUBLIC
     limits: TableLimits
     by: Actor
 
@@ -160,12 +179,14 @@ class BettingOpened(TableEvent, frozen=True, kw_only=True, tag="BettingOpened"):
 class BettingClosed(TableEvent, frozen=True, kw_only=True, tag="BettingClosed"):
     """Betting was closed: bets may no longer be placed, increased or withdrawn."""
 
+    audience = PUBLIC
     by: Actor
 
 
 class StepTaken(TableEvent, frozen=True, kw_only=True, tag="StepTaken"):
     """A step of the procedure that has no event of its own was taken."""
 
+    audience = PUBLIC
     step: StepName
     by: Actor
 
@@ -173,6 +194,7 @@ class StepTaken(TableEvent, frozen=True, kw_only=True, tag="StepTaken"):
 class BetPlaced(TableEvent, frozen=True, kw_only=True, tag="BetPlaced"):
     """A player's chips were put on a box."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     spot: Spot
     area: str
@@ -185,6 +207,7 @@ class BetPlaced(TableEvent, frozen=True, kw_only=True, tag="BetPlaced"):
 class BetWithdrawn(TableEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
     """A player's chips were withdrawn from a box before the close, from one area if named."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     spot: Spot
     amount: int
@@ -194,6 +217,7 @@ class BetWithdrawn(TableEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
 class BetRejected(TableEvent, frozen=True, kw_only=True, tag="BetRejected"):
     """Chips over a limit were returned to a player."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     spot: Spot
     amount: int
@@ -204,6 +228,7 @@ class BetRejected(TableEvent, frozen=True, kw_only=True, tag="BetRejected"):
 class ChipsMoved(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsMoved"):
     """Chips were moved to another box; `area` and `to_area` name the areas, if known."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     spot: Spot
     to_spot: Spot
@@ -216,6 +241,7 @@ class ChipsMoved(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag=
 class ChipsPutBack(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsPutBack"):
     """Chips moved by accident were put back; `area` and `to_area` name the areas, if known."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     spot: Spot
     to_spot: Spot
@@ -228,6 +254,7 @@ class ChipsPutBack(TableEvent, frozen=True, kw_only=True, omit_defaults=True, ta
 class LineJudged(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
     """Chips on a line were accepted as a bet, or returned to the player."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     spot: Spot
     amount: int
@@ -239,12 +266,14 @@ class LineJudged(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag=
 class DiceOffered(TableEvent, frozen=True, kw_only=True, tag="DiceOffered"):
     """The dice were offered to a player."""
 
+    audience = PUBLIC
     player: PlayerId
 
 
 class DiceChosen(TableEvent, frozen=True, kw_only=True, tag="DiceChosen"):
     """The shooter chose the dice."""
 
+    audience = PUBLIC
     player: PlayerId
     dice: list[int]
 
@@ -252,6 +281,7 @@ class DiceChosen(TableEvent, frozen=True, kw_only=True, tag="DiceChosen"):
 class DiceTumbled(TableEvent, frozen=True, kw_only=True, tag="DiceTumbled"):
     """The tumbler was activated."""
 
+    audience = PUBLIC
     times: int
     by: Actor
 
@@ -259,6 +289,7 @@ class DiceTumbled(TableEvent, frozen=True, kw_only=True, tag="DiceTumbled"):
 class ResultCalled(TableEvent, frozen=True, kw_only=True, tag="ResultCalled"):
     """The dealer called what the dice show."""
 
+    audience = PUBLIC
     dice: tuple[int, int, int]
     call: str
     by: Actor
@@ -267,12 +298,14 @@ class ResultCalled(TableEvent, frozen=True, kw_only=True, tag="ResultCalled"):
 class KeyPressed(TableEvent, frozen=True, kw_only=True, tag="KeyPressed"):
     """A key of the terminal was pressed."""
 
+    audience = PUBLIC
     key: int
 
 
 class ResultEntered(TableEvent, frozen=True, kw_only=True, tag="ResultEntered"):
     """A result was entered; it counts unless it is amended."""
 
+    audience = PUBLIC
     dice: tuple[int, int, int]
     by: Actor
 
@@ -280,6 +313,7 @@ class ResultEntered(TableEvent, frozen=True, kw_only=True, tag="ResultEntered"):
 class ResultAmended(TableEvent, frozen=True, kw_only=True, tag="ResultAmended"):
     """A wrongly entered result was amended under supervision."""
 
+    audience = PUBLIC
     dice: tuple[int, int, int]
     by: Actor
     approved_by: Actor
@@ -288,6 +322,7 @@ class ResultAmended(TableEvent, frozen=True, kw_only=True, tag="ResultAmended"):
 class AreasLit(TableEvent, frozen=True, kw_only=True, tag="AreasLit"):
     """The winning boxes were lit; `correct` is false if the lights failed."""
 
+    audience = PUBLIC
     boxes: list[BoxId]
     correct: bool
 
@@ -295,18 +330,21 @@ class AreasLit(TableEvent, frozen=True, kw_only=True, tag="AreasLit"):
 class BetsApportioned(TableEvent, frozen=True, kw_only=True, tag="BetsApportioned"):
     """Bets over a limit that nobody noticed play in part: (spot, player, stake, amount played)."""
 
+    audience = Audience(lists={"bets": 1})
     bets: list[tuple[Spot, PlayerId, int, int]]
 
 
 class LosersCollected(TableEvent, frozen=True, kw_only=True, tag="LosersCollected"):
     """The losing bets were collected."""
 
+    audience = Audience(lists={"bets": 1})
     bets: list[Stake]
 
 
 class WinnersPaid(TableEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
     """The winning bets were paid and returned; the round is settled."""
 
+    audience = Audience(lists={"bets": 1})
     round: int
     dice: tuple[int, int, int]
     bets: list[Payout]
@@ -315,6 +353,7 @@ class WinnersPaid(TableEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
 class ShooterAdvanced(TableEvent, frozen=True, kw_only=True, tag="ShooterAdvanced"):
     """The shooter's bet survived a throw; the series continues."""
 
+    audience = PUBLIC
     player: PlayerId
     throws: int
 
@@ -322,6 +361,7 @@ class ShooterAdvanced(TableEvent, frozen=True, kw_only=True, tag="ShooterAdvance
 class ShooterWon(TableEvent, frozen=True, kw_only=True, tag="ShooterWon"):
     """The shooter's bet won on its last throw."""
 
+    audience = Audience(others={"stake": 0, "winnings": 0})
     player: PlayerId
     stake: int
     winnings: int
@@ -330,6 +370,7 @@ class ShooterWon(TableEvent, frozen=True, kw_only=True, tag="ShooterWon"):
 class ShooterLost(TableEvent, frozen=True, kw_only=True, tag="ShooterLost"):
     """The shooter's bet was lost, and the series ended."""
 
+    audience = Audience(others={"stake": 0})
     player: PlayerId
     stake: int
 
@@ -340,6 +381,7 @@ class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
     `approved_by` is set if the result had been called, because a second person must then approve.
     """
 
+    audience = Audience(lists={"returned": 1})
     round: int
     cause: str
     bets: Literal["returned", "stand"]
@@ -351,6 +393,7 @@ class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
 class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"):
     """Settled rounds were voided and their payments undone; `owing` is what stacks lacked."""
 
+    audience = Audience(lists={"transfers": 0, "owing": 0})
     rounds: list[int]
     cause: str
     transfers: list[Transfer]
@@ -362,12 +405,14 @@ class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"
 class ThrowRepeated(TableEvent, frozen=True, kw_only=True, tag="ThrowRepeated"):
     """A throw did not count; the dice are thrown again and the bets are locked."""
 
+    audience = PUBLIC
     cause: IrregularityName
 
 
 class RoundContinued(TableEvent, frozen=True, kw_only=True, tag="RoundContinued"):
     """An interrupted round continues; the known dice decide these boxes."""
 
+    audience = PUBLIC
     known: list[int]
     won: list[BoxId]
     lost: list[BoxId]
@@ -376,6 +421,7 @@ class RoundContinued(TableEvent, frozen=True, kw_only=True, tag="RoundContinued"
 class IrregularityNoted(TableEvent, frozen=True, kw_only=True, tag="IrregularityNoted"):
     """An irregularity without an automatic consequence was recorded."""
 
+    audience = STAFF_ONLY
     irregularity: IrregularityName
     note: str
     by: Actor
@@ -385,6 +431,7 @@ class IrregularityNoted(TableEvent, frozen=True, kw_only=True, tag="Irregularity
 class BetCorrected(TableEvent, frozen=True, kw_only=True, tag="BetCorrected"):
     """The payment of a settled bet was corrected; a negative amount was taken."""
 
+    audience = ITS_PLAYER
     round: int
     player: PlayerId
     amount: int
@@ -397,6 +444,7 @@ class BetCorrected(TableEvent, frozen=True, kw_only=True, tag="BetCorrected"):
 class RulingMade(TableEvent, frozen=True, kw_only=True, tag="RulingMade"):
     """The shift manager ruled on a case the rules do not provide for."""
 
+    audience = ITS_PLAYER
     player: PlayerId
     amount: int
     owing: int

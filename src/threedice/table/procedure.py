@@ -9,14 +9,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from threedice.errors import InvalidInput, UnknownName
+from threedice.facts import STAFF, SUPERVISORS
 from threedice.rulebook.conduct import clause_numbers
 from threedice.table import events as table_events
 from threedice.table.betting import rejection_events
 from threedice.table.chips import require_chip_multiple
 from threedice.table.limits import TableLimits, check_chips, check_limits, limits_in_force
 from threedice.table.rules import (
-    STAFF,
-    SUPERVISORS,
     refuse,
     require_open_table,
     require_permission,

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from threedice.table.state import Round, TableState
 
 
-STAFF: tuple[TableRole, ...] = ("dealer", "supervisor", "pit-manager", "shift-manager")
-SUPERVISORS: tuple[TableRole, ...] = ("supervisor", "pit-manager", "shift-manager")
-
-
 def require_role(
     actor: Actor, allowed: Collection[TableRole], clause: Citation | tuple[str, ...] = ()
 ) -> None:

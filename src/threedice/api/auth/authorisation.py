@@ -1,13 +1,15 @@
-"""Permissions: one table of all commands and operations, by role and token scope.
+"""Permissions: commands by the facts that they declare, operations by one table.
 
-Everything that is not listed is refused, and a test checks that every route and every command of
-the application is listed. The rulebook decides later whether a permitted command is legal.
+Everything that is not declared or listed is refused, and a test checks that every route of the
+application is listed. The rulebook decides later whether a permitted command is legal.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
+from threedice.house.codec import tag_of
+from threedice.house.commands import AnyStreamCommand
 from threedice.identity.roles import ROLES, STAFF, Role
 
 if TYPE_CHECKING:
@@ -48,62 +50,6 @@ def _parse_permissions(table: Mapping[TokenScope, Mapping[str, str]]) -> dict[st
 
 
 # P player, D dealer, S supervisor, M pit manager, H shift manager, A auditor, X administrator
-
-COMMAND_PERMISSIONS: Final = _parse_permissions({
-    "play": {
-        "BuyIn":          "PDSMH  ",
-        "CashOut":        "PDSMH  ",
-        "RepayDebt":      "PDSMH  ",
-        "PlaceBet":       "PDSM   ",
-        "WithdrawBet":    "PDSM   ",
-        "ChooseDice":     "P      ",
-        "Throw":          "PDSM   ",
-    },
-    "deal": {
-        "PassCheck":      " DSMH  ",
-        "ChangeChips":    " DSMH  ",
-        "TakeColour":     " DSMH  ",
-        "ColourUp":       " DSMH  ",
-        "RejectExcess":   " DSMH  ",
-        "MoveChips":      " DSMH  ",
-        "PutBack":        " DSMH  ",
-        "JudgeLine":      " DSMH  ",
-        "OfferDice":      " DSM   ",
-        "OpenBetting":    " DSM   ",
-        "CloseBetting":   " DSM   ",
-        "Tumble":         " DSM   ",
-        "Uncover":        " DSM   ",
-        "CallResult":     " DSM   ",
-        "PressKey":       " DSM   ",
-        "PressEnter":     " DSM   ",
-        "Illuminate":     " DSM   ",
-        "CollectLosers":  " DSM   ",
-        "PayWinners":     " DSM   ",
-        "Report":         " DSMH  ",
-        "AbandonRound":   " DSMH  ",
-    },
-    "manage": {
-        "EstablishTable": "  SMH  ",
-        "OpenTable":      " DSMH  ",
-        "FillFloat":      "  SMH  ",
-        "CreditFloat":    "  SMH  ",
-        "CloseTable":     "  SMH  ",
-        "ReleaseTable":   "  SMH  ",
-        "OpenAccount":    "  SMH  ",
-        "Deposit":        "  SMH  ",
-        "Withdraw":       "  SMH  ",
-    },
-    "nobody": {  # sessions only
-        "SetLimits":           " DSMH  ",
-        "AmendResult":         " DSMH  ",
-        "CorrectBet":          " DSMH  ",
-        "ResolveInterruption": " DSMH  ",
-        "MakeRuling":          "    H  ",
-        "InterruptTable":      "       ",  # sent by the house itself
-        "RecoverRound":        "       ",
-    },
-})  # fmt: skip
-"""Permission to send each command."""
 
 OPERATION_PERMISSIONS: Final = _parse_permissions({
     "read": {
@@ -198,28 +144,10 @@ ON_DUTY_OPERATIONS: Final = frozenset({
 })  # fmt: skip
 """Operations that dealers and supervisors may use only during a shift."""
 
-OWN_PLAYER_COMMANDS: Final = frozenset({"BuyIn", "CashOut", "RepayDebt", "PlaceBet", "WithdrawBet"})
-"""Commands that players may send only for themselves."""
-
-PLAYER_FIELD_VALUES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "BuyIn": {"source": ("account",)},
-    "CashOut": {"to": ("account",)},
-    "RepayDebt": {"source": ("stack",)},
-    "PlaceBet": {"manner": ("self", "call")},
+COMMANDS: Final[dict[str, type[AnyStreamCommand]]] = {
+    tag_of(each): each for each in get_args(AnyStreamCommand)
 }
-"""Field values allowed in players' commands: cash changes hands only through table staff."""
-
-STAFF_FIELD_VALUES: Final[dict[str, dict[str, tuple[str, ...]]]] = {"BuyIn": {"source": ("cash",)}}
-"""Field values allowed in staff's commands: only players move the money of their accounts."""
-
-SECOND_PERSON_FIELDS: Final[dict[str, str]] = {
-    "SetLimits": "approved_by",
-    "AmendResult": "approved_by",
-    "CorrectBet": "approved_by",
-    "ResolveInterruption": "confirmed_by",
-    "Report": "approved_by",
-}
-"""Commands that name a second person, and the field; `Report` only if the rules require one."""
+"""Every command by its tag; `facts` of the class says who may send it."""
 
 
 # --- roles at a table ---------------------------------------------------------------------------
@@ -246,17 +174,14 @@ def role_for(
     If several roles may, it is the lowest, unless the command states one of them. A player who
     chooses or throws dice acts as the shooter; the table checks that it is their turn.
     """
-    permission = COMMAND_PERMISSIONS.get(command)
-    if permission is None or not _has_scope(caller, permission):
+    if command not in COMMANDS or not _has_scope(caller, COMMANDS[command].facts.scope):
         return None
+    facts = COMMANDS[command].facts
     for role in roles_at(caller, table):
-        acting_role: Any = "shooter" if role == "player" and command in _SHOOTER_COMMANDS else role
-        if role in permission.roles and stated in (None, acting_role):
+        acting_role: Any = "shooter" if role == "player" and facts.as_shooter else role
+        if role in facts.roles and stated in (None, acting_role):
             return acting_role  # type: ignore[no-any-return]
     return None
-
-
-_SHOOTER_COMMANDS: Final = ("ChooseDice", "Throw")
 
 
 def can_use(caller: Caller | None, operation: str) -> bool:
@@ -271,17 +196,15 @@ def can_use(caller: Caller | None, operation: str) -> bool:
     ):
         return False
     roles = roles_at(caller, None) if operation in ON_DUTY_OPERATIONS else caller.account.roles
-    return _has_scope(caller, permission) and any(role in permission.roles for role in roles)
+    return _has_scope(caller, permission.scope) and any(role in permission.roles for role in roles)
 
 
 _ONLY_OPEN: Final[frozenset[SessionState]] = frozenset({"open"})
 
 
-def _has_scope(caller: Caller, permission: Permission) -> bool:
+def _has_scope(caller: Caller, scope: TokenScope) -> bool:
     """Return whether an API token has the scope; sessions need none."""
-    if caller.scopes is None or permission.scope == "any":
-        return True
-    return permission.scope in caller.scopes
+    return caller.scopes is None or scope == "any" or scope in caller.scopes
 
 
 def audience_of(caller: Caller, table: str) -> TableAudience | None:

@@ -13,11 +13,10 @@ import msgspec
 
 from threedice.api.auth.authorisation import (
     ANYONE,
-    COMMAND_PERMISSIONS,
+    COMMANDS,
     OPERATION_PERMISSIONS,
     SCOPES,
-    SECOND_PERSON_FIELDS,
-    Permission,
+    TokenScope,
 )
 from threedice.api.context import SECURE_COOKIE
 from threedice.api.http.operations import PATH_PARAMETERS, IdempotencyKey, path_parameter_names
@@ -29,7 +28,7 @@ from threedice.house.events import AnyStreamEvent
 from threedice.identity import ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from threedice.api.http.operations import Operation
 
@@ -95,21 +94,18 @@ def _union_members(union: Any) -> tuple[Any, ...]:
 
 def _approval_commands() -> list[Any]:
     """Return the commands that need a second person, which clients send as requests."""
-    return [
-        each for each in _union_members(AnyTableCommand) if tag_of(each) in SECOND_PERSON_FIELDS
-    ]
+    return [each for each in _union_members(AnyTableCommand) if each.facts.second_person]
 
 
 def _hide_server_fields(components: dict[str, Any], commands: list[str]) -> None:
     """Remove the fields that the server fills in from the schemas of commands."""
     for name in commands:
-        schema = components[name]
-        hidden = ["by", SECOND_PERSON_FIELDS.get(name, "by")]
+        schema, facts = components[name], COMMANDS[name].facts
+        hidden = ["by", facts.second_person]
         for field in hidden:
             schema["properties"].pop(field, None)
         schema["required"] = [field for field in schema["required"] if field not in hidden]
-        permission = COMMAND_PERMISSIONS[name]
-        schema["x-roles"], schema["x-scope"] = sorted(permission.roles), permission.scope
+        schema["x-roles"], schema["x-scope"] = sorted(facts.roles), facts.scope
 
 
 def _document_info() -> dict[str, Any]:
@@ -235,7 +231,7 @@ def operations_table(operations: Iterable[Operation]) -> str:
         (
             f"`{each.method} {each.path}`",
             each.summary,
-            *_permission_columns(OPERATION_PERMISSIONS[each.name]),
+            *_permission_columns(*OPERATION_PERMISSIONS[each.name]),
         )
         for each in operations
     ]
@@ -245,19 +241,19 @@ def operations_table(operations: Iterable[Operation]) -> str:
 def commands_table() -> str:
     """Return all commands as a Markdown table, with the permissions of each."""
     rows = [
-        (f"`{name}`", *_permission_columns(permission))
-        for name, permission in COMMAND_PERMISSIONS.items()
-        if permission.roles
+        (f"`{name}`", *_permission_columns(command.facts.roles, command.facts.scope))
+        for name, command in COMMANDS.items()
+        if command.facts.roles
     ]
     return _markdown_table(("command", "roles", "programs"), rows)
 
 
-def _permission_columns(permission: Permission) -> tuple[str, str]:
-    if ANYONE in permission.roles:
+def _permission_columns(roles: Collection[str], scope: TokenScope) -> tuple[str, str]:
+    if ANYONE in roles:
         return "anyone", "anyone"
-    roles = [role for role in ROLES if role in permission.roles]
-    roles_text = "everybody signed in" if len(roles) == len(ROLES) else ", ".join(roles)
-    return roles_text, "no" if permission.scope == "nobody" else permission.scope
+    names = [role for role in ROLES if role in roles]
+    roles_text = "everybody signed in" if len(names) == len(ROLES) else ", ".join(names)
+    return roles_text, "no" if scope == "nobody" else scope
 
 
 def _markdown_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 
 from threedice.api.auth.authentication import Caller
-from threedice.api.auth.authorisation import SECOND_PERSON_FIELDS, roles_at
+from threedice.api.auth.authorisation import COMMANDS, roles_at
 from threedice.api.context import require_table_and_game
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.operations import Operation, RequestContext, TableId, operation
@@ -25,10 +25,10 @@ from threedice.api.routes.commands import (
     execute_command,
 )
 from threedice.errors import InvalidInput
+from threedice.facts import SUPERVISORS
 from threedice.identity import ApprovalRefused, Role
 from threedice.identity.approvals import ApprovalRequest, ApprovalState
 from threedice.table.commands import Actor
-from threedice.table.rules import SUPERVISORS
 
 if TYPE_CHECKING:
     from threedice.api.http.responses import HttpResponse
@@ -93,8 +93,8 @@ async def open_request(request: RequestContext) -> RequestView:
     table, fields = request.path_params["table"], dict(request.body.command)
     check_rate_limit(request)
     kind = str(fields.get("type"))
-    field = SECOND_PERSON_FIELDS.get(kind)
-    if field is None:
+    field = COMMANDS[kind].facts.second_person if kind in COMMANDS else ""
+    if not field:
         raise InvalidInput(f"{kind[:40]} does not need a second person; send it as a command")
     if fields.get(field) is not None:
         raise HttpProblem(403, "door/second-person")

@@ -17,14 +17,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from threedice.api.auth.audiences import encode_command_result
-from threedice.api.auth.authorisation import (
-    COMMAND_PERMISSIONS,
-    OWN_PLAYER_COMMANDS,
-    PLAYER_FIELD_VALUES,
-    SECOND_PERSON_FIELDS,
-    STAFF_FIELD_VALUES,
-    role_for,
-)
+from threedice.api.auth.authorisation import COMMANDS, role_for
 from threedice.api.context import require_table
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.operations import (
@@ -67,8 +60,7 @@ SENDABLE_COMMANDS: Final[Any] = Union[  # noqa: UP007
     tuple(
         each
         for each in get_args(AnyTableCommand)
-        if COMMAND_PERMISSIONS[tag_of(each)].roles
-        and (each is commands.Report or tag_of(each) not in SECOND_PERSON_FIELDS)
+        if each.facts.roles and (each.facts.may_go_alone or not each.facts.second_person)
     )
 ]
 """Commands that clients may send directly.
@@ -294,7 +286,7 @@ def build_table_command(
 
 def _command_tag(fields: Mapping[str, Any]) -> str:
     kind = fields.get("type")
-    if not isinstance(kind, str) or kind not in COMMAND_PERMISSIONS:
+    if not isinstance(kind, str) or kind not in COMMANDS:
         raise HttpProblem(422, "door/form", problem="`type` is not a command - at `$.type`")
     return kind
 
@@ -303,9 +295,7 @@ def _resolve_actor(caller: Caller, kind: str, table: str, stated: Any) -> Actor:
     """Return the caller as the sender of a command, in the stated role or the lowest permitted."""
     role = role_for(caller, kind, table)
     if role is None:
-        lacks_scope = (
-            caller.scopes is not None and COMMAND_PERMISSIONS[kind].scope not in caller.scopes
-        )
+        lacks_scope = caller.scopes is not None and COMMANDS[kind].facts.scope not in caller.scopes
         raise HttpProblem(403, "door/scope" if lacks_scope else "door/role")
     if stated is None:
         return Actor(id=caller.account.id, role=role)
@@ -317,10 +307,11 @@ def _resolve_actor(caller: Caller, kind: str, table: str, stated: Any) -> Actor:
 
 def _set_second_person(kind: str, fields: dict[str, Any], second_person: Actor | None) -> None:
     """Fill in the second person who has approved; reject one that the body names."""
-    field = SECOND_PERSON_FIELDS.get(kind)
-    if field is None:
+    facts = COMMANDS[kind].facts
+    field = facts.second_person
+    if not field:
         return
-    if second_person is None and (kind != "Report" or fields.get(field) is not None):
+    if second_person is None and (not facts.may_go_alone or fields.get(field) is not None):
         raise HttpProblem(403, "door/second-person")
     fields[field] = msgspec.to_builtins(second_person)
 
@@ -334,18 +325,13 @@ def _convert(value: Any, target_type: Any) -> Any:
 
 def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
     """Reject field values that the caller may not use in a command that they may send."""
-    kind = tag_of(command)
-    is_player = "player" in caller.account.roles
+    facts, is_player = command.facts, "player" in caller.account.roles
     player = getattr(command, "player", None)
     if player is not None and (player or not isinstance(command, commands.Report)):
         check_player_id(player)
-    if (
-        is_player
-        and kind in OWN_PLAYER_COMMANDS
-        and getattr(command, "player", "") != caller.account.id
-    ):
+    if is_player and facts.own_player and player != caller.account.id:
         raise HttpProblem(403, "door/own")
-    allowed_values = (PLAYER_FIELD_VALUES if is_player else STAFF_FIELD_VALUES).get(kind, {})
+    allowed_values = facts.player_values if is_player else facts.staff_values
     for field, allowed in allowed_values.items():
         if (value := getattr(command, field)) not in allowed:
             raise HttpProblem(
