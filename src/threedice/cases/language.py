@@ -80,16 +80,6 @@ def commands_before(context: CaseContext, step: StepName) -> Iterator[AnyCommand
             yield from step_commands(context, each, None)
 
 
-_SIMPLE_STEP_COMMANDS: Final[dict[StepName, Callable[..., AnyCommand]]] = {
-    "open-betting": commands.OpenBetting,
-    "close-betting": commands.CloseBetting,
-    "uncover": commands.Uncover,
-    "illuminate": commands.Illuminate,
-    "collect-losers": commands.CollectLosers,
-    "pay-winners": commands.PayWinners,
-}
-
-
 def step_commands(
     context: CaseContext, step: StepName, dice: tuple[int, int, int] | None
 ) -> Iterator[AnyCommand]:
@@ -108,5 +98,5 @@ def step_commands(
             for key in dice:
                 yield commands.PressKey(by=DEALER, key=key)
             yield commands.PressEnter(by=DEALER)
-        case _ if step in _SIMPLE_STEP_COMMANDS:
-            yield _SIMPLE_STEP_COMMANDS[step](by=DEALER)
+        case _ if step in commands.PLAIN_STEP_COMMANDS:
+            yield commands.PLAIN_STEP_COMMANDS[step](by=DEALER)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from threedice.account import decide as decide_account
 from threedice.account.commands import Deposit, OpenAccount, ReceiveFromTable, SendToTable, Withdraw
 from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
-from threedice.facts import STAFF, SUPERVISORS
+from threedice.facts import SUPERVISORS
 from threedice.house import events as house_events
 from threedice.house.codec import tag_of
 from threedice.house.commands import (
@@ -169,7 +169,7 @@ def establish_table(
     table: str, game: Game, house_table: HouseTable, command: EstablishTable
 ) -> Decision:
     """Decide the setup of a table for a game."""
-    require_role(command.by, SUPERVISORS)
+    require_role(command.by, command.facts.roles)
     if house_table.table.open:
         raise _refuse("floor/table-open", table=table)
     event = house_events.TableEstablished(
@@ -197,7 +197,7 @@ def _decide_resolution(
     if not house_table.interrupted:
         raise _refuse("floor/not-interrupted")
     clause = _interruption_clause(game)
-    require_role(command.by, STAFF, clause)
+    require_role(command.by, command.facts.roles, clause)
     second = require_second_person(command.by, command.confirmed_by, SUPERVISORS, clause)
     _require_possible_dice(house_table, command.known, clause)
     outcome = decide_interrupted_round(game, house_table, command)

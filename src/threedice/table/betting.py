@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from threedice.dice import contains
-from threedice.facts import STAFF
 from threedice.rulebook.conduct import clause_numbers
+from threedice.table import commands
 from threedice.table import events as table_events
 from threedice.table.limits import (
     box_of,
@@ -17,10 +17,10 @@ from threedice.table.limits import (
 )
 from threedice.table.rules import (
     betting_clauses,
+    handles,
     refuse,
     require_box,
     require_open_betting,
-    require_open_table,
     require_permission,
     require_role,
     resolve_spot,
@@ -28,15 +28,14 @@ from threedice.table.rules import (
 
 if TYPE_CHECKING:
     from threedice.rulebook import Box, Game
-    from threedice.table import commands
     from threedice.table.events import AnyEvent
     from threedice.table.limits import Spot
     from threedice.table.state import Bet, Round, TableSeat, TableState
 
 
+@handles(commands.PlaceBet)
 def place_bet(game: Game, state: TableState, command: commands.PlaceBet) -> list[AnyEvent]:
     """Put a player's chips on a box."""
-    require_open_table(state)
     require_open_betting(game, state)
     _require_manner(game, command)
     box = require_box(game, command.box)
@@ -168,9 +167,9 @@ def _place_shooter_bet(game: Game, state: TableState, command: commands.PlaceBet
     return _bet_placed(state, command, command.box, "shooter")
 
 
+@handles(commands.WithdrawBet)
 def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -> list[AnyEvent]:
     """Return a player's chips from a box before the close."""
-    require_open_table(state)
     box = require_box(game, command.box)
     _require_handling_allowed(game, state, box)
     current = require_open_betting(game, state)
@@ -242,11 +241,11 @@ def _require_withdrawable(
         raise refuse("bet/under-minimum", rule.clause, total=total, minimum=minimum)
 
 
+@handles(commands.RejectExcess)
 def reject_excess(game: Game, state: TableState, command: commands.RejectExcess) -> list[AnyEvent]:
     """Reject the chips in a box that exceed a limit, the last placement first."""
-    require_open_table(state)
     require_open_betting(game, state)
-    require_role(command.by, STAFF)
+    require_role(command.by, command.facts.roles)
     require_box(game, command.box)
     spot = resolve_spot(game, command.box, command.area)
     events = rejection_events(game, state, [spot])
@@ -269,14 +268,14 @@ def rejection_events(game: Game, state: TableState, spots: list[Spot]) -> list[A
     ]
 
 
+@handles(commands.MoveChips)
 def move_chips(game: Game, state: TableState, command: commands.MoveChips) -> list[AnyEvent]:
     """Record that chips have moved to another box, until the rulebook fixes the positions."""
-    require_open_table(state)
     positions, current = game.facts.procedure.positions, state.round
     if current is None or positions.fixed_at in current.done:
         raise refuse("bet/position-fixed", positions.clause)
     spot, to_spot = _require_spots(game, command)
-    require_role(command.by, STAFF)
+    require_role(command.by, command.facts.roles)
     bet = _require_bet(game, current, spot, command.player, command.amount)
     _require_amount_in_area(game, bet, command)
     _require_movable(game, state, command)
@@ -293,9 +292,9 @@ def move_chips(game: Game, state: TableState, command: commands.MoveChips) -> li
     ]
 
 
+@handles(commands.PutBack)
 def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[AnyEvent]:
     """Put back chips that were moved by accident; a misplaced call bet stays."""
-    require_open_table(state)
     rule = game.facts.irregularities.get("bet-moved")
     if rule is None:
         raise refuse("irregularity/unknown", irregularity="bet-moved")
@@ -326,9 +325,9 @@ def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[A
     ]
 
 
+@handles(commands.JudgeLine)
 def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> list[AnyEvent]:
     """Record whether chips that touch a line count as a bet, until settlement begins."""
-    require_open_table(state)
     rule = game.facts.irregularities.get("bet-on-line")
     if rule is None:
         raise refuse("irregularity/unknown", irregularity="bet-on-line")

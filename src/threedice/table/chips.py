@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.facts import STAFF, SUPERVISORS
+from threedice.facts import STAFF
+from threedice.table import commands
 from threedice.table import events as table_events
-from threedice.table.rules import refuse, require_open_table, require_role
+from threedice.table.rules import handles, refuse, require_role
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
-    from threedice.table import commands
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableSeat, TableState
 
 
+@handles(commands.BuyIn)
 def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEvent]:
     """Give a player chips for cash or for money from the player's account."""
-    require_open_table(state)
     _require_player_or_staff(command.by, command.player)
     age = game.facts.people.minimum_age
     if age and "player" in age.applies_to and (command.age_years or 0) < age.years:
@@ -32,9 +32,9 @@ def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEv
     ]
 
 
+@handles(commands.CashOut)
 def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[AnyEvent]:
     """Let a player take chips away, or pay their value into the player's account."""
-    require_open_table(state)
     _require_player_or_staff(command.by, command.player)
     seat = _require_seat(game, state, command.player)
     if command.amount > seat.stack:
@@ -50,10 +50,10 @@ def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[A
     return [*events, cashed]
 
 
+@handles(commands.ChangeChips)
 def change_chips(game: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
     """Change a player's chips into one denomination of the same value."""
-    require_open_table(state)
-    require_role(command.by, STAFF)
+    require_role(command.by, command.facts.roles)
     seat = _require_seat(game, state, command.player)
     if command.into not in state.chips:
         raise refuse(
@@ -72,9 +72,9 @@ def change_chips(game: Game, state: TableState, command: commands.ChangeChips) -
     ]
 
 
+@handles(commands.RepayDebt)
 def repay_debt(game: Game, state: TableState, command: commands.RepayDebt) -> list[AnyEvent]:
     """Let a player repay a debt to the house."""
-    require_open_table(state)
     _require_player_or_staff(command.by, command.player)
     owing = state.owing.get(command.player, 0)
     if not 0 < command.amount <= owing:
@@ -90,10 +90,10 @@ def repay_debt(game: Game, state: TableState, command: commands.RepayDebt) -> li
     ]
 
 
+@handles(commands.TakeColour)
 def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> list[AnyEvent]:
     """Give a player non-value chips in a colour at a declared value."""
-    require_open_table(state)
-    require_role(command.by, STAFF)
+    require_role(command.by, command.facts.roles)
     if "non-value" not in game.facts.chips.kinds:
         raise refuse("chips/no-colours", game.facts.chips.clause)
     seat = _require_seat(game, state, command.player)
@@ -114,10 +114,10 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
     ]
 
 
+@handles(commands.ColourUp)
 def colour_up(game: Game, state: TableState, command: commands.ColourUp) -> list[AnyEvent]:
     """Change a player's colour back into value chips."""
-    require_open_table(state)
-    require_role(command.by, STAFF)
+    require_role(command.by, command.facts.roles)
     seat = _require_seat(game, state, command.player)
     if not seat.colour:
         raise refuse("chips/no-colours", game.facts.chips.clause)
@@ -126,18 +126,18 @@ def colour_up(game: Game, state: TableState, command: commands.ColourUp) -> list
     return [table_events.ColouredUp(player=command.player)]
 
 
+@handles(commands.FillFloat)
 def fill_float(_game: Game, state: TableState, command: commands.FillFloat) -> list[AnyEvent]:
     """Add chips from the vault to the float."""
-    require_open_table(state)
-    require_role(command.by, SUPERVISORS)
+    require_role(command.by, command.facts.roles)
     require_chip_multiple(command.amount, state.chips[0])
     return [table_events.FloatFilled(amount=command.amount, by=command.by)]
 
 
+@handles(commands.CreditFloat)
 def credit_float(_game: Game, state: TableState, command: commands.CreditFloat) -> list[AnyEvent]:
     """Return chips from the float to the vault."""
-    require_open_table(state)
-    require_role(command.by, SUPERVISORS)
+    require_role(command.by, command.facts.roles)
     require_chip_multiple(command.amount, state.chips[0])
     if command.amount > state.float_amount:
         raise refuse("float/amount", float=state.float_amount, amount=command.amount)

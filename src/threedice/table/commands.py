@@ -5,14 +5,17 @@ A command carries ids and rolls from outside; `decide` turns it into events or r
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 import msgspec
 
 from threedice.facts import DEALERS, STAFF, SUPERVISORS, CommandFacts
 from threedice.money import RequestedAmount
-from threedice.rulebook.conduct import IrregularityName, TableRole
+from threedice.rulebook.conduct import IrregularityName, StepName, TableRole
 from threedice.table.limits import BoxId, LimitMode, PlayerId, TableLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ShortText = Annotated[str, msgspec.Meta(max_length=100)]
 ValidPlayerId = Annotated[PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")]
@@ -38,6 +41,13 @@ class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     facts: ClassVar[CommandFacts]
     by: Actor
+
+
+class StepCommand(TableCommand, frozen=True, kw_only=True):
+    """Base of the commands that take a step of the procedure; dealers take most of them."""
+
+    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step: ClassVar[StepName]
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -235,88 +245,90 @@ class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):
 # --- the round ----------------------------------------------------------------------------------
 
 
-class OfferDice(TableCommand, frozen=True, kw_only=True, tag="OfferDice"):
+class OfferDice(StepCommand, frozen=True, kw_only=True, tag="OfferDice"):
     """Offer a player the dice."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "offer-dice"
     player: ValidPlayerId
 
 
-class ChooseDice(TableCommand, frozen=True, kw_only=True, tag="ChooseDice"):
+class ChooseDice(StepCommand, frozen=True, kw_only=True, tag="ChooseDice"):
     """Choose dice, by number, from the dice offered."""
 
     facts = CommandFacts(("player",), "play", as_shooter=True)
+    step = "choose-dice"
     dice: list[int]
 
 
-class OpenBetting(TableCommand, frozen=True, kw_only=True, tag="OpenBetting"):
+class OpenBetting(StepCommand, frozen=True, kw_only=True, tag="OpenBetting"):
     """Announce that bets may be placed."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "open-betting"
 
 
-class CloseBetting(TableCommand, frozen=True, kw_only=True, tag="CloseBetting"):
+class CloseBetting(StepCommand, frozen=True, kw_only=True, tag="CloseBetting"):
     """Announce that no more bets may be placed."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "close-betting"
 
 
-class Tumble(TableCommand, frozen=True, kw_only=True, tag="Tumble"):
+class Tumble(StepCommand, frozen=True, kw_only=True, tag="Tumble"):
     """Activate the tumbler."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "tumble"
     times: Annotated[int, msgspec.Meta(ge=-1000, le=1000)]
 
 
-class Throw(TableCommand, frozen=True, kw_only=True, tag="Throw"):
+class Throw(StepCommand, frozen=True, kw_only=True, tag="Throw"):
     """Throw the dice."""
 
     facts = CommandFacts(("player", *DEALERS), "play", as_shooter=True)
+    step = "throw"
 
 
-class Uncover(TableCommand, frozen=True, kw_only=True, tag="Uncover"):
+class Uncover(StepCommand, frozen=True, kw_only=True, tag="Uncover"):
     """Lift the cover from the dice."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "uncover"
 
 
-class CallResult(TableCommand, frozen=True, kw_only=True, tag="CallResult"):
+class CallResult(StepCommand, frozen=True, kw_only=True, tag="CallResult"):
     """Call what the dice show, by face numbers."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "call-result"
     dice: tuple[int, int, int]
 
 
-class PressKey(TableCommand, frozen=True, kw_only=True, tag="PressKey"):
+class PressKey(StepCommand, frozen=True, kw_only=True, tag="PressKey"):
     """Press a numbered key of the entry terminal."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "enter-result"
     key: int
 
 
-class PressEnter(TableCommand, frozen=True, kw_only=True, tag="PressEnter"):
+class PressEnter(StepCommand, frozen=True, kw_only=True, tag="PressEnter"):
     """Press the entry key of the terminal."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "enter-result"
 
 
-class Illuminate(TableCommand, frozen=True, kw_only=True, tag="Illuminate"):
+class Illuminate(StepCommand, frozen=True, kw_only=True, tag="Illuminate"):
     """Light the winning areas; `correct` says whether the lights showed them correctly."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "illuminate"
     correct: bool = True
 
 
-class CollectLosers(TableCommand, frozen=True, kw_only=True, tag="CollectLosers"):
+class CollectLosers(StepCommand, frozen=True, kw_only=True, tag="CollectLosers"):
     """Collect the losing bets."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "collect-losers"
 
 
-class PayWinners(TableCommand, frozen=True, kw_only=True, tag="PayWinners"):
+class PayWinners(StepCommand, frozen=True, kw_only=True, tag="PayWinners"):
     """Pay the winning bets."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    step = "pay-winners"
 
 
 # --- irregularities -----------------------------------------------------------------------------
@@ -377,3 +389,9 @@ AnyCommand = (
     | CallResult | PressKey | PressEnter | Illuminate | CollectLosers | PayWinners
     | Report | AbandonRound | AmendResult | CorrectBet | MakeRuling
 )  # fmt: skip
+
+PLAIN_STEP_COMMANDS: Final[dict[StepName, Callable[..., AnyCommand]]] = {
+    each.step: each
+    for each in (OpenBetting, CloseBetting, Uncover, Illuminate, CollectLosers, PayWinners)
+}
+"""The commands of the dealer's steps that need no more than their sender."""

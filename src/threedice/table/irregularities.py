@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.facts import STAFF, SUPERVISORS
+from threedice.facts import SUPERVISORS
+from threedice.table import commands
 from threedice.table import events as table_events
 from threedice.table.rules import (
+    handles,
     refuse,
-    require_open_table,
     require_role,
     require_second_person,
     resolve_known_dice,
@@ -18,19 +19,19 @@ from threedice.table.settlement import bets_after_void, reverse_nets, reverse_ro
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
-    from threedice.rulebook.conduct import Irregularity, TableRole
-    from threedice.table import commands
+    from threedice.rulebook.conduct import Irregularity
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableState
 
 
+@handles(commands.Report)
 def report_irregularity(game: Game, state: TableState, command: commands.Report) -> list[AnyEvent]:
     """Apply the rulebook's consequence of an irregularity."""
-    require_open_table(state)
     rule = game.facts.irregularities.get(command.irregularity)
     if rule is None:
         raise refuse("irregularity/unknown", irregularity=command.irregularity)
-    require_role(command.by, roles_with_stand_ins(game, rule.by or STAFF), rule.clause)
+    roles = roles_with_stand_ins(game, rule.by or command.facts.roles)
+    require_role(command.by, roles, rule.clause)
     events = _consequence(game, state, command, rule)
     if rule.locks_table and not state.locked:
         events.append(table_events.TableLocked(cause=command.irregularity))
@@ -169,15 +170,15 @@ def _is_under_cover(game: Game, state: TableState) -> bool:
     return "tumble" in done and steps["tumble"].covered and "uncover" not in done
 
 
+@handles(commands.AbandonRound)
 def abandon_round(game: Game, state: TableState, command: commands.AbandonRound) -> list[AnyEvent]:
     """Void a round whose dice were lost before they were called, as an interruption does.
 
     A round with all dice confirmed after an interruption is refused: its result must be called.
     """
-    require_open_table(state)
     rule = game.facts.irregularities.get("interruption")
     clause = rule.clause if rule else game.facts.procedure.void.clause
-    require_role(command.by, STAFF, clause)
+    require_role(command.by, command.facts.roles, clause)
     if state.round is None or state.round.is_established:
         raise refuse("irregularity/not-now", clause, irregularity="interruption")
     if not command.reason.strip():
@@ -188,10 +189,10 @@ def abandon_round(game: Game, state: TableState, command: commands.AbandonRound)
     return events
 
 
+@handles(commands.CorrectBet)
 def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> list[AnyEvent]:
     """Correct the payment of a settled bet by a compensating transfer."""
-    require_open_table(state)
-    require_role(command.by, STAFF)
+    require_role(command.by, command.facts.roles)
     second = require_second_person(command.by, command.approved_by, SUPERVISORS)
     unit = game.facts.procedure.unit
     if command.round not in state.settled or command.round in state.reversed:
@@ -212,12 +213,12 @@ def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> 
     ]
 
 
+@handles(commands.MakeRuling)
 def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> list[AnyEvent]:
     """Record a ruling on a case the rules do not provide for."""
-    require_open_table(state)
     rule = game.facts.irregularities.get("not-provided-for")
-    by: list[TableRole] = rule.by if rule else ["shift-manager"]
-    require_role(command.by, by, rule.clause if rule else ())
+    roles = rule.by if rule else command.facts.roles
+    require_role(command.by, roles, rule.clause if rule else ())
     if not _is_known_player(state, command.player):
         raise refuse("player/unknown", player=command.player)
     owing = _require_transfer(state, command.player, command.amount, command.reason)

@@ -9,15 +9,16 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from threedice.errors import InvalidInput, UnknownName
-from threedice.facts import STAFF, SUPERVISORS
+from threedice.facts import SUPERVISORS
 from threedice.rulebook.conduct import clause_numbers
+from threedice.table import commands
 from threedice.table import events as table_events
 from threedice.table.betting import rejection_events
 from threedice.table.chips import require_chip_multiple
 from threedice.table.limits import TableLimits, check_chips, check_limits, limits_in_force
 from threedice.table.rules import (
+    handles,
     refuse,
-    require_open_table,
     require_permission,
     require_role,
     require_second_person,
@@ -30,17 +31,17 @@ from threedice.table.settlement import bets_after_void, void_round
 if TYPE_CHECKING:
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import IrregularityName, StepName
-    from threedice.table import commands
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableState
 
 
+@handles(commands.OpenTable)
 def open_table(game: Game, state: TableState, command: commands.OpenTable) -> list[AnyEvent]:
     """Open a table on a game."""
     if state.open:
         raise refuse("table/already-open")
-    require_permission(game, command.by, "open-table", STAFF)
+    require_permission(game, command.by, "open-table", command.facts.roles)
     if state.currency not in ("", command.currency):
         raise refuse("table/currency", currency=state.currency)
     try:
@@ -64,9 +65,9 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
     ]
 
 
-def pass_check(game: Game, state: TableState, command: commands.PassCheck) -> list[AnyEvent]:
+@handles(commands.PassCheck)
+def pass_check(game: Game, _state: TableState, command: commands.PassCheck) -> list[AnyEvent]:
     """Record an opening check, made by a role that the rulebook names."""
-    require_open_table(state)
     checks = game.facts.opening
     if command.check not in checks:
         raise refuse("table/unknown-check", check=command.check, checks=", ".join(checks) or "none")
@@ -75,10 +76,10 @@ def pass_check(game: Game, state: TableState, command: commands.PassCheck) -> li
     return [table_events.CheckPassed(check=command.check, by=command.by)]
 
 
+@handles(commands.SetLimits)
 def set_limits(game: Game, state: TableState, command: commands.SetLimits) -> list[AnyEvent]:
     """Set new limits, to apply from the next opening of betting."""
-    require_open_table(state)
-    require_role(command.by, STAFF)
+    require_role(command.by, command.facts.roles)
     second = require_second_person(
         command.by, command.approved_by, SUPERVISORS, game.facts.limits.clause
     )
@@ -93,10 +94,10 @@ def _require_limits(game: Game, state: TableState, limits: TableLimits) -> None:
         raise refuse("limits/wrong", game.facts.limits.clause, problem=str(error)) from None
 
 
+@handles(commands.CloseTable)
 def close_table(game: Game, state: TableState, command: commands.CloseTable) -> list[AnyEvent]:
     """Close the table: void a round without a result, and let all players take their chips."""
-    require_open_table(state)
-    require_role(command.by, SUPERVISORS)
+    require_role(command.by, command.facts.roles)
     current = state.round
     if current and current.is_established:
         unit = game.facts.procedure.unit
@@ -118,10 +119,10 @@ def close_table(game: Game, state: TableState, command: commands.CloseTable) -> 
     ]
 
 
+@handles(commands.ReleaseTable)
 def release_table(game: Game, state: TableState, command: commands.ReleaseTable) -> list[AnyEvent]:
     """Unlock the table after a malfunction."""
-    require_open_table(state)
-    require_permission(game, command.by, "release-table", SUPERVISORS)
+    require_permission(game, command.by, "release-table", command.facts.roles)
     if not state.locked:
         raise refuse("table/not-locked")
     if not command.reason.strip():
@@ -156,21 +157,21 @@ def start_round(game: Game, state: TableState) -> list[AnyEvent]:
     return [table_events.RoundStarted(round=state.rounds + 1, game_hash=game.hash, skipped=skipped)]
 
 
+@handles(commands.OpenBetting)
 def open_betting(game: Game, state: TableState, command: commands.OpenBetting) -> list[AnyEvent]:
     """Announce that bets may be placed; limits set since the last round take effect."""
-    require_open_table(state)
-    require_step(game, state, "open-betting", command.by)
+    require_step(game, state, command)
     limits = state.next_limits or limits_in_force(state)
     return [*start_round(game, state), table_events.BettingOpened(limits=limits, by=command.by)]
 
 
+@handles(commands.CloseBetting)
 def close_betting(game: Game, state: TableState, command: commands.CloseBetting) -> list[AnyEvent]:
     """Announce that no more bets may be placed.
 
     An electronic table now rejects what exceeds a differential.
     """
-    require_open_table(state)
-    require_step(game, state, "close-betting", command.by)
+    require_step(game, state, command)
     rule, shooter = game.facts.shooter, state.shooter
     if rule and rule.must_bet and (shooter is None or not shooter.stake):
         raise refuse("shooter/must-bet", rule.clause)
@@ -185,16 +186,16 @@ def _differential_rejections(game: Game, state: TableState) -> list[AnyEvent]:
     return rejection_events(game, state, list(state.current.bets))
 
 
+@handles(commands.Tumble)
 def tumble(game: Game, state: TableState, command: commands.Tumble) -> list[AnyEvent]:
     """Tumble the dice; too few tumbles void the round, as may tumbling before the close."""
-    require_open_table(state)
     if command.times < 1:
         steps = game.facts.procedure.steps
         raise refuse("dice/count", steps["tumble"].clause if "tumble" in steps else ())
     early = _void_if_early(game, state, "tumbled-before-close", command.by, "tumble")
     if early:
         return early
-    step = require_step(game, state, "tumble", command.by)
+    step = require_step(game, state, command)
     events = [
         *start_round(game, state),
         table_events.DiceTumbled(times=command.times, by=command.by),
@@ -224,10 +225,10 @@ def _void(
     return void_round(game, state, irregularity, bets, by)
 
 
+@handles(commands.Throw)
 def throw(game: Game, state: TableState, command: commands.Throw) -> list[AnyEvent]:
     """Throw the dice; others may throw for a shooter only if the shooter is absent."""
-    require_open_table(state)
-    require_step(game, state, "throw", command.by)
+    require_step(game, state, command)
     shooter = state.shooter
     if command.by.role == "shooter":
         _require_shooter(game, state, command.by)
@@ -237,34 +238,34 @@ def throw(game: Game, state: TableState, command: commands.Throw) -> list[AnyEve
     return [table_events.StepTaken(step="throw", by=command.by)]
 
 
+@handles(commands.Uncover)
 def uncover(game: Game, state: TableState, command: commands.Uncover) -> list[AnyEvent]:
     """Lift the cover; exposing the dice before betting is closed may void the round."""
-    require_open_table(state)
     if state.round and "tumble" in state.round.done:
         early = _void_if_early(game, state, "exposed-before-close", command.by, "uncover")
         if early:
             return early
-    require_step(game, state, "uncover", command.by)
+    require_step(game, state, command)
     return [table_events.StepTaken(step="uncover", by=command.by)]
 
 
 # --- the shooter --------------------------------------------------------------------------------
 
 
+@handles(commands.OfferDice)
 def offer_dice(game: Game, state: TableState, command: commands.OfferDice) -> list[AnyEvent]:
     """Offer a player the dice; they may be offered to another until the shooter has bet."""
-    require_open_table(state)
     may_repeat = state.round is not None and "close-betting" not in state.round.done
-    require_step(game, state, "offer-dice", command.by, may_repeat=may_repeat)
+    require_step(game, state, command, may_repeat=may_repeat)
     if command.player not in state.seats:
         raise refuse("player/unknown", game.facts.chips.clause, player=command.player)
     return [*start_round(game, state), table_events.DiceOffered(player=command.player)]
 
 
+@handles(commands.ChooseDice)
 def choose_dice(game: Game, state: TableState, command: commands.ChooseDice) -> list[AnyEvent]:
     """Choose the dice of a series from the dice offered."""
-    require_open_table(state)
-    step = require_step(game, state, "choose-dice", command.by)
+    step = require_step(game, state, command)
     _require_shooter(game, state, command.by)
     rule = game.facts.shooter
     offered, chosen = (rule.dice_offered, rule.dice_chosen) if rule else (3, 3)
@@ -287,10 +288,10 @@ def _require_shooter(game: Game, state: TableState, by: Actor) -> None:
 # --- the result ---------------------------------------------------------------------------------
 
 
+@handles(commands.CallResult)
 def call_result(game: Game, state: TableState, command: commands.CallResult) -> list[AnyEvent]:
     """Call what the dice show; the call is the result if the procedure enters none."""
-    require_open_table(state)
-    require_step(game, state, "call-result", command.by)
+    require_step(game, state, command)
     _require_faces(command.dice)
     if Counter(state.current.known) - Counter(command.dice):
         known = ", ".join(game.faces.name(face) for face in state.current.known)
@@ -303,28 +304,28 @@ def call_result(game: Game, state: TableState, command: commands.CallResult) -> 
     return events
 
 
+@handles(commands.PressKey)
 def press_key(game: Game, state: TableState, command: commands.PressKey) -> list[AnyEvent]:
     """Press a key of the terminal, which remembers the last three."""
-    require_open_table(state)
-    step = require_step(game, state, "enter-result", command.by)
+    step = require_step(game, state, command)
     if command.key not in range(1, 7):
         raise refuse("dice/face", step.clause, key=command.key)
     return [table_events.KeyPressed(key=command.key)]
 
 
+@handles(commands.PressEnter)
 def press_enter(game: Game, state: TableState, command: commands.PressEnter) -> list[AnyEvent]:
     """Enter the last three keys as the result."""
-    require_open_table(state)
-    step = require_step(game, state, "enter-result", command.by)
+    step = require_step(game, state, command)
     keys = state.current.keys
     if len(keys) < 3:
         raise refuse("dice/too-few", step.clause)
     return [table_events.ResultEntered(dice=(keys[0], keys[1], keys[2]), by=command.by)]
 
 
+@handles(commands.AmendResult)
 def amend_result(game: Game, state: TableState, command: commands.AmendResult) -> list[AnyEvent]:
     """Amend a wrongly entered result under supervision, until settlement begins."""
-    require_open_table(state)
     rule = game.facts.irregularities.get("wrong-entry")
     if rule is None:
         raise refuse("irregularity/unknown", irregularity="wrong-entry")
@@ -344,10 +345,10 @@ def amend_result(game: Game, state: TableState, command: commands.AmendResult) -
     return [table_events.ResultAmended(dice=command.dice, by=command.by, approved_by=second)]
 
 
+@handles(commands.Illuminate)
 def illuminate(game: Game, state: TableState, command: commands.Illuminate) -> list[AnyEvent]:
     """Light the winning areas; a failure changes no payment, but may lock the table."""
-    require_open_table(state)
-    require_step(game, state, "illuminate", command.by)
+    require_step(game, state, command)
     current = state.current
     if current.result is None or sorted(current.result) != sorted(current.called or ()):
         entered = game.call(current.result) if current.result else "nothing"

@@ -1,4 +1,4 @@
-"""Checks that command handlers share, and the texts of all refusals at a table.
+"""Registration of command handlers, the checks that they share, and the texts of all refusals.
 
 A check raises a `Refusal` with the clause that forbids the command and the facts.
 """
@@ -6,7 +6,8 @@ A check raises a `Refusal` with the clause that forbids the command and the fact
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from threedice.errors import Refusal, nearest_names
 from threedice.rulebook.conduct import clause_numbers
@@ -16,9 +17,27 @@ if TYPE_CHECKING:
 
     from threedice.rulebook import Box, Game
     from threedice.rulebook.conduct import ActName, Citation, Step, StepName, TableRole
-    from threedice.table.commands import Actor
+    from threedice.table.commands import Actor, StepCommand, TableCommand
+    from threedice.table.events import AnyEvent
     from threedice.table.limits import Spot
     from threedice.table.state import Round, TableState
+
+
+_Command = TypeVar("_Command", bound="TableCommand")
+_Handler = Callable[["Game", "TableState", _Command], list["AnyEvent"]]
+
+HANDLERS: Final[dict[type[TableCommand], Callable[..., list[AnyEvent]]]] = {}
+"""The handler of each command; `decide` calls it only at an open table, except for `OpenTable`."""
+
+
+def handles(kind: type[_Command]) -> Callable[[_Handler[_Command]], _Handler[_Command]]:
+    """Register the decorated function as the handler of a kind of command."""
+
+    def register(handler: _Handler[_Command]) -> _Handler[_Command]:
+        HANDLERS[kind] = handler
+        return handler
+
+    return register
 
 
 def require_role(
@@ -71,23 +90,18 @@ def resolve_known_dice(current: Round, reported: Sequence[int]) -> Sequence[int]
     return known
 
 
-def require_open_table(state: TableState) -> None:
-    """Refuse a command at a table that is not open."""
-    if not state.open:
-        raise refuse("table/not-open")
-
-
 def require_step(
-    game: Game, state: TableState, step: StepName, actor: Actor, *, may_repeat: bool = False
+    game: Game, state: TableState, command: StepCommand, *, may_repeat: bool = False
 ) -> Step:
-    """Return the rule of a step, refusing the step if this actor may not take it now.
+    """Return the rule of a command's step, refusing the step if its sender may not take it now.
 
     `may_repeat` accepts a step that has been taken already.
     """
+    step = command.step
     rule = game.facts.procedure.steps.get(step)
     if rule is None:
         raise refuse("step/not-in-rulebook", game.facts.procedure.clause, step=step)
-    require_step_role(game, step, actor)
+    require_step_role(game, step, command.by)
     if rule.per == "shooter" and is_in_series(state):
         raise refuse("shooter/series", rule.clause)
     done = state.round.done if state.round else set(skipped_steps(game, state))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 from threedice.dice import contains
 from threedice.money import Amount
+from threedice.table import commands
 from threedice.table import events as table_events
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
-from threedice.table.rules import refuse, require_open_table, require_step
+from threedice.table.rules import handles, refuse, require_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,19 +22,18 @@ if TYPE_CHECKING:
     from threedice.money import Odds
     from threedice.rulebook import Box, Game
     from threedice.rulebook.conduct import Irregularity, ProRataRule
-    from threedice.table import commands
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent, Payout, Stake, Transfer
     from threedice.table.limits import PlayerId, Spot
     from threedice.table.state import Bet, Shooter, TableState
 
 
+@handles(commands.CollectLosers)
 def collect_losers(
     game: Game, state: TableState, command: commands.CollectLosers
 ) -> list[AnyEvent]:
     """Apportion bets over a limit, and collect the losing bets."""
-    require_open_table(state)
-    require_step(game, state, "collect-losers", command.by)
+    require_step(game, state, command)
     roll = state.current.final_result
     shares = list(_pro_rata_shares(game, state))
     plays = {(spot, player): share for spot, player, _, share in shares}
@@ -47,10 +47,10 @@ def collect_losers(
     return [*events, table_events.LosersCollected(bets=losing), *_shooter_lost(game, state, roll)]
 
 
+@handles(commands.PayWinners)
 def pay_winners(game: Game, state: TableState, command: commands.PayWinners) -> list[AnyEvent]:
     """Pay the winning bets; the round is settled."""
-    require_open_table(state)
-    require_step(game, state, "pay-winners", command.by)
+    require_step(game, state, command)
     roll = state.current.final_result
     paid: list[Payout] = [
         (spot, player, bet.total, odds.winnings(Amount(bet.total)))

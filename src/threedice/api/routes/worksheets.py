@@ -280,9 +280,7 @@ def _simulate_settlement(game: Game, state: TableState) -> Iterator[AnyEvent]:
 def _simulate_step(game: Game, state: TableState, step: StepName) -> tuple[AnyEvent, ...]:
     state.current.done.update(steps_before(game, step))
     by = Actor(id="", role=game.facts.procedure.steps[step].by[0])
-    if step == "collect-losers":
-        return decide(game, state, commands.CollectLosers(by=by))
-    return decide(game, state, commands.PayWinners(by=by))
+    return decide(game, state, commands.PLAIN_STEP_COMMANDS[step](by=by))
 
 
 def _losing_bets(game: Game, event: AnyEvent) -> Iterator[LosingBet]:

@@ -33,7 +33,7 @@ from threedice.table import commands
 from threedice.table.rules import skipped_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from threedice.house.command_handler import CommandHandler
     from threedice.house.commands import AnyTableCommand
@@ -265,23 +265,19 @@ def next_action(
         return DealerDraw()
     if step == "offer-dice" or (step == "close-betting" and _shooter_must_bet(game, state)):
         return _offer_dice(state)
-    return DealerCommand(_STEP_COMMANDS[step](game, state), state.round is None)
+    return DealerCommand(_step_command(game, state, step), state.round is None)
 
 
 _PLAYER_STEPS: Final = ("choose-dice", "throw")
 
-_STEP_COMMANDS: Final[dict[StepName, Callable[[Game, TableState], AnyCommand]]] = {
-    "open-betting": lambda _game, _state: commands.OpenBetting(by=HOUSE_DEALER),
-    "close-betting": lambda _game, _state: commands.CloseBetting(by=HOUSE_DEALER),
-    "tumble": lambda game, _state: commands.Tumble(
-        by=HOUSE_DEALER, times=game.facts.procedure.steps["tumble"].at_least
-    ),
-    "uncover": lambda _game, _state: commands.Uncover(by=HOUSE_DEALER),
-    "enter-result": lambda _game, state: _next_key(state),
-    "illuminate": lambda _game, _state: commands.Illuminate(by=HOUSE_DEALER),
-    "collect-losers": lambda _game, _state: commands.CollectLosers(by=HOUSE_DEALER),
-    "pay-winners": lambda _game, _state: commands.PayWinners(by=HOUSE_DEALER),
-}
+
+def _step_command(game: Game, state: TableState, step: StepName) -> AnyCommand:
+    if step == "tumble":
+        times = game.facts.procedure.steps["tumble"].at_least
+        return commands.Tumble(by=HOUSE_DEALER, times=times)
+    if step == "enter-result":
+        return _next_key(state)
+    return commands.PLAIN_STEP_COMMANDS[step](by=HOUSE_DEALER)
 
 
 def _seconds_before(step: StepName, house_table: HouseTable, timing: Timing) -> float:
