@@ -9,6 +9,7 @@ import asyncio
 import logging
 from contextlib import asynccontextmanager
 from io import StringIO
+from random import Random
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
@@ -19,6 +20,7 @@ from tests.api.live_house import closing, hear, hear_until, serving
 from tests.api.recipes import Cook
 from tests.api.served.test_live_slow import following as following_by_hand
 from tests.api.setting import opened, seat
+from tests.samples import sample
 from threedice import load
 from threedice.api.app import OPERATIONS
 from threedice.api.http import journal
@@ -28,7 +30,13 @@ from threedice.api.live.messages import PROTOCOL_VERSION
 from threedice.api.texts import LANGUAGES, texts
 from threedice.cli import main
 from threedice.cli.app import COMMANDS, app, load_command
-from threedice.house.codec import CURRENT_SCHEMA, decode, decode_command, encode, normalise_command
+from threedice.house.codec import (
+    CURRENT_SCHEMA,
+    decode,
+    decode_command,
+    encode,
+    normalise_command,
+)
 from threedice.house.commands import AnyAccountCommand, AnyStreamCommand
 from threedice.house.events import AnyStreamEvent
 from threedice.house.reports.projection import FORMER_VIEWS, VIEW
@@ -96,6 +104,17 @@ def event_tags() -> list[str]:
 
 def _tags(union: Any) -> list[str]:
     return sorted(kind.__struct_config__.tag for kind in get_args(union))
+
+
+def samples(tags: set[str]) -> list[tuple[str, int, bytes]]:
+    """Return an arbitrary command or event of each tag: tag, schema and JSON."""
+    kinds = {
+        each.__struct_config__.tag: each
+        for each in (*get_args(AnyStreamCommand), *get_args(AnyStreamEvent))
+    }
+    random = Random(1)
+    made = [(tag, sample(kinds[tag], random)) for tag in sorted(tags)]
+    return [(tag, CURRENT_SCHEMA, msgspec.json.encode(each)) for tag, each in made]
 
 
 def command_bytes(table: str, text: bytes) -> tuple[bytes, bytes]:

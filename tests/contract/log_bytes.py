@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from tests.contract import adapter, files
 
 COMMANDS, EVENTS, FORMATS = "commands.jsonl", "events.jsonl", "formats.json"
-GOLDEN_EVENTS = Path(__file__).parents[1] / "floor" / "golden" / "schema-1.jsonl"
 
 TABLE, STREAM, AT = "1", "table/1", 1_800_000_000_000_000
 PRIVATE_KEY = bytes(range(32))
@@ -68,14 +66,19 @@ def formats() -> dict[str, Any]:
 def record() -> None:
     """Record commands, events and formats.
 
-    The commands in the recording are the samples: add a line with only the command for a new one.
-    The events come from the golden log of the event encoding.
+    Recorded commands and events stay as they are; an arbitrary one of each new kind is added.
     """
-    samples = files.read_lines(COMMANDS)
-    files.write_lines(COMMANDS, [command_row(row.get("sent", row)) for row in samples])
-    text = GOLDEN_EVENTS.read_text(encoding="utf-8")
-    golden = [
-        json.loads(line) | {"data": line.partition('"data":')[2][:-1]} for line in text.splitlines()
+    commands, events = files.read_lines(COMMANDS), files.read_lines(EVENTS)
+    tags = adapter.command_tags()
+    new_commands = {*tags["table"], *tags["account"]} - {row["sent"]["type"] for row in commands}
+    samples = [json.loads(data) for _, _, data in adapter.samples(new_commands)]
+    files.write_lines(
+        COMMANDS, [command_row(each) for each in [*(row["sent"] for row in commands), *samples]]
+    )
+    new_events = set(adapter.event_tags()) - {row["kind"] for row in events}
+    events += [
+        {"kind": kind, "schema": schema, "data": data.decode()}
+        for kind, schema, data in adapter.samples(new_events)
     ]
-    files.write_lines(EVENTS, event_rows(golden))
+    files.write_lines(EVENTS, event_rows(events))
     files.write(FORMATS, formats())

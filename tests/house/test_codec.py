@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import get_args
-
-import msgspec
 import pytest
 
 from threedice.errors import TamperedData
-from threedice.house.codec import CURRENT_SCHEMA, EVENT_DECODERS, decode, encode
-from threedice.house.events import AnyStreamEvent
+from threedice.house.codec import decode
 from threedice.log.entry import Entry
-
-GOLDEN = Path(__file__).parent / "golden"
-
-
-class Row(msgspec.Struct):
-    kind: str
-    schema: int
-    data: msgspec.Raw
 
 
 def entry(kind: str, schema: int, data: bytes) -> Entry:
     return Entry("table/1", 7, 0, kind, schema, data, bytes(32), bytes(32))
-
-
-def rows(file: Path) -> list[Row]:
-    return [msgspec.json.decode(line, type=Row) for line in file.read_bytes().splitlines()]
-
-
-@pytest.mark.parametrize("version", EVENT_DECODERS)
-def test_every_event_that_a_version_wrote_can_be_read(version: int) -> None:
-    golden = rows(GOLDEN / f"schema-{version}.jsonl")
-
-    for row in golden:
-        assert type(decode(entry(row.kind, row.schema, bytes(row.data)))).__name__ == row.kind
-
-
-def test_every_kind_of_event_is_in_the_golden_log_and_is_written_as_it_was() -> None:
-    golden = rows(GOLDEN / f"schema-{CURRENT_SCHEMA}.jsonl")
-
-    assert {row.kind for row in golden} == {kind.__name__ for kind in get_args(AnyStreamEvent)}
-    for row in golden:
-        record = encode(decode(entry(row.kind, row.schema, bytes(row.data))))
-        assert (record.kind, record.schema, record.data) == (row.kind, row.schema, bytes(row.data))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
+import msgspec
+
 from tests.properties.ordinary import CHIPS, PLAYERS
 from tests.properties.rare import Rare
+from tests.samples import sample
 from threedice.rulebook.conduct import IrregularityName, TableRole
 from threedice.table import commands
 from threedice.table.commands import Actor
@@ -107,6 +110,20 @@ class Asker(Rare):
                                      amount=random.choice([0, 5, -5000]), reason="as seen"),
         ]  # fmt: skip
         return random.choice(makers)()
+
+    def of_any_kind(self) -> AnyCommand:
+        """Return a command of any kind, also of one that nothing else here makes up."""
+        kind: type[AnyCommand] = self.random.choice(get_args(commands.AnyCommand))
+        role, player = self.random.choice(kind.facts.roles), self.player()
+        values = {
+            "by": self.actor(role, player if role == "player" else ""),
+            "player": player,
+            "box": self.box(),
+            "to_box": self.box(),
+            "amount": self.amount(),
+        }
+        known = {name: values[name] for name in kind.__struct_fields__ if name in values}
+        return msgspec.structs.replace(sample(kind, self.random), **known)
 
     def leave(self, player: str) -> AnyCommand:
         seat = self.state.seats.get(player)

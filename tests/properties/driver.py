@@ -50,6 +50,8 @@ class Driven(Asker):
         """Ask one thing of the table and check what must hold."""
         chance = self.random.random()
         command = self.rare() if chance < 0.2 else None
+        if 0.77 < chance < 0.8:
+            command = self.of_any_kind()
         if command is None:
             command = self.ordinary() if chance < 0.8 else self.arbitrary()
         before = repr(self.state)

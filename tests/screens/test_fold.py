@@ -102,6 +102,8 @@ class Played(Asker):
             self.happen(self.random.choice(list(self.of_the_floor())))
             return
         command = self.seldom() if chance < 0.13 else self.rare() if chance < 0.25 else None
+        if 0.82 < chance < 0.85:
+            command = self.of_any_kind()
         if command is None:
             command = self.ordinary() if chance < 0.85 else self.arbitrary()
         try:
