@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # The longest first, so that no long group is left for the end.
 GROUPS := test-screens test-log test-rules test-api test-house check test-sim test-rest
 
-.PHONY: run test $(GROUPS) format screens bench soak faults mutants citations pictures playthroughs contract clean
+.PHONY: run test $(GROUPS) format screens bench soak faults mutants citations pictures playthroughs contract generated clean
 
 run: .venv/installed
 	$(BIN)/threedice serve --demo
@@ -75,6 +75,12 @@ citations: .venv/ready
 
 playthroughs: .venv/ready
 	$(BIN)/python -m tests.playthroughs.regenerate
+
+# Everything that follows from commands, events and operations: run it after adding one.
+generated: .venv/ready
+	$(BIN)/python screens/api_types.py
+	$(BIN)/python -m tests.api.test_reference
+	$(BIN)/python -m tests.contract.record openapi log
 
 # Write the recorded contract anew: only for an intended change of it.
 contract: .venv/ready

@@ -27,6 +27,7 @@ interface Loose {
   key?: number;
   cause?: string;
   reason?: string;
+  note?: string;
   irregularity?: string;
   check?: string;
   step?: string;
@@ -34,8 +35,8 @@ interface Loose {
 }
 
 export function tell(event: Event, game: GameView, currency: string): string {
-  if (!(event.type in t.all.en)) return event.type;
   const said = event as unknown as Loose;
+  if (!(event.type in t.all.en)) return plainly(event.type, whatOf(said, game));
   const bets = Array.isArray(said.bets) ? said.bets : [];
   return t(event.type as Key, {
     player: playerName(said.player ?? ""),
@@ -46,6 +47,12 @@ export function tell(event: Event, game: GameView, currency: string): string {
     count: said.times ?? said.key ?? said.boxes?.length ?? said.players?.length ?? bets.length,
     what: whatOf(said, game),
   });
+}
+
+/** An event without a line of its own: "NoteRecorded" with its note is "Note recorded: ...". */
+function plainly(type: string, what: string): string {
+  const words = type.replace(/(?<=.)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return what ? `${words}: ${what}` : words;
 }
 
 function amountOf(type: string, said: Loose, bets: [string, string, number, number?][]): number {
@@ -59,5 +66,5 @@ function whatOf(said: Loose, game: GameView): string {
   if (said.irregularity) return irregularity(said.irregularity);
   if (said.cause && !said.reason) return irregularity(said.cause);
   if (said.check) return game.conduct.opening?.[said.check]?.what || said.check;
-  return said.reason ?? said.game ?? "";
+  return said.reason ?? said.note ?? said.game ?? "";
 }
