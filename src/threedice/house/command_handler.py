@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from threedice.account.commands import Deposit, OpenAccount, Withdraw
+from threedice.account.commands import PlayerAccountCommand
 from threedice.errors import (
     InvalidInput,
     OperatingFailure,
@@ -354,7 +354,7 @@ class CommandHandler:
         command, state = envelope.command, streams[0].state
         if envelope.precondition and not envelope.precondition(state):
             raise StreamConflict(f"table {envelope.table} has changed; read it again and retry")
-        if isinstance(command, _ACCOUNT_COMMANDS):
+        if isinstance(command, PlayerAccountCommand):
             return decisions.decide_for_account(state, command), {}
         if isinstance(command, EstablishTable):
             if not envelope.table:
@@ -410,7 +410,6 @@ class CommandHandler:
         return CommandResult(entries, tuple(map(decode, entries)))
 
 
-_ACCOUNT_COMMANDS = (OpenAccount, Deposit, Withdraw)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 

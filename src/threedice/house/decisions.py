@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from threedice.account import decide as decide_account
-from threedice.account.commands import Deposit, OpenAccount, ReceiveFromTable, SendToTable, Withdraw
+from threedice.account.commands import PlayerAccountCommand, ReceiveFromTable, SendToTable
 from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
 from threedice.facts import SUPERVISORS
 from threedice.house import events as house_events
@@ -64,10 +64,8 @@ Decision = list[tuple["AnyStreamEvent", ...]]
 
 def affected_streams(table: str, command: AnyStreamCommand) -> tuple[str, ...]:
     """Return the streams that a command may append to."""
-    if isinstance(command, table_commands.PlaceBet):  # most commands are bets
-        return (table_stream(table),)
     match command:
-        case OpenAccount() | Deposit() | Withdraw():
+        case PlayerAccountCommand():
             return (account_stream(command.player),)
         case table_commands.BuyIn(source="account") | table_commands.CashOut(to="account"):
             return (table_stream(table), account_stream(command.player))
@@ -97,10 +95,6 @@ def decide_at_table(
     """
     if game is None:
         raise _refuse("floor/no-table", table=table)
-    if (
-        isinstance(command, table_commands.PlaceBet) and not house_table.interrupted
-    ):  # most are bets
-        return [decide_table(game, house_table.table, command)]
     if isinstance(command, _HOUSE_COMMANDS):
         return [_decide_house_command(game, house_table, command, sender)]
     if house_table.interrupted:
