@@ -1,6 +1,6 @@
 """Events of a table: immutable records that are stored in the log.
 
-`decide` creates them, `evolve` applies them, `ledger` turns them into postings. Bets in an event
+`decide` creates them, `evolve` applies them, `money` turns them into postings. Bets in an event
 are plain tuples, because a settlement may list a hundred thousand of them.
 """
 
