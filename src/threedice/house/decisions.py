@@ -53,8 +53,6 @@ HOUSE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "floor/dealt-by-house": "the house deals this table; {step} is reserved for the house",
 }
 
-_HOUSE_COMMANDS: Final = (InterruptTable, RecoverRound, ResolveInterruption)
-
 _DICE_CONSEQUENCES: Final = ("void-round", "continue-if-conclusive", "throw-again")
 """Consequences of irregularities of physical dice, which sealed dice cannot have."""
 
@@ -95,8 +93,10 @@ def decide_at_table(
     """
     if game is None:
         raise _refuse("floor/no-table", table=table)
-    if isinstance(command, _HOUSE_COMMANDS):
-        return [_decide_house_command(game, house_table, command, sender)]
+    if isinstance(command, ResolveInterruption):
+        return [_decide_resolution(game, house_table, command)]
+    if isinstance(command, InterruptTable | RecoverRound):
+        return [_decide_recovery(game, house_table, command, sender)]
     if house_table.interrupted:
         clause = _interruption_clause(game)
         raise _refuse("floor/interrupted", *clause, round=house_table.interrupted)
@@ -132,17 +132,6 @@ def _refuse_dealer_command(game: Game, house_table: HouseTable, command: Any) ->
     awaits_call = current is not None and "close-betting" in current.done and not current.called
     if isinstance(command, table_commands.CloseTable) and awaits_call:
         raise _refuse("floor/dealt-by-house", step=tag_of(command))
-
-
-def _decide_house_command(
-    game: Game,
-    house_table: HouseTable,
-    command: InterruptTable | RecoverRound | ResolveInterruption,
-    sender: str,
-) -> tuple[AnyStreamEvent, ...]:
-    if isinstance(command, ResolveInterruption):
-        return _decide_resolution(game, house_table, command)
-    return _decide_recovery(game, house_table, command, sender)
 
 
 def _decide_transfer(

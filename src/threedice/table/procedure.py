@@ -44,11 +44,7 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
     require_permission(game, command.by, "open-table", command.facts.roles)
     if state.currency not in ("", command.currency):
         raise refuse("table/currency", currency=state.currency)
-    try:
-        check_chips(command.chips)
-        check_limits(command.limits, game, command.chips)
-    except (InvalidInput, UnknownName) as error:
-        raise refuse("limits/wrong", game.facts.limits.clause, problem=str(error)) from None
+    _require_limits(game, command.chips, command.limits)
     require_chip_multiple(command.float_amount, command.chips[0], minimum=0)
     return [
         table_events.TableOpened(
@@ -83,13 +79,15 @@ def set_limits(game: Game, state: TableState, command: commands.SetLimits) -> li
     second = require_second_person(
         command.by, command.approved_by, SUPERVISORS, game.facts.limits.clause
     )
-    _require_limits(game, state, command.limits)
+    _require_limits(game, state.chips, command.limits)
     return [table_events.LimitsSet(limits=command.limits, by=command.by, approved_by=second)]
 
 
-def _require_limits(game: Game, state: TableState, limits: TableLimits) -> None:
+def _require_limits(game: Game, chips: list[int], limits: TableLimits) -> None:
+    """Refuse chips and limits that do not fit each other and the game."""
     try:
-        check_limits(limits, game, state.chips)
+        check_chips(chips)
+        check_limits(limits, game, chips)
     except (InvalidInput, UnknownName) as error:
         raise refuse("limits/wrong", game.facts.limits.clause, problem=str(error)) from None
 
