@@ -13,7 +13,7 @@ import pytest
 from tests.api.setting import BET, ORIGIN, opened, seat
 from tests.api.test_authorisation import PAGES, code, routes
 from tests.identity.setting import HERE, PASSWORD, THERE
-from threedice.api.auth.authentication import require_permission
+from threedice.api.app import check_request
 from threedice.api.http import requests
 from threedice.api.http.problems import ClientDisconnected, HttpProblem
 from threedice.api.http.requests import MAX_BODY_BYTES, client_address, read_body
@@ -324,10 +324,10 @@ async def test_the_callers_address_is_what_the_proxy_saw(
 # --- no way past it -----------------------------------------------------------------------------
 
 
-async def test_every_route_but_the_pages_has_a_guard(house: Setting) -> None:
+async def test_every_route_but_the_pages_is_checked(house: Setting) -> None:
     for route in house.app.routes:
         for handler in getattr(route, "route_handlers", []):
             if "OPTIONS" not in handler.http_methods and handler.name not in PAGES:
-                (guard,) = handler.resolve_guards()
                 metrics = handler.name == "read-metrics"
-                assert guard is (require_local_or_permission if metrics else require_permission)
+                expected = require_local_or_permission if metrics else check_request
+                assert handler.resolve_before_request() is expected

@@ -66,9 +66,8 @@ def make_app(context: ServerContext) -> Litestar:
     _load_files()
     operations = Router(
         "/",
-        route_handlers=GUARDED_HANDLERS,
-        guards=[require_permission],
-        before_request=check_query,
+        route_handlers=CHECKED_HANDLERS,
+        before_request=check_request,
     )
     app = Litestar(
         [operations, read_metrics, follow_table, show_page, show_asset],
@@ -81,6 +80,12 @@ def make_app(context: ServerContext) -> Litestar:
     )
     app.asgi_handler = add_middleware(app.asgi_handler, context)
     return app
+
+
+async def check_request(request: Request[Any, Any, Any]) -> None:
+    """Authenticate, authorise, and check the query string, before every operation."""
+    await require_permission(request)
+    check_query(request)
 
 
 def _load_files() -> None:
@@ -97,7 +102,7 @@ async def read_openapi() -> Response[dict[str, Any]]:
     return Response(document, media_type=MediaType.JSON)
 
 
-GUARDED_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
+CHECKED_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     *SIGN_IN_HANDLERS,
     *SESSION_HANDLERS,
     *TABLE_HANDLERS,
@@ -112,8 +117,8 @@ GUARDED_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     read_openapi,
 )
 
-API_HANDLERS: Final = (*GUARDED_HANDLERS, read_metrics)
-"""All HTTP operations, in the order of the reference; metrics have a guard of their own."""
+API_HANDLERS: Final = (*CHECKED_HANDLERS, read_metrics)
+"""All HTTP operations, in the order of the reference; metrics have a check of their own."""
 
 
 @cache

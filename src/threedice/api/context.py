@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from litestar.di import NamedDependency, Provide
 from litestar.params import SkipValidation
 
 from threedice.api.auth.authentication import AssignmentCache, Caller
 from threedice.api.http.limits import CommandRateLimits, ConcurrencyLimiter
+from threedice.api.http.metrics import ServerMetrics
 from threedice.api.http.requests import HouseRequest
 from threedice.errors import InvariantBroken
 
@@ -33,26 +34,6 @@ MAX_CONCURRENT_SLOW: Final = 2
 """Maximum number of concurrent password hashes, and of concurrent history queries."""
 
 
-class CommandMetrics(Protocol):
-    """Counters of commands and problem responses."""
-
-    def count_accepted(self, kind: str, seconds: float) -> None:
-        """Count an accepted command and observe its duration."""
-
-    def count_refused(self, code: str) -> None:
-        """Count a problem response by its code."""
-
-
-class NoCommandMetrics:
-    """Counters that do nothing."""
-
-    def count_accepted(self, kind: str, seconds: float) -> None:
-        """Do nothing."""
-
-    def count_refused(self, code: str) -> None:
-        """Do nothing."""
-
-
 @dataclass(slots=True)
 class ServerContext:
     """State of a server, shared by all its requests.
@@ -69,7 +50,7 @@ class ServerContext:
     origins: tuple[str, ...]
     secure: bool = True
     behind_proxy: bool = False
-    metrics: CommandMetrics = field(default_factory=NoCommandMetrics)
+    metrics: ServerMetrics = field(default_factory=ServerMetrics)
     hub: Hub | None = None
     demo_sign_ins: Sequence[Any] = ()
     hosts: frozenset[str] = field(init=False)

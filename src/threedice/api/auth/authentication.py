@@ -1,6 +1,6 @@
 """Resolve session cookies and API tokens to callers, with a cache of their assignments.
 
-`require_permission` is the guard of every operation of the API.
+`require_permission` runs before every operation of the API.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from threedice.identity.tokens import TOKEN_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from litestar.connection import ASGIConnection
-    from litestar.handlers import BaseRouteHandler
+    from litestar import Request
 
     from threedice.api.context import ServerContext
     from threedice.identity import AccessChange, Account, Assignment, IdentityService, SessionState
@@ -53,22 +52,21 @@ class Caller:
     assignments: tuple[Assignment, ...] = ()
 
 
-async def require_permission(
-    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
-) -> None:
+async def require_permission(request: Request[Any, Any, Any]) -> None:
     """Authenticate the caller of a handler, and reject one who may not use it.
 
-    The caller becomes the `user` of the request, the token its `auth`.
+    The caller becomes the `user` of the request, the token its `auth`. This is a `before_request`
+    hook and not a guard, because Litestar copies the handler for every call of a guard.
     """
-    scope: Any = connection.scope
+    scope: Any = request.scope
     if scope["method"] == "OPTIONS":
         return
-    context, headers = connection.app.state.context, parse_headers(scope)
+    context, headers = request.app.state.context, parse_headers(scope)
     token = extract_token(context, headers)
     is_background = b"threedice-background" in headers
     caller = await authenticate(context, token, touch=not is_background)
     scope["user"], scope["auth"] = caller, token
-    if can_use(caller, handler.name or ""):
+    if can_use(caller, request.route_handler.name or ""):
         return
     if caller is None:
         raise HttpProblem(401, "door/sign-in")

@@ -81,13 +81,13 @@ def add_middleware(app: ASGIApp, context: ServerContext) -> ASGIApp:
         if scope["method"] == "HEAD":  # handled as GET, with the body left out
             scope, send = {**scope, "method": "GET"}, _strip_body(send)
         is_api = path.startswith("/api") or path in MONITORING_PATHS
-        send = _add_headers(send, api_headers if is_api else page_headers)
+        extra_headers = api_headers if is_api else page_headers
         try:
             check_host_and_origin(context, scope, headers)
-        except HttpProblem as error:
-            await _send_problem(send, encode_problem(error, headers, context))
+        except Exception as error:
+            await _send_problem(send, encode_problem(error, headers, context), extra_headers)
             return
-        await app(scope, receive, send)
+        await app(scope, receive, _add_headers(send, extra_headers))
 
     return middleware
 
@@ -165,39 +165,26 @@ def _strip_body(send: Send) -> Send:
     return send_without_body
 
 
-async def _send_problem(send: Send, problem: EncodedProblem) -> None:
-    start: Any = {
-        "type": "http.response.start",
-        "status": problem.status,
-        "headers": _problem_headers(problem),
-    }
-    await send(start)
-    body: Any = {"type": "http.response.body", "body": problem.body, "more_body": False}
-    await send(body)
-
-
 async def reject_handshake(scope: Scope, send: Send, problem: EncodedProblem) -> None:
     """Reject a WebSocket handshake with a problem response, or by closing if unsupported."""
     if "websocket.http.response" not in (scope.get("extensions") or {}):
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
-    headers = [
-        *_problem_headers(problem),
-        (b"cache-control", b"no-store"),
-        (b"content-security-policy", API_CONTENT_POLICY),
-        *SECURITY_HEADERS,
+    policy = (b"content-security-policy", API_CONTENT_POLICY)
+    headers = [(b"cache-control", b"no-store"), policy, *SECURITY_HEADERS]
+    await _send_problem(send, problem, headers, "websocket.http.response")
+
+
+async def _send_problem(
+    send: Send, problem: EncodedProblem, headers: HeaderList, kind: str = "http.response"
+) -> None:
+    all_headers = [
+        (b"content-type", PROBLEM_MEDIA_TYPE.encode()),
+        (b"content-length", b"%d" % len(problem.body)),
+        *problem.headers,
+        *headers,
     ]
-    start: Any = {
-        "type": "websocket.http.response.start",
-        "status": problem.status,
-        "headers": headers,
-    }
-    end: Any = {"type": "websocket.http.response.body", "body": problem.body}
+    start: Any = {"type": f"{kind}.start", "status": problem.status, "headers": all_headers}
+    body: Any = {"type": f"{kind}.body", "body": problem.body, "more_body": False}
     await send(start)
-    await send(end)
-
-
-def _problem_headers(problem: EncodedProblem) -> HeaderList:
-    length = b"%d" % len(problem.body)
-    media_type = (b"content-type", PROBLEM_MEDIA_TYPE.encode())
-    return [media_type, (b"content-length", length), *problem.headers]
+    await send(body)

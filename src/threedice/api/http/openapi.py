@@ -107,8 +107,8 @@ def body_type(handler: HTTPRouteHandler) -> Any:
 
 
 def response_type(handler: HTTPRouteHandler) -> Any:
-    """Return the type that a handler returns, or None."""
-    returned = _type_hints(handler)["return"]
+    """Return the type of a handler's response, or None."""
+    returned = handler.opt.get("result") or _type_hints(handler)["return"]
     if get_origin(returned) is Response:
         (returned,) = get_args(returned)
     return None if returned is NoneType else returned

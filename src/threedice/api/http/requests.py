@@ -85,7 +85,7 @@ class HouseRequest(Request[Any, str, State]):
         return decode_body(field.annotation if field else Any, await self.body())
 
 
-async def check_query(request: Request[Any, Any, Any]) -> None:
+def check_query(request: Request[Any, Any, Any]) -> None:
     """Reject query strings that are malformed, repeat a parameter, or have unknown ones.
 
     Litestar would ignore what it does not expect.

@@ -26,6 +26,7 @@ from threedice.api.routes.commands import (
     build_table_command,
     check_rate_limit,
     execute_command,
+    json_response,
 )
 from threedice.api.routes.tables import require_table_and_game
 from threedice.errors import InvalidInput
@@ -150,7 +151,7 @@ async def approve_request(
     command = build_table_command(requester, approval.table, fields, approver)
     if not _is_retry(context, caller, approval):
         await run_in_thread(approvals.approve, approval.id, caller.account.id, data.note)
-    return await execute_command(
+    result = await execute_command(
         context,
         caller,
         approval.table,
@@ -159,6 +160,7 @@ async def approve_request(
         started_at,
         account_id=approval.account,
     )
+    return json_response(result)
 
 
 @post(
@@ -237,22 +239,9 @@ async def _view_with_name(context: Context, approval: ApprovalRequest) -> Reques
 
 
 def _request_view(approval: ApprovalRequest, name: str) -> RequestView:
-    return RequestView(
-        id=approval.id,
-        account=approval.account,
-        name=name,
-        table=approval.table,
-        command=msgspec.json.decode(approval.command),
-        command_hash=approval.command_hash,
-        reason=approval.reason,
-        roles=approval.roles,
-        opened=approval.opened,
-        expires=approval.expires,
-        state=approval.state,
-        decided_by=approval.decided_by,
-        decided=approval.decided,
-        note=approval.note,
-    )
+    fields = msgspec.structs.asdict(approval)
+    fields["command"] = msgspec.json.decode(approval.command)
+    return RequestView(name=name, **fields)
 
 
 APPROVAL_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (

@@ -19,7 +19,7 @@ from threedice import __version__
 from threedice.api.auth.authentication import require_permission
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_limited
-from threedice.api.http.metrics import METRICS_CONTENT_TYPE, ServerMetrics
+from threedice.api.http.metrics import METRICS_CONTENT_TYPE
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import client_address, parse_headers
 from threedice.api.listener import is_ip_host, is_loopback
@@ -31,8 +31,7 @@ from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoints
 from threedice.log.proof.keys import read_public_keys
 
 if TYPE_CHECKING:
-    from litestar.connection import ASGIConnection
-    from litestar.handlers import BaseRouteHandler
+    from litestar import Request
 
     from threedice.house.house import House
 
@@ -216,23 +215,20 @@ async def read_health(context: Context) -> Response[Health]:
     return Response(health, status_code=200 if health.status in ("well", "trouble") else 503)
 
 
-async def require_local_or_permission(
-    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
-) -> None:
+async def require_local_or_permission(request: Request[Any, Any, Any]) -> None:
     """Admit requests from this machine, but not those of another site's page in it."""
-    context, headers = connection.app.state.context, parse_headers(connection.scope)
+    context, headers = request.app.state.context, parse_headers(request.scope)
     host = headers.get(b"host", b"").decode("latin-1").lower()
-    is_local = is_loopback(client_address(context, connection.scope, headers))
+    is_local = is_loopback(client_address(context, request.scope, headers))
     is_known_host = host in context.hosts or is_ip_host(host)
     if not (is_known_host and is_local) or context.behind_proxy:
-        await require_permission(connection, handler)
+        await require_permission(request)
 
 
-@get("/metrics", name="read-metrics", guards=[require_local_or_permission])
+@get("/metrics", name="read-metrics", before_request=require_local_or_permission)
 async def read_metrics(context: Context) -> Response[None]:
     """Read the metrics of the server in the Prometheus text format."""
-    metrics = context.metrics
-    text: Any = metrics.render() if isinstance(metrics, ServerMetrics) else b""
+    text: Any = context.metrics.render()
     return Response(text, media_type=METRICS_CONTENT_TYPE)
 
 
