@@ -17,7 +17,7 @@ ENTRY_POINTS: Final = frozenset(
     {
         "api/protocols",  # uvicorn's protocol classes
         "api/http/middleware",  # the outermost ASGI application
-        "api/auth/authentication",  # a guard, which api/app registers
+        "api/auth/authentication",  # a hook, which api/app registers
         "api/routes/commands",  # a route handler, which api/app registers
     }
 )
