@@ -38,7 +38,7 @@ from threedice.api.config import HouseConfig
 from threedice.api.context import ServerContext
 from threedice.api.http.metrics import ServerMetrics
 from threedice.api.listener import HouseServer, ListenAddress, bind_socket, uvicorn_config
-from threedice.api.live.connection import LIVE_ROUTES
+from threedice.api.live.connection import follow_table
 from threedice.api.live.hub import Hub
 from threedice.house.commands import EstablishTable
 from threedice.house.house import House
@@ -88,7 +88,7 @@ async def serve_ours() -> None:
                 )
                 hub.open_limiter = hub.open_limiter.__class__(10_000)
                 app = Litestar(
-                    [*LIVE_ROUTES],
+                    [follow_table],
                     state=State({"context": context}),
                     openapi_config=None,
                     logging_config=None,

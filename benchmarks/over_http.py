@@ -106,7 +106,7 @@ async def serve_house(url: str, players: int) -> None:
                     metrics=metrics,
                     hub=Hub(house, metrics),
                 )
-                config = uvicorn_config(make_app(context, logging_config=None), address)
+                config = uvicorn_config(make_app(context), address)
                 cookies = [[player, f"threedice={token}"] for player, token in sessions]
                 server = HouseServer(
                     config, on_start=partial(report_ready, port, cookies), on_stop=_do_nothing

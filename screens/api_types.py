@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from screens.build import SOURCES, install, run
 
-from threedice.api.app import OPERATIONS
+from threedice.api.app import API_HANDLERS
 from threedice.api.http.openapi import build_document
 
 TYPES: Final = SOURCES / "src" / "api" / "schema.d.ts"
@@ -27,7 +27,7 @@ def write(into: Path = TYPES) -> None:
     install()
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder) / "openapi.json"
-        asked.write_bytes(msgspec.json.encode(build_document(OPERATIONS)))
+        asked.write_bytes(msgspec.json.encode(build_document(API_HANDLERS)))
         into.parent.mkdir(parents=True, exist_ok=True)
         tool = "node_modules/openapi-typescript/bin/cli.js"
         run(

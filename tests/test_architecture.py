@@ -15,9 +15,10 @@ ROOT: Final = Path(__file__).parents[1]
 WALK: Final = walk_of_a_bet(ROOT)
 ENTRY_POINTS: Final = frozenset(
     {
-        "api/http/limits",  # uvicorn's protocol class
+        "api/protocols",  # uvicorn's protocol classes
         "api/http/middleware",  # the outermost ASGI application
-        "api/routes/commands",  # an operation, which api/app registers
+        "api/auth/authentication",  # a hook, which api/app registers
+        "api/routes/commands",  # a route handler, which api/app registers
     }
 )
 

@@ -148,7 +148,7 @@ async def serving(
         async with AsyncExitStack() as exits:
             context = await open_house(plan, taken, exits, said.append)
             started = asyncio.Event()
-            config = uvicorn_config(make_app(context, logging_config=None), address)
+            config = uvicorn_config(make_app(context), address)
             server = HouseServer(config, on_start=started.set, on_stop=context.live_hub.close)
             running = asyncio.create_task(server.serve(sockets=[taken]))
             exits.push_async_callback(_stopped, server, running)

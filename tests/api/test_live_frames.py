@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 from websockets.streams import StreamReader
 
-from threedice.api.live.frames import EncodedMessage, encode_frame
+from threedice.api.live.messages import EncodedMessage, encode_frame
 
 
 def read(data: bytes) -> Frame:

@@ -13,15 +13,11 @@ import pytest
 from tests.api.setting import BET, ORIGIN, opened, seat
 from tests.api.test_authorisation import PAGES, code, routes
 from tests.identity.setting import HERE, PASSWORD, THERE
-from threedice.api.http import operations
-from threedice.api.http.operations import (
-    MAX_BODY_BYTES,
-    ClientDisconnected,
-    client_address,
-    dispatch,
-    read_body,
-)
-from threedice.api.http.problems import HttpProblem
+from threedice.api.app import check_request
+from threedice.api.http import requests
+from threedice.api.http.problems import ClientDisconnected, HttpProblem
+from threedice.api.http.requests import MAX_BODY_BYTES, client_address, read_body
+from threedice.api.routes.house import require_local_or_permission
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -297,7 +293,7 @@ async def test_failing_to_sign_in_makes_wait_by_name_and_by_address() -> None:
 async def test_a_body_that_does_not_arrive_in_time_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(operations, "BODY_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr(requests, "BODY_TIMEOUT_SECONDS", 0.0)
     first: list[Any] = [{"type": "http.request", "body": b"{", "more_body": True}]
 
     async def receive() -> Any:
@@ -328,9 +324,10 @@ async def test_the_callers_address_is_what_the_proxy_saw(
 # --- no way past it -----------------------------------------------------------------------------
 
 
-async def test_every_route_goes_through_dispatch(house: Setting) -> None:
-    """Every route authenticates and authorises through `dispatch`; pages are public."""
+async def test_every_route_but_the_pages_is_checked(house: Setting) -> None:
     for route in house.app.routes:
         for handler in getattr(route, "route_handlers", []):
             if "OPTIONS" not in handler.http_methods and handler.name not in PAGES:
-                assert dispatch.__name__ in handler.fn.__code__.co_names
+                metrics = handler.name == "read-metrics"
+                expected = require_local_or_permission if metrics else check_request
+                assert handler.resolve_before_request() is expected

@@ -22,7 +22,7 @@ from tests.api.served.test_live_slow import following as following_by_hand
 from tests.api.setting import opened, seat
 from tests.samples import sample
 from threedice import load
-from threedice.api.app import OPERATIONS
+from threedice.api.app import API_HANDLERS
 from threedice.api.http import journal
 from threedice.api.http.openapi import build_document
 from threedice.api.live.channel import MAX_QUEUED_MESSAGES
@@ -76,7 +76,7 @@ __all__ = [
 
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document as a client receives it."""
-    content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(build_document(OPERATIONS)))
+    content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(build_document(API_HANDLERS)))
     return content
 
 

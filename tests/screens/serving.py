@@ -47,7 +47,7 @@ async def serve(folder: Path, port: int) -> None:
             for name, account in (await asyncio.to_thread(_people, context.identity)).items():
                 if name in PLAYERS:
                     await _fund(context, account)
-            config = uvicorn_config(make_app(context, logging_config=None), address)
+            config = uvicorn_config(make_app(context), address)
             here = address.url(taken.getsockname()[1])
             server = HouseServer(
                 config, on_start=lambda: _say(f"listens at {here}"), on_stop=context.live_hub.close

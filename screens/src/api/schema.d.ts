@@ -355,7 +355,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the pending requests, the oldest first. */
+        /** List the pending requests of a table or of all tables, the oldest first. */
         get: operations["list-requests"];
         put?: never;
         post?: never;
@@ -457,7 +457,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Explain the outcome of each of a player's bets in a round. */
+        /** Explain the outcome of each of a player's bets in a round; the caller's by default. */
         get: operations["explain-bets"];
         put?: never;
         post?: never;
@@ -474,7 +474,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Report a table's drop, turnover, win and theoretical win over a period. */
+        /** Report a table's drop, turnover, win and theoretical win; by default of the gaming day. */
         get: operations["report-shift"];
         put?: never;
         post?: never;
@@ -818,7 +818,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the security events after a number. */
+        /** Read up to `most` security events after a number. */
         get: operations["read-trail"];
         put?: never;
         post?: never;
@@ -896,23 +896,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Read the metrics of the server in the Prometheus text format. */
-        get: operations["read-metrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -922,6 +905,23 @@ export interface paths {
         };
         /** Read the OpenAPI document. */
         get: operations["read-openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the metrics of the server in the Prometheus text format. */
+        get: operations["read-metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3305,10 +3305,12 @@ export interface components {
             created: number;
         };
         /**
-         * FirstPasswordView
-         * @description An account with its first password, which is shown only once and must be changed.
+         * FirstPassword
+         * @description An account with its new password, which is shown once.
+         *
+         *         A generated password must be changed at the first sign-in.
          */
-        FirstPasswordView: {
+        FirstPassword: {
             account: components["schemas"]["Account"];
             password: string;
         };
@@ -3396,62 +3398,6 @@ export interface components {
             books: "behind" | "kept";
             damaged: number;
             stuck: number;
-        };
-        /**
-         * ResultsQuery
-         * @description The last `most` results.
-         */
-        ResultsQuery: {
-            /** @default 200 */
-            most: number;
-        };
-        /**
-         * PlayerQuery
-         * @description The player whose bets are queried; the caller by default.
-         */
-        PlayerQuery: {
-            /** @default null */
-            player: string | null;
-        };
-        /**
-         * RequestsQuery
-         * @description The table of the requests to list; all tables by default.
-         */
-        RequestsQuery: {
-            /** @default null */
-            table: string | null;
-        };
-        /**
-         * ShiftQuery
-         * @description The time from `since` until before `until`; the current gaming day by default.
-         */
-        ShiftQuery: {
-            /** @default null */
-            since: number | null;
-            /** @default null */
-            until: number | null;
-        };
-        /**
-         * StatementQuery
-         * @description Lines from `since` until before `until`; the last `most` of them.
-         */
-        StatementQuery: {
-            /** @default null */
-            since: number | null;
-            /** @default null */
-            until: number | null;
-            /** @default 200 */
-            most: number;
-        };
-        /**
-         * TrailQuery
-         * @description Up to `most` events after the number `after`.
-         */
-        TrailQuery: {
-            /** @default 0 */
-            after: number;
-            /** @default 200 */
-            most: number;
         };
         /**
          * Problem
@@ -3727,19 +3673,13 @@ export type ReadingView = components['schemas']['ReadingView'];
 export type AlternativeView = components['schemas']['AlternativeView'];
 export type MixView = components['schemas']['MixView'];
 export type Account = components['schemas']['Account'];
-export type FirstPasswordView = components['schemas']['FirstPasswordView'];
+export type FirstPassword = components['schemas']['FirstPassword'];
 export type Assignment = components['schemas']['Assignment'];
 export type SecurityEvent = components['schemas']['SecurityEvent'];
 export type HouseView = components['schemas']['HouseView'];
 export type LogVerification = components['schemas']['LogVerification'];
 export type FindingView = components['schemas']['FindingView'];
 export type Health = components['schemas']['Health'];
-export type ResultsQuery = components['schemas']['ResultsQuery'];
-export type PlayerQuery = components['schemas']['PlayerQuery'];
-export type RequestsQuery = components['schemas']['RequestsQuery'];
-export type ShiftQuery = components['schemas']['ShiftQuery'];
-export type StatementQuery = components['schemas']['StatementQuery'];
-export type TrailQuery = components['schemas']['TrailQuery'];
 export type Problem = components['schemas']['Problem'];
 export type SetLimits = components['schemas']['SetLimits'];
 export type AmendResult = components['schemas']['AmendResult'];
@@ -5880,7 +5820,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the pending requests, the oldest first. */
+            /** @description List the pending requests of a table or of all tables, the oldest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6420,7 +6360,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Explain the outcome of each of a player's bets in a round. */
+            /** @description Explain the outcome of each of a player's bets in a round; the caller's by default. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6499,7 +6439,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Report a table's drop, turnover, win and theoretical win over a period. */
+            /** @description Report a table's drop, turnover, win and theoretical win; by default of the gaming day. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7476,7 +7416,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirstPasswordView"];
+                    "application/json": components["schemas"]["FirstPassword"];
                 };
             };
             /** @description Malformed request */
@@ -7926,7 +7866,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirstPasswordView"];
+                    "application/json": components["schemas"]["FirstPassword"];
                 };
             };
             /** @description Sign-in required */
@@ -8362,7 +8302,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read the security events after a number. */
+            /** @description Read up to `most` security events after a number. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8680,7 +8620,7 @@ export interface operations {
             };
         };
     };
-    "read-metrics": {
+    "read-openapi": {
         parameters: {
             query?: never;
             header?: never;
@@ -8689,20 +8629,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read the metrics of the server in the Prometheus text format. */
+            /** @description Read the OpenAPI document. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
-            };
-            /** @description Sign-in required */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": Record<string, never>;
                 };
             };
             /** @description Not permitted */
@@ -8734,7 +8667,7 @@ export interface operations {
             };
         };
     };
-    "read-openapi": {
+    "read-metrics": {
         parameters: {
             query?: never;
             header?: never;
@@ -8743,13 +8676,20 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read the OpenAPI document. */
+            /** @description Read the metrics of the server in the Prometheus text format. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not permitted */

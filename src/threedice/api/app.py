@@ -1,4 +1,4 @@
-"""Assemble the Litestar application: operations, live sockets, error handlers and screens.
+"""Assemble the Litestar application: operations, live sockets, exception handler and screens.
 
 The screens are a single-page application, built into the package by screens/build.py. Assets have
 content hashes in their names and are cached for ever; the page itself is revalidated on every load.
@@ -8,51 +8,35 @@ from __future__ import annotations
 
 import gzip
 import mimetypes
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
-from litestar import Litestar, Request, Response
+from litestar import Litestar, MediaType, Request, Response, Router, get
 from litestar.datastructures import State
-from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 
-from threedice.api.context import ServerContext, server_context
+from threedice.api.auth.authentication import require_permission
+from threedice.api.context import ServerContext, handler_dependencies
 from threedice.api.http.middleware import add_middleware
 from threedice.api.http.openapi import build_document
-from threedice.api.http.operations import (
-    ClientDisconnected,
-    Operation,
-    RequestContext,
-    dispatch,
-    from_litestar_params,
-    operation,
-    parse_headers,
-    to_litestar_path,
-)
-from threedice.api.http.problems import HttpProblem
-from threedice.api.http.responses import HttpResponse, problem_response
-from threedice.api.live.connection import LIVE_ROUTES
-from threedice.api.routes.accounts import ACCOUNT_OPERATIONS
-from threedice.api.routes.approvals import APPROVAL_OPERATIONS
-from threedice.api.routes.commands import COMMAND_OPERATIONS, send_command
-from threedice.api.routes.games import GAME_OPERATIONS
-from threedice.api.routes.history import HISTORY_OPERATIONS
-from threedice.api.routes.house import HOUSE_OPERATIONS, MONITORING_OPERATIONS
-from threedice.api.routes.people import PEOPLE_OPERATIONS
-from threedice.api.routes.sessions import SESSION_OPERATIONS
-from threedice.api.routes.sign_in import SIGN_IN_OPERATIONS
-from threedice.api.routes.tables import TABLE_OPERATIONS
-from threedice.api.routes.worksheets import WORKSHEET_OPERATIONS
+from threedice.api.http.problems import HttpProblem, handle_error
+from threedice.api.http.requests import HouseRequest, check_query
+from threedice.api.live.connection import follow_table
+from threedice.api.routes.accounts import ACCOUNT_HANDLERS
+from threedice.api.routes.approvals import APPROVAL_HANDLERS
+from threedice.api.routes.commands import COMMAND_HANDLERS
+from threedice.api.routes.games import GAME_HANDLERS
+from threedice.api.routes.history import HISTORY_HANDLERS
+from threedice.api.routes.house import HOUSE_HANDLERS, read_metrics
+from threedice.api.routes.people import PEOPLE_HANDLERS
+from threedice.api.routes.sessions import SESSION_HANDLERS
+from threedice.api.routes.sign_in import SIGN_IN_HANDLERS
+from threedice.api.routes.tables import TABLE_HANDLERS
+from threedice.api.routes.worksheets import WORKSHEET_HANDLERS
 from threedice.rulebook import shipped_games
-
-if TYPE_CHECKING:
-    from litestar.types import ControllerRouterHandler
-
-HTTP_METHODS: Final = ("GET", "POST", "PUT", "DELETE")
 
 SCREENS_DIR: Final = Path(__file__).parent / "screens"
 
@@ -77,19 +61,31 @@ _MEDIA_TYPES: Final = {
 }
 
 
-def make_app(context: ServerContext, **settings: Any) -> Litestar:
+def make_app(context: ServerContext) -> Litestar:
     """Build the application of a house: operations, live sockets and screens."""
     _load_files()
-    routes = [litestar_handler(each) for each in OPERATIONS]
-    app = Litestar(
-        [*routes, *LIVE_ROUTES, *SCREEN_ROUTES],
-        openapi_config=None,
-        state=State({"context": context}),
-        exception_handlers={HTTPException: _handle_http_exception, Exception: _handle_error},
-        **settings,
+    operations = Router(
+        "/",
+        route_handlers=CHECKED_HANDLERS,
+        before_request=check_request,
     )
-    app.asgi_handler = add_middleware(app.asgi_handler, context, fast_command=send_command)
+    app = Litestar(
+        [operations, read_metrics, follow_table, show_page, show_asset],
+        state=State({"context": context}),
+        dependencies=handler_dependencies(context),
+        request_class=HouseRequest,
+        exception_handlers={Exception: handle_error},
+        openapi_config=None,
+        logging_config=None,
+    )
+    app.asgi_handler = add_middleware(app.asgi_handler, context)
     return app
+
+
+async def check_request(request: Request[Any, Any, Any]) -> None:
+    """Authenticate, authorise, and check the query string, before every operation."""
+    await require_permission(request)
+    check_query(request)
 
 
 def _load_files() -> None:
@@ -99,105 +95,35 @@ def _load_files() -> None:
     _encoded_document()  # contains the version of the installed package
 
 
-@operation("read-openapi", "GET", "/api/openapi.json", response=dict[str, Any])
-async def read_openapi(_request: RequestContext) -> HttpResponse:
+@get("/api/openapi.json", name="read-openapi")
+async def read_openapi() -> Response[dict[str, Any]]:
     """Read the OpenAPI document."""
-    return HttpResponse(200, _encoded_document())
+    document: Any = _encoded_document()
+    return Response(document, media_type=MediaType.JSON)
 
 
-OPERATIONS: Final[tuple[Operation, ...]] = (
-    *SIGN_IN_OPERATIONS,
-    *SESSION_OPERATIONS,
-    *TABLE_OPERATIONS,
-    *WORKSHEET_OPERATIONS,
-    *COMMAND_OPERATIONS,
-    *APPROVAL_OPERATIONS,
-    *HISTORY_OPERATIONS,
-    *ACCOUNT_OPERATIONS,
-    *GAME_OPERATIONS,
-    *PEOPLE_OPERATIONS,
-    *HOUSE_OPERATIONS,
-    *MONITORING_OPERATIONS,
+CHECKED_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
+    *SIGN_IN_HANDLERS,
+    *SESSION_HANDLERS,
+    *TABLE_HANDLERS,
+    *WORKSHEET_HANDLERS,
+    *COMMAND_HANDLERS,
+    *APPROVAL_HANDLERS,
+    *HISTORY_HANDLERS,
+    *ACCOUNT_HANDLERS,
+    *GAME_HANDLERS,
+    *PEOPLE_HANDLERS,
+    *HOUSE_HANDLERS,
     read_openapi,
 )
-"""All HTTP operations, in the order of the reference."""
+
+API_HANDLERS: Final = (*CHECKED_HANDLERS, read_metrics)
+"""All HTTP operations, in the order of the reference; metrics have a check of their own."""
 
 
 @cache
 def _encoded_document() -> bytes:
-    return msgspec.json.encode(build_document(OPERATIONS))
-
-
-def litestar_handler(operation: Operation) -> HTTPRouteHandler:
-    """Wrap an operation as a Litestar route handler."""
-
-    async def handle(request: Request[Any, Any, Any]) -> Response[bytes]:
-        context = server_context(request)
-        try:
-            path_params = from_litestar_params(request.path_params)
-            response = await dispatch(
-                context, operation, request.scope, request.receive, path_params
-            )
-        except ClientDisconnected:
-            return Response(b"", status_code=400)  # the client does not receive it
-        except Exception as error:
-            response = problem_response(error, parse_headers(request.scope), context)
-        return _litestar_response(response)
-
-    handler = HTTPRouteHandler(
-        to_litestar_path(operation.path),
-        http_method=operation.method,  # type: ignore[arg-type]
-        name=operation.name,
-        opt={"query": operation.name, "operation": operation},
-        status_code=200,  # overridden by the status of each response
-    )
-    return handler(handle)
-
-
-def _litestar_response(response: HttpResponse) -> Response[bytes]:
-    headers = {name.decode(): value.decode() for name, value in response.headers}
-    return Response(
-        response.body,
-        status_code=response.status,
-        headers=headers,
-        media_type=response.media_type.decode(),
-    )
-
-
-# --- errors -------------------------------------------------------------------------------------
-
-
-def _handle_http_exception(
-    request: Request[Any, Any, Any], error: HTTPException
-) -> Response[bytes]:
-    """Return Litestar's own errors, such as unknown paths and methods, as problem responses."""
-    problem: Exception = error
-    if error.status_code == 404:
-        problem = HttpProblem(404, "door/no-such")
-    elif error.status_code == 405:
-        problem = HttpProblem(405, "door/method", method=request.method)
-    elif error.status_code < 500:
-        problem = HttpProblem(error.status_code, "door/form", problem=error.detail)
-    response = _handle_error(request, problem)
-    if error.status_code == 405:
-        response.headers["Allow"] = ", ".join(_allowed_methods(request.app, request.scope["path"]))
-    return response
-
-
-def _allowed_methods(app: Litestar, path: str) -> list[str]:
-    allowed = []
-    for method in HTTP_METHODS:
-        with suppress(HTTPException):
-            app.asgi_router.handle_routing(path=path, method=method)
-            allowed += ["GET", "HEAD"] if method == "GET" else [method]
-    return allowed
-
-
-def _handle_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """Return an error as a problem response; of an unexpected one, a bare 500."""
-    return _litestar_response(
-        problem_response(error, parse_headers(request.scope), server_context(request))
-    )
+    return msgspec.json.encode(build_document(API_HANDLERS))
 
 
 # --- screens ------------------------------------------------------------------------------------
@@ -231,11 +157,18 @@ def _load_screen_file(path: Path) -> ScreenFile:
     return ScreenFile(media_type, content, gzipped if len(gzipped) < len(content) else None)
 
 
-async def _show_page(request: Request[Any, Any, Any]) -> Response[bytes]:
+@get(
+    ["/", *(f"/{page}{rest}" for page in PAGE_PATHS for rest in ("", "/{rest:path}"))],
+    name="show-page",
+)
+async def show_page(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """Show the page of the screens."""
     return _screen_response(request, screen_files()["/index.html"], "no-cache")
 
 
-async def _show_asset(request: Request[Any, Any, Any]) -> Response[bytes]:
+@get("/assets/{rest:path}", name="show-asset")
+async def show_asset(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """Serve a script, a style sheet or an image of the screens."""
     file = screen_files().get(request.scope["path"])
     if file is None:
         raise HttpProblem(404, "door/no-such")
@@ -251,15 +184,3 @@ def _screen_response(
         headers["Content-Encoding"] = "gzip"
         body = file.gzipped
     return Response(body, headers=headers, media_type=file.media_type)
-
-
-def _screen_route(paths: list[str], name: str, handler: Any) -> HTTPRouteHandler:
-    return HTTPRouteHandler(paths, http_method="GET", name=name, status_code=200)(handler)
-
-
-_PAGE_ROUTES: Final = [f"/{page}{rest}" for page in PAGE_PATHS for rest in ("", "/{rest:path}")]
-
-SCREEN_ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (
-    _screen_route(["/", *_PAGE_ROUTES], "show-page", _show_page),
-    _screen_route(["/assets/{rest:path}"], "show-asset", _show_asset),
-)

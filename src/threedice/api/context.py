@@ -1,31 +1,27 @@
-"""Server context shared by all requests, and lookups of tables and accounts.
-
-Lookups check the store before they load a stream, so that guessed ids do not fill the memory.
-"""
+"""Server context shared by all requests, and the dependencies of handlers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from threedice.api.auth.authentication import AssignmentCache
-from threedice.api.http.limits import CommandRateLimits, ConcurrencyLimiter, run_in_thread
-from threedice.errors import InvariantBroken, UnknownName
-from threedice.house.stream_state import account_stream, table_stream
+from litestar.di import NamedDependency, Provide
+from litestar.params import SkipValidation
+
+from threedice.api.auth.authentication import AssignmentCache, Caller
+from threedice.api.http.limits import CommandRateLimits, ConcurrencyLimiter
+from threedice.api.http.metrics import ServerMetrics
+from threedice.api.http.requests import HouseRequest
+from threedice.errors import InvariantBroken
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
 
-    from litestar.connection import ASGIConnection
-
-    from threedice.account import PlayerAccount
     from threedice.api.config import HouseConfig
     from threedice.api.live.hub import Hub
     from threedice.house.house import House
-    from threedice.house.stream_state import HouseTable
     from threedice.identity import IdentityService
-    from threedice.rulebook import Game
 
 
 SECURE_COOKIE: Final = "__Host-threedice"
@@ -36,26 +32,6 @@ PLAIN_COOKIE: Final = "threedice"
 
 MAX_CONCURRENT_SLOW: Final = 2
 """Maximum number of concurrent password hashes, and of concurrent history queries."""
-
-
-class CommandMetrics(Protocol):
-    """Counters of commands and problem responses."""
-
-    def count_accepted(self, kind: str, seconds: float) -> None:
-        """Count an accepted command and observe its duration."""
-
-    def count_refused(self, code: str) -> None:
-        """Count a problem response by its code."""
-
-
-class NoCommandMetrics:
-    """Counters that do nothing."""
-
-    def count_accepted(self, kind: str, seconds: float) -> None:
-        """Do nothing."""
-
-    def count_refused(self, code: str) -> None:
-        """Do nothing."""
 
 
 @dataclass(slots=True)
@@ -74,7 +50,7 @@ class ServerContext:
     origins: tuple[str, ...]
     secure: bool = True
     behind_proxy: bool = False
-    metrics: CommandMetrics = field(default_factory=NoCommandMetrics)
+    metrics: ServerMetrics = field(default_factory=ServerMetrics)
     hub: Hub | None = None
     demo_sign_ins: Sequence[Any] = ()
     hosts: frozenset[str] = field(init=False)
@@ -111,43 +87,23 @@ class ServerContext:
         return SECURE_COOKIE if self.secure else PLAIN_COOKIE
 
 
-def server_context(connection: ASGIConnection[Any, Any, Any, Any]) -> ServerContext:
-    """Return the context of the server that handles a connection."""
-    context: ServerContext = connection.app.state.context
-    return context
+Context = NamedDependency[SkipValidation[ServerContext]]
+"""The context of the server, as a parameter of a handler."""
+
+CurrentCaller = NamedDependency[SkipValidation[Caller]]
+"""The authenticated caller, as a parameter of a handler."""
 
 
-async def list_table_ids(context: ServerContext) -> list[str]:
-    """Return the ids of all tables."""
-    streams = await run_in_thread(context.house.command_handler.store.streams)
-    tables = [name.partition("/")[2] for name in streams if name.startswith("table/")]
-    context.table_ids.update(tables)
-    return tables
+def handler_dependencies(context: ServerContext) -> dict[str, Provide]:
+    """Return what handlers may take as parameters: `context` and `caller`."""
 
+    def provide_context() -> Any:
+        return context
 
-async def require_table(context: ServerContext, table: str) -> None:
-    """Raise `UnknownName` unless a table exists."""
-    if table in context.table_ids:
-        return
-    head = await run_in_thread(context.house.command_handler.store.head, table_stream(table))
-    if not head.version:
-        raise UnknownName("table", table, sorted(context.table_ids))
-    context.table_ids.add(table)
+    def provide_caller(request: HouseRequest) -> Any:
+        return request.user
 
-
-async def require_table_and_game(context: ServerContext, table: str) -> tuple[HouseTable, Game]:
-    """Return the durable state of a table and the game that it is set up for."""
-    await require_table(context, table)
-    house_table = await context.house.command_handler.table(table)
-    game = context.house.command_handler.game(house_table)
-    if game is None:
-        raise UnknownName("table", table, sorted(context.table_ids))
-    return house_table, game
-
-
-async def require_account(context: ServerContext, player: str) -> PlayerAccount:
-    """Return a player's account with the house, or raise `UnknownName`."""
-    head = await run_in_thread(context.house.command_handler.store.head, account_stream(player))
-    if not head.version:
-        raise UnknownName("account of player", player, [])
-    return await context.house.command_handler.account(player)
+    return {
+        "context": Provide(provide_context, sync_to_thread=False),
+        "caller": Provide(provide_caller, sync_to_thread=False),
+    }

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from cryptography import x509
 
-from threedice.api.http.limits import LimitedHttpProtocol
-from threedice.api.live.frames import LimitedWebSocketProtocol
+from threedice.api.protocols import LimitedHttpProtocol, LimitedWebSocketProtocol
 from threedice.errors import InvalidInput, OperatingFailure
 
 if TYPE_CHECKING:

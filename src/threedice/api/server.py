@@ -60,7 +60,7 @@ async def serve(settings: ServerSettings, announce: Announce) -> None:
     with bind_socket(settings.address) as listening_socket:
         async with AsyncExitStack() as exits:
             context = await open_house(settings, listening_socket, exits, announce)
-            app = add_request_ids(make_app(context, logging_config=None))
+            app = add_request_ids(make_app(context))
             config = uvicorn_config(app, settings.address)
             port = listening_socket.getsockname()[1]
             on_start = _startup_callback(settings, context, port, announce)

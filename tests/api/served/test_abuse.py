@@ -17,9 +17,10 @@ from tests.api.live_house import closing, hear, serving
 from tests.api.setting import opened, seat
 from tests.api.test_authorisation import code
 from tests.identity.setting import PASSWORD
+from threedice.api import protocols
 from threedice.api.context import MAX_CONCURRENT_SLOW
-from threedice.api.http import limits
-from threedice.api.http.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_WAITING
+from threedice.api.http.limits import MAX_WAITING
+from threedice.api.protocols import MAX_HEAD_BYTES, MAX_HEADERS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -92,7 +93,7 @@ SILENT = {
 async def test_a_connection_that_says_nothing_more_is_ended(
     served: Served, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "HEAD_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(protocols, "HEAD_TIMEOUT_SECONDS", 0.05)
     answer = await answered(served, SILENT[name])
     assert answer[:12] in (b"", b"reset", b"HTTP/1.1 421")
 

@@ -1,17 +1,25 @@
-"""Resolve session cookies and API tokens to callers, with a cache of their assignments."""
+"""Resolve session cookies and API tokens to callers, with a cache of their assignments.
+
+`require_permission` runs before every operation of the API.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
+from threedice.api.auth.authorisation import can_use
+from threedice.api.http.problems import HttpProblem
+from threedice.api.http.requests import parse_headers
 from threedice.identity.roles import is_staff
 from threedice.identity.tokens import TOKEN_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from litestar import Request
 
     from threedice.api.context import ServerContext
     from threedice.identity import AccessChange, Account, Assignment, IdentityService, SessionState
@@ -42,6 +50,29 @@ class Caller:
     scopes: tuple[str, ...] | None = None
     session_state: SessionState = "open"
     assignments: tuple[Assignment, ...] = ()
+
+
+async def require_permission(request: Request[Any, Any, Any]) -> None:
+    """Authenticate the caller of a handler, and reject one who may not use it.
+
+    The caller becomes the `user` of the request, the token its `auth`. This is a `before_request`
+    hook and not a guard, because Litestar copies the handler for every call of a guard.
+    """
+    scope: Any = request.scope
+    if scope["method"] == "OPTIONS":
+        return
+    context, headers = request.app.state.context, parse_headers(scope)
+    token = extract_token(context, headers)
+    is_background = b"threedice-background" in headers
+    caller = await authenticate(context, token, touch=not is_background)
+    scope["user"], scope["auth"] = caller, token
+    if can_use(caller, request.route_handler.name or ""):
+        return
+    if caller is None:
+        raise HttpProblem(401, "door/sign-in")
+    if caller.session_state != "open":
+        raise HttpProblem(403, f"door/{caller.session_state}")
+    raise HttpProblem(403, "door/scope" if caller.scopes is not None else "door/role")
 
 
 async def authenticate(context: ServerContext, token: str, *, touch: bool = True) -> Caller | None:

@@ -1,1 +1,1 @@
-"""HTTP layer: protocol limits, middleware, operations, responses, OpenAPI, log and metrics."""
+"""HTTP layer: limits, middleware, requests, problems, OpenAPI, log and metrics."""

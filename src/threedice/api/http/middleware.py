@@ -1,8 +1,7 @@
 """Middleware around the whole application: request ids, host and origin checks, security headers.
 
 It wraps the application from outside, so that every response carries the security headers, error
-responses and unknown paths included. Table commands, which are nearly all traffic, are dispatched
-here without going through the router; they pass the same checks as every other operation.
+responses and unknown paths included; Litestar's own middleware runs only after the routing.
 """
 
 from __future__ import annotations
@@ -16,26 +15,19 @@ from litestar.enums import ScopeType
 
 from threedice.api.auth.authentication import has_session_cookie
 from threedice.api.http.journal import REQUEST_ID
-from threedice.api.http.operations import ClientDisconnected, Operation, dispatch, parse_headers
-from threedice.api.http.problems import HttpProblem
-from threedice.api.http.responses import (
-    add_headers,
-    problem_response,
-    reject_handshake,
-    security_headers,
-    send_response,
-    strip_body,
-)
+from threedice.api.http.problems import PROBLEM_MEDIA_TYPE, HttpProblem, encode_problem
+from threedice.api.http.requests import parse_headers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
+    from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
     from threedice.api.context import ServerContext
+    from threedice.api.http.problems import EncodedProblem
 
-_TABLES_PREFIX: Final = "/api/tables/"
-_COMMANDS_SUFFIX: Final = "/commands"
+    HeaderList = list[tuple[bytes, bytes]]
+
 _LIVE_PATH: Final = re.compile(r"/api/tables/[^/]+/live")
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -43,45 +35,59 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 MONITORING_PATHS: Final = frozenset({"/health", "/metrics"})
 """Exempt from the host check: monitoring systems often address a server by its IP address."""
 
+API_CONTENT_POLICY: Final = (
+    b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
 
-def add_middleware(app: ASGIApp, context: ServerContext, fast_command: Operation) -> ASGIApp:
-    """Wrap an application with the checks and headers that apply to every request.
+SCREEN_CONTENT_POLICY: Final = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    b"font-src 'self'; connect-src 'self'; manifest-src 'self'; "
+    b"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+"""Screens load from this server only, and no page contains inline scripts."""
 
-    `fast_command` is the operation of `POST /api/tables/{table}/commands`.
-    """
-    api_headers = security_headers(context, "/api")
-    page_headers = security_headers(context, "/")
+SECURITY_HEADERS: Final[HeaderList] = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+]
+
+HSTS_HEADER: Final = (b"strict-transport-security", b"max-age=31536000; includeSubDomains")
+
+
+def add_middleware(app: ASGIApp, context: ServerContext) -> ASGIApp:
+    """Wrap an application with the checks and headers that apply to every request."""
+    hsts = [HSTS_HEADER] if context.secure else []
+    api_headers = [
+        (b"content-security-policy", API_CONTENT_POLICY),
+        *SECURITY_HEADERS,
+        *hsts,
+        (b"cache-control", b"no-store"),
+    ]
+    page_headers = [(b"content-security-policy", SCREEN_CONTENT_POLICY), *SECURITY_HEADERS, *hsts]
 
     async def middleware(scope: Scope, receive: Receive, send: Send) -> None:
+        path, headers = scope["path"], parse_headers(scope)
         if scope["type"] == ScopeType.WEBSOCKET:
-            if _LIVE_PATH.fullmatch(scope["path"]):
+            if _LIVE_PATH.fullmatch(path):
                 await app(scope, receive, send)
             else:  # the router would close the socket without giving a reason
                 not_found = HttpProblem(404, "door/no-such")
-                await reject_handshake(
-                    scope, send, problem_response(not_found, parse_headers(scope), context)
-                )
+                await reject_handshake(scope, send, encode_problem(not_found, headers, context))
             return
         if scope["method"] == "HEAD":  # handled as GET, with the body left out
-            scope, send = {**scope, "method": "GET"}, strip_body(send)
-        path, headers = scope["path"], parse_headers(scope)
+            scope, send = {**scope, "method": "GET"}, _strip_body(send)
         is_api = path.startswith("/api") or path in MONITORING_PATHS
         extra_headers = api_headers if is_api else page_headers
         try:
             check_host_and_origin(context, scope, headers)
-            if scope["method"] != "POST" or not path.startswith(_TABLES_PREFIX):
-                await app(scope, receive, add_headers(send, extra_headers))
-                return
-            table = path[len(_TABLES_PREFIX) : -len(_COMMANDS_SUFFIX)]
-            if not path.endswith(_COMMANDS_SUFFIX) or "/" in table or not table:
-                await app(scope, receive, add_headers(send, extra_headers))
-                return
-            response = await dispatch(context, fast_command, scope, receive, {"table": table})
-        except ClientDisconnected:
-            return
         except Exception as error:
-            response = problem_response(error, headers, context)
-        await send_response(send, response, extra_headers)
+            await _send_problem(send, encode_problem(error, headers, context), extra_headers)
+            return
+        await app(scope, receive, _add_headers(send, extra_headers))
 
     return middleware
 
@@ -133,3 +139,52 @@ def is_cross_site(
     if fetch_site is not None and fetch_site != b"same-origin":
         return True
     return require_origin and origin is None and fetch_site is None
+
+
+def _add_headers(send: Send, extra_headers: HeaderList) -> Send:
+    """Wrap `send` so that it adds the headers that a response does not set itself."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message["headers"]}
+            missing = [header for header in extra_headers if header[0] not in present]
+            message["headers"] = [*message["headers"], *missing]
+        await send(message)
+
+    return send_with_headers
+
+
+def _strip_body(send: Send) -> Send:
+    """Wrap `send` so that it omits the body but keeps its `Content-Length`."""
+
+    async def send_without_body(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            message["body"] = b""
+        await send(message)
+
+    return send_without_body
+
+
+async def reject_handshake(scope: Scope, send: Send, problem: EncodedProblem) -> None:
+    """Reject a WebSocket handshake with a problem response, or by closing if unsupported."""
+    if "websocket.http.response" not in (scope.get("extensions") or {}):
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    policy = (b"content-security-policy", API_CONTENT_POLICY)
+    headers = [(b"cache-control", b"no-store"), policy, *SECURITY_HEADERS]
+    await _send_problem(send, problem, headers, "websocket.http.response")
+
+
+async def _send_problem(
+    send: Send, problem: EncodedProblem, headers: HeaderList, kind: str = "http.response"
+) -> None:
+    all_headers = [
+        (b"content-type", PROBLEM_MEDIA_TYPE.encode()),
+        (b"content-length", b"%d" % len(problem.body)),
+        *problem.headers,
+        *headers,
+    ]
+    start: Any = {"type": f"{kind}.start", "status": problem.status, "headers": all_headers}
+    body: Any = {"type": f"{kind}.body", "body": problem.body, "more_body": False}
+    await send(start)
+    await send(body)

@@ -1,15 +1,20 @@
-"""Generate the OpenAPI document and the tables of the API reference from the operations.
+"""Generate the OpenAPI document and the tables of the API reference from the route handlers.
 
-Schemas come from the types that requests and responses are parsed to and encoded from. Commands are
-shown as clients send them: without `by` and without a second person, which the server fills in.
+Parameters, bodies and responses come from the signatures of the handlers, and schemas from msgspec:
+Litestar's own document could not show commands as clients send them, without `by` and without a
+second person, which the server fills in.
 """
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
+from litestar import Response
+from litestar.params import ParameterKwarg
 
 from threedice.api.auth.authorisation import (
     ANYONE,
@@ -19,8 +24,8 @@ from threedice.api.auth.authorisation import (
     TokenScope,
 )
 from threedice.api.context import SECURE_COOKIE
-from threedice.api.http.operations import PATH_PARAMETERS, IdempotencyKey, path_parameter_names
 from threedice.api.http.problems import STATUS_TITLES, Problem
+from threedice.api.http.requests import IdempotencyKey, query_parameters
 from threedice.api.live.messages import CLIENT_MESSAGES, SERVER_MESSAGES
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyAccountCommand, AnyTableCommand
@@ -30,7 +35,7 @@ from threedice.identity import ROLES
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from threedice.api.http.operations import Operation
+    from litestar.handlers import HTTPRouteHandler
 
 
 REF_TEMPLATE: Final = "#/components/schemas/{name}"
@@ -38,40 +43,37 @@ COMMON_PROBLEM_STATUSES: Final = (403, 421, 503)
 BODY_PROBLEM_STATUSES: Final = (400, 408, 413, 415, 422)
 
 
-def build_document(operations: Iterable[Operation]) -> dict[str, Any]:
-    """Build the OpenAPI document of operations."""
-    operations = tuple(operations)
+_PATH_PARAMETER: Final = re.compile(r"{(\w+?)(?:_id)?:str}")
+"""A parameter in a path; `request_id` is published as `request`, a name that Litestar reserves."""
+
+
+def build_document(handlers: Iterable[HTTPRouteHandler]) -> dict[str, Any]:
+    """Build the OpenAPI document of route handlers."""
+    handlers = tuple(handlers)
     commands = [*_union_members(AnyTableCommand), *_union_members(AnyAccountCommand)]
     unions = {
         "Event": AnyStreamEvent,
         "LiveMessage": SERVER_MESSAGES,
         "LiveClientMessage": CLIENT_MESSAGES,
     }
-    bodies = {f"{each.name} body": each.body for each in operations if each.body is not None}
-    responses = {
-        f"{each.name} response": each.response for each in operations if each.response is not None
-    }
-    queries = {f"{each.name} query": each.query for each in operations if each.query is not None}
-    named_types = {**unions, **bodies, **responses, **queries, "Problem": Problem}
-    types = [
-        *named_types.values(),
-        *commands,
-        *PATH_PARAMETERS.values(),
-        IdempotencyKey,
-        *_approval_commands(),
-    ]
+    bodies = {f"{each.name} body": body_type(each) for each in handlers}
+    responses = {f"{each.name} response": response_type(each) for each in handlers}
+    named_types = {**unions, **bodies, **responses, "Problem": Problem}
+    named_types = {name: each for name, each in named_types.items() if each is not None}
+    approval_commands = _approval_commands()
+    types = [*named_types.values(), *commands, *approval_commands]
     schemas, components = msgspec.json.schema_components(types, ref_template=REF_TEMPLATE)
     named_schemas = dict(zip([*named_types], schemas[: len(named_types)], strict=True))
     _hide_server_fields(components, [tag_of(each) for each in commands])
-    approval_schemas = schemas[-len(_approval_commands()) :]
     if "RequestForm" in components:
+        approval_schemas = schemas[-len(approval_commands) :]
         components["RequestForm"]["properties"]["command"] = {"oneOf": approval_schemas}
     for name in unions:
         components[name] = named_schemas[name]
     paths: dict[str, dict[str, Any]] = {}
-    for each in operations:
-        paths.setdefault(each.path, {})[each.method.lower()] = _describe_operation(
-            each, named_schemas, components
+    for each in handlers:
+        paths.setdefault(published_path(each), {})[method_of(each).lower()] = _describe_operation(
+            each, named_schemas
         )
     return {
         "openapi": "3.1.0",
@@ -86,6 +88,37 @@ def build_document(operations: Iterable[Operation]) -> dict[str, Any]:
             }
         },
     }
+
+
+def method_of(handler: HTTPRouteHandler) -> str:
+    """Return the HTTP method of a handler."""
+    return next(iter(handler.http_methods))
+
+
+def published_path(handler: HTTPRouteHandler) -> str:
+    """Return the path of a handler as OpenAPI writes it."""
+    return _PATH_PARAMETER.sub(r"{\1}", next(iter(handler.paths)))
+
+
+def body_type(handler: HTTPRouteHandler) -> Any:
+    """Return the type of a handler's body: of `data`, or of the command that it reads."""
+    return handler.opt.get("command") or get_type_hints(handler.fn).get("data")
+
+
+def response_type(handler: HTTPRouteHandler) -> Any:
+    """Return the type of a handler's response, or None."""
+    returned = handler.opt.get("result") or _type_hints(handler)["return"]
+    if get_origin(returned) is Response:
+        (returned,) = get_args(returned)
+    return None if returned is NoneType else returned
+
+
+def _type_hints(handler: HTTPRouteHandler) -> dict[str, Any]:
+    return get_type_hints(handler.fn, include_extras=True)
+
+
+def _summary(handler: HTTPRouteHandler) -> str:
+    return (handler.fn.__doc__ or "").partition("\n")[0].strip()
 
 
 def _union_members(union: Any) -> tuple[Any, ...]:
@@ -138,25 +171,23 @@ def _security_schemes() -> dict[str, Any]:
     }
 
 
-def _describe_operation(
-    operation: Operation, named_schemas: dict[str, Any], components: dict[str, Any]
-) -> dict[str, Any]:
-    permission = OPERATION_PERMISSIONS[operation.name]
+def _describe_operation(handler: HTTPRouteHandler, named_schemas: dict[str, Any]) -> dict[str, Any]:
+    permission = OPERATION_PERMISSIONS[handler.name or ""]
     is_public = ANYONE in permission.roles
     description: dict[str, Any] = {
-        "operationId": operation.name,
-        "summary": operation.summary,
+        "operationId": handler.name,
+        "summary": _summary(handler),
         "x-roles": sorted(permission.roles),
         "x-scope": permission.scope,
         "security": _security(is_public=is_public, persons_only=permission.scope == "nobody"),
-        "responses": _responses(operation, named_schemas, is_public=is_public),
+        "responses": _responses(handler, named_schemas, is_public=is_public),
     }
-    if parameters := _parameters(operation, named_schemas, components):
+    if parameters := _parameters(handler):
         description["parameters"] = parameters
-    if operation.body is not None:
+    if body_schema := named_schemas.get(f"{handler.name} body"):
         description["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": named_schemas[f"{operation.name} body"]}},
+            "content": {"application/json": {"schema": body_schema}},
         }
     return description
 
@@ -168,53 +199,54 @@ def _security(*, is_public: bool, persons_only: bool) -> list[dict[str, list[str
     return [session] if persons_only else [session, {"program": []}]
 
 
-def _parameters(
-    operation: Operation, named_schemas: dict[str, Any], components: dict[str, Any]
-) -> list[dict[str, Any]]:
-    schemas, _ = msgspec.json.schema_components(PATH_PARAMETERS.values(), ref_template=REF_TEMPLATE)
-    path_schemas = dict(zip(PATH_PARAMETERS, schemas, strict=True))
+def _parameters(handler: HTTPRouteHandler) -> list[dict[str, Any]]:
+    hints = _type_hints(handler)
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": path_schemas[name]}
-        for name in path_parameter_names(operation.path)
+        _parameter(name.removesuffix("_id"), "path", hints[name])
+        for name in re.findall(r"{(\w+):str}", next(iter(handler.paths)))
     ]
-    if operation.requires_key:
-        (schema,), _ = msgspec.json.schema_components([IdempotencyKey], ref_template=REF_TEMPLATE)
-        header = {"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema}
-        parameters.append(header)
-    if operation.query is not None:
-        name = named_schemas[f"{operation.name} query"]["$ref"].rpartition("/")[2]
-        parameters += [
-            {"name": field, "in": "query", "required": False, "schema": _query_schema(schema)}
-            for field, schema in components[name]["properties"].items()
-        ]
+    if "command" in handler.opt:
+        parameters.append(_parameter("Idempotency-Key", "header", IdempotencyKey))
+    for name, parameter in query_parameters(handler).items():
+        described = _parameter(name, "query", hints[name])
+        if parameter.default is not None:
+            described["schema"]["default"] = parameter.default
+        parameters.append(described)
     return parameters
 
 
-def _query_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a query parameter without null: an absent one is left out instead."""
-    schemas = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
-    return schemas[0] if len(schemas) == 1 else schema
+def _parameter(name: str, place: str, annotation: Any) -> dict[str, Any]:
+    """Describe a parameter; an optional one is left out of a query instead of being null."""
+    base, *metadata = get_args(annotation)
+    (limits,) = (each for each in metadata if isinstance(each, ParameterKwarg))
+    value_type = next((each for each in get_args(base) if each is not NoneType), base)
+    meta = (
+        msgspec.Meta(pattern=limits.pattern)
+        if limits.pattern
+        else msgspec.Meta(ge=limits.ge, le=limits.le)
+    )
+    schema = msgspec.json.schema(Annotated[value_type, meta])
+    return {"name": name, "in": place, "required": place != "query", "schema": schema}
 
 
 def _responses(
-    operation: Operation, named_schemas: dict[str, Any], *, is_public: bool
+    handler: HTTPRouteHandler, named_schemas: dict[str, Any], *, is_public: bool
 ) -> dict[str, Any]:
-    statuses = {*COMMON_PROBLEM_STATUSES, *operation.problems}
+    statuses = {*COMMON_PROBLEM_STATUSES, *(handler.responses or {})}
     if not is_public:
         statuses.add(401)
-    if operation.body is not None:
+    if body_type(handler) is not None:
         statuses.update(BODY_PROBLEM_STATUSES)
-    if operation.query is not None:
+    if query_parameters(handler):
         statuses.add(422)
-    if path_parameter_names(operation.path):
+    if "{" in published_path(handler):
         statuses.add(404)
-    success: dict[str, Any] = {"description": operation.summary}
-    if operation.response is not None:
-        schema = named_schemas[f"{operation.name} response"]
+    success: dict[str, Any] = {"description": _summary(handler)}
+    if schema := named_schemas.get(f"{handler.name} response"):
         success["content"] = {"application/json": {"schema": schema}}
     problem = {"schema": {"$ref": REF_TEMPLATE.format(name="Problem")}}
     return {
-        str(operation.status): success,
+        str(handler.status_code): success,
         **{
             str(status): {
                 "description": STATUS_TITLES[status],
@@ -225,15 +257,15 @@ def _responses(
     }
 
 
-def operations_table(operations: Iterable[Operation]) -> str:
+def operations_table(handlers: Iterable[HTTPRouteHandler]) -> str:
     """Return all operations as a Markdown table, with the permissions of each."""
     rows = [
         (
-            f"`{each.method} {each.path}`",
-            each.summary,
-            *_permission_columns(*OPERATION_PERMISSIONS[each.name]),
+            f"`{method_of(each)} {published_path(each)}`",
+            _summary(each),
+            *_permission_columns(*OPERATION_PERMISSIONS[each.name or ""]),
         )
-        for each in operations
+        for each in handlers
     ]
     return _markdown_table(("operation", "summary", "roles", "programs"), rows)
 

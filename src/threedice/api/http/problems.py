@@ -1,16 +1,22 @@
-"""Map errors to RFC 9457 problem details: type, status, code, text and facts.
+"""Errors as RFC 9457 problem details: type, status, code, text and facts.
 
-A refusal keeps its code, clauses and facts, so that a screen can name the rule and the limit. No
-internal detail reaches the client: an unexpected exception becomes a bare `house/defect`.
+`handle_error` is the application's exception handler. A refusal keeps its code, clauses and facts,
+so that a screen can name the rule and the limit. No internal detail reaches the client: an
+unexpected exception becomes a bare `house/defect`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+from litestar import Response
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi.datastructures import ResponseSpec
 
-from threedice.api.texts import Language, text_template
+from threedice.api.http import journal
+from threedice.api.texts import Language, preferred_language, text_template
 from threedice.errors import (
     InvalidInput,
     KeyReused,
@@ -34,6 +40,17 @@ from threedice.identity import (
     SignInRefused,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from litestar import Litestar, Request
+
+    from threedice.api.context import ServerContext
+
+PROBLEM_MEDIA_TYPE: Final = "application/problem+json"
+_HTTP_METHODS: Final = ("GET", "POST", "PUT", "DELETE")
+_ENCODER: Final = msgspec.json.Encoder()
+
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """Details of an error: `code` for programs, `detail` for people, `clause` and `facts`."""
@@ -53,6 +70,18 @@ class HttpProblem(ThreediceError):
     def __init__(self, status: int, code: str, **facts: Any) -> None:
         self.status, self.code, self.facts = status, code, facts
         super().__init__(text_template(code, "en").format_map(facts))
+
+
+class ClientDisconnected(Exception):
+    """The client closed the connection; there is nobody to respond to."""
+
+
+class EncodedProblem(NamedTuple):
+    """The status, the headers and the body of a problem response."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
 
 
 STATUS_TITLES: Final[dict[int, str]] = {
@@ -83,6 +112,91 @@ _OPERATING_PROBLEMS: Final[tuple[tuple[type[OperatingFailure], int, str], ...]] 
 
 _SESSION_STATUSES: Final = {"ended": 401, "standing": 403, "enrolled": 409, "not-begun": 409}
 _APPROVAL_STATUSES: Final = {"own": 403, "not-own": 403, "role": 403}
+
+
+def problem_responses(*statuses: int) -> dict[int, ResponseSpec]:
+    """Return the `responses` of a handler that the OpenAPI document would not know of otherwise."""
+    return {status: ResponseSpec(Problem, description=STATUS_TITLES[status]) for status in statuses}
+
+
+def handle_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """Return any error as a problem response: the application's exception handler."""
+    if isinstance(error, ClientDisconnected):
+        return Response(b"", status_code=400)  # the client does not receive it
+    status, headers, body = encode_problem(
+        _translate_http_exception(request, error) if isinstance(error, HTTPException) else error,
+        dict(request.scope["headers"]),
+        request.app.state.context,
+    )
+    response_headers = {name.decode(): value.decode() for name, value in headers}
+    if status == 405:
+        response_headers["Allow"] = ", ".join(_allowed_methods(request.app, request.scope["path"]))
+    return Response(
+        body, status_code=status, headers=response_headers, media_type=PROBLEM_MEDIA_TYPE
+    )
+
+
+def _translate_http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Exception:
+    """Return Litestar's own errors, such as unknown paths and invalid parameters, as ours."""
+    if isinstance(error, ValidationException):
+        invalid: dict[str, str] = error.extra[0]  # type: ignore[index]
+        source, key = invalid.get("source", ""), invalid.get("key", "")
+        if source == "path":
+            name = request.path_params[key][:100]
+            return HttpProblem(404, "unknown/id", kind=key.removesuffix("_id"), name=name)
+        if source == "body":
+            return HttpProblem(400, "door/malformed", problem="the body is empty")
+        return HttpProblem(422, "door/form", problem=f"{invalid['message']} - at `{key}`")
+    if error.status_code == 404:
+        return HttpProblem(404, "door/no-such")
+    if error.status_code == 405:
+        return HttpProblem(405, "door/method", method=request.method)
+    if error.status_code < 500:
+        return HttpProblem(error.status_code, "door/form", problem=error.detail)
+    return error
+
+
+def _allowed_methods(app: Litestar, path: str) -> list[str]:
+    allowed = []
+    for method in _HTTP_METHODS:
+        with suppress(HTTPException):
+            app.asgi_router.handle_routing(path=path, method=method)
+            allowed += ["GET", "HEAD"] if method == "GET" else [method]
+    return allowed
+
+
+def encode_problem(
+    error: Exception, request_headers: Mapping[bytes, bytes], context: ServerContext
+) -> EncodedProblem:
+    """Encode an error as a problem in the client's language; count and log it.
+
+    This never raises: if an error cannot be described, the response is a bare 500 in English.
+    """
+    try:
+        return _encode_problem(error, request_headers, context)
+    except Exception as failure:
+        journal.warn("defect", failure)
+        return _DEFECT
+
+
+def _encode_problem(
+    error: Exception, request_headers: Mapping[bytes, bytes], context: ServerContext
+) -> EncodedProblem:
+    language = preferred_language(request_headers.get(b"accept-language", b""))
+    problem = problem_from_error(error, language)
+    context.metrics.count_refused(problem.code)
+    if not isinstance(error, ThreediceError):
+        journal.warn("defect", error)
+    headers = _language_headers(language)
+    if problem.status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="threedice"'))
+    if seconds := retry_after_seconds(error):
+        headers.append((b"retry-after", b"%d" % seconds))
+    return EncodedProblem(problem.status, headers, _ENCODER.encode(problem))
+
+
+def _language_headers(language: Language) -> list[tuple[bytes, bytes]]:
+    return [(b"content-language", language.encode()), (b"vary", b"accept-language")]
 
 
 def problem_from_error(error: BaseException, language: Language = "en") -> Problem:
@@ -171,3 +285,9 @@ def _capitalise(text: str) -> str:
 
 def _json_fact(value: Any) -> Any:
     return value if isinstance(value, str | int | bool | None) else str(value)
+
+
+_DEFECT: Final = EncodedProblem(
+    500, _language_headers("en"), _ENCODER.encode(problem_from_error(Exception()))
+)
+"""Encoded in advance, so that it can be sent whatever fails."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from threedice.api.auth.authentication import Caller
-    from threedice.api.live.frames import EncodedMessage
+    from threedice.api.live.messages import EncodedMessage
     from threedice.api.views import AudienceKind
     from threedice.log.entry import Entry
     from threedice.log.feed import Feed

@@ -19,15 +19,12 @@ from litestar.exceptions import WebSocketDisconnect
 
 from threedice.api.auth.authentication import authenticate, extract_token, has_session_cookie
 from threedice.api.auth.authorisation import audience_of, can_use
-from threedice.api.context import ServerContext, require_table, server_context
 from threedice.api.http import journal
 from threedice.api.http.limits import RateLimiter
-from threedice.api.http.middleware import check_single_host, is_cross_site
-from threedice.api.http.operations import TableId, parse_headers
-from threedice.api.http.problems import HttpProblem
-from threedice.api.http.responses import problem_response, reject_handshake
+from threedice.api.http.middleware import check_single_host, is_cross_site, reject_handshake
+from threedice.api.http.problems import HttpProblem, encode_problem
+from threedice.api.http.requests import TableId, parse_headers
 from threedice.api.live.channel import Subscriber, encode_for_subscriber, split_entries
-from threedice.api.live.frames import FRAME_EXTENSION
 from threedice.api.live.hub import CLOSE_INTERNAL_ERROR, subscribed_stream
 from threedice.api.live.messages import (
     PROTOCOL_VERSION,
@@ -39,14 +36,15 @@ from threedice.api.live.messages import (
     ServerMessage,
     encode_message,
 )
+from threedice.api.protocols import FRAME_EXTENSION
+from threedice.api.routes.tables import require_table
 from threedice.api.views import load_table_view
 from threedice.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from litestar.types import ControllerRouterHandler
-
+    from threedice.api.context import ServerContext
     from threedice.api.live.hub import Hub
     from threedice.api.views import TableView
     from threedice.log.entry import Entry
@@ -78,17 +76,18 @@ _DISCONNECT_ERRORS: Final = (OSError, WebSocketDisconnect)
 """Errors that mean that the client has disconnected."""
 
 
-@websocket("/api/tables/{table:str}/live", opt={"query": "watch-table"})
+@websocket("/api/tables/{table:str}/live", name="watch-table")
 async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
     """Follow a table: send the events after a version, then new ones as they happen."""
-    context, table = server_context(socket), socket.path_params["table"]
+    context: ServerContext = socket.app.state.context
+    table = socket.path_params["table"]
     await socket.receive()  # websocket.connect
     try:
         subscriber = await admit_subscriber(socket, context, table)
         after = parse_after_version(socket.scope["query_string"])
     except Exception as error:
-        response = problem_response(error, parse_headers(socket.scope), context)
-        await reject_handshake(socket.scope, socket.send, response)
+        problem = encode_problem(error, parse_headers(socket.scope), context)
+        await reject_handshake(socket.scope, socket.send, problem)
         return
     await serve_socket(context.live_hub, subscriber, after, socket.receive, socket.send)
 
@@ -139,9 +138,6 @@ def parse_after_version(query: bytes) -> int | None:
     ):
         raise HttpProblem(422, "door/form", problem="give after=VERSION, the version that you have")
     return int(version)
-
-
-LIVE_ROUTES: Final[tuple[ControllerRouterHandler, ...]] = (follow_table,)
 
 
 # --- the socket ---------------------------------------------------------------------------------

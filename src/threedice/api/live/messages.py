@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from threedice.api.auth.audiences import player_events, public_event, spot_total_changes
-from threedice.api.live.frames import EncodedMessage
 from threedice.api.views import AudienceKind, TableView
 from threedice.house.codec import decode
 from threedice.house.events import TableStreamEvent
@@ -111,6 +110,7 @@ EVENTS_BEGIN: Final = '{"type":"events","events":['
 EVENTS_END: Final = "]}"
 
 _ENCODER: Final = msgspec.json.Encoder()
+_TEXT_OPCODE: Final = b"\x81"  # FIN, text
 
 
 def encode_message(message: ServerMessage) -> str:
@@ -130,6 +130,38 @@ def encode_events(items: list[str]) -> str:
     '{"type":"events","events":[{},{}]}'
     """
     return f"{EVENTS_BEGIN}{','.join(items)}{EVENTS_END}"
+
+
+class EncodedMessage:
+    """A text message and its frame, which is encoded when first needed."""
+
+    __slots__ = ("_frame", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._frame = b""
+
+    @property
+    def frame(self) -> bytes:
+        """The text as one frame."""
+        if not self._frame:
+            self._frame = encode_frame(self.text)
+        return self._frame
+
+
+def encode_frame(text: str) -> bytes:
+    """Encode a text as one unmasked WebSocket frame.
+
+    >>> encode_frame("hello")
+    b'\\x81\\x05hello'
+    """
+    data = text.encode()
+    size = len(data)
+    if size < 126:
+        return b"%b%b%b" % (_TEXT_OPCODE, size.to_bytes(1), data)
+    if size < 1 << 16:
+        return b"%b\x7e%b%b" % (_TEXT_OPCODE, size.to_bytes(2), data)
+    return b"%b\x7f%b%b" % (_TEXT_OPCODE, size.to_bytes(8), data)
 
 
 EMPTY_MESSAGE: Final = EncodedMessage("")

@@ -1,1 +1,1 @@
-"""HTTP operations, one module per subject."""
+"""Route handlers, one module per subject."""

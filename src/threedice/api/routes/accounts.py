@@ -6,19 +6,22 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
+from litestar import delete, get, put
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody
 
 from threedice.api.auth.authorisation import is_own_or_staff
-from threedice.api.context import require_account
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
-from threedice.api.http.operations import Operation, RequestContext, operation
 from threedice.api.http.problems import HttpProblem
-from threedice.api.routes.history import Timestamp
+from threedice.api.http.requests import LineCount, OptionalTime, PlayerId
 from threedice.errors import UnknownName
 from threedice.house.persons import Person, delete_person, load_person, save_person
 from threedice.house.reports.projection import player_subject
 from threedice.house.stream_state import account_stream
 
 if TYPE_CHECKING:
+    from threedice.account import PlayerAccount
     from threedice.house.reports.statements import DatedStatementRow
 
 
@@ -41,14 +44,6 @@ class StatementLine(msgspec.Struct, frozen=True):
     note: str
 
 
-class StatementQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Lines from `since` until before `until`; the last `most` of them."""
-
-    since: Timestamp | None = None
-    until: Timestamp | None = None
-    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
-
-
 class PersonForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A player's name and date of birth."""
 
@@ -56,86 +51,67 @@ class PersonForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     born: date | None = None
 
 
-@operation(
-    "show-account", "GET", "/api/accounts/{player}", response=AccountView, problems=(404, 503)
-)
-async def show_account(request: RequestContext) -> AccountView:
+@get("/api/accounts/{player:str}", name="show-account")
+async def show_account(context: Context, caller: CurrentCaller, player: PlayerId) -> AccountView:
     """Show a player's account with the house."""
-    player = require_own_or_staff(request)
-    account = await require_account(request.context, player)
+    require_own_or_staff(caller, player)
+    account = await require_account(context, player)
     return AccountView(player, account.currency, account.balance)
 
 
-@operation(
-    "show-statement",
-    "GET",
-    "/api/accounts/{player}/statement",
-    query=StatementQuery,
-    response=list[StatementLine],
-    problems=(503,),
-)
-async def show_statement(request: RequestContext) -> list[StatementLine]:
+@get("/api/accounts/{player:str}/statement", name="show-statement")
+async def show_statement(
+    context: Context,
+    caller: CurrentCaller,
+    player: PlayerId,
+    since: OptionalTime = None,
+    until: OptionalTime = None,
+    most: LineCount = 200,
+) -> list[StatementLine]:
     """Show a player's statement: buy-ins, bets, payouts and notices, the oldest line first."""
-    player, query = require_own_or_staff(request), request.query
-    streams = request.context.house.command_handler.streams
-    statements = await streams.statements(account_stream(player))
+    require_own_or_staff(caller, player)
+    statements = await context.house.command_handler.streams.statements(account_stream(player))
     rows = await run_in_thread(
-        statements.rows,
-        player_subject(player),
-        since=query.since,
-        until=query.until,
-        limit=query.most,
+        statements.rows, player_subject(player), since=since, until=until, limit=most
     )
     return [_statement_line(each) for each in rows]
 
 
-@operation(
-    "show-person", "GET", "/api/accounts/{player}/person", response=Person, problems=(404, 503)
-)
-async def show_person(request: RequestContext) -> Person:
+@get("/api/accounts/{player:str}/person", name="show-person")
+async def show_person(context: Context, player: PlayerId) -> Person:
     """Show the name and date of birth on record for a player."""
-    player = request.path_params["player"]
-    person = await run_in_thread(load_person, request.context.house.command_handler.store, player)
+    person = await run_in_thread(load_person, context.house.command_handler.store, player)
     if person is None:
         raise UnknownName("person for player", player, [])
     return person
 
 
-@operation(
-    "set-person",
-    "PUT",
-    "/api/accounts/{player}/person",
-    body=PersonForm,
-    status=204,
-    problems=(503,),
-)
-async def set_person(request: RequestContext) -> None:
+@put("/api/accounts/{player:str}/person", name="set-person", status_code=204)
+async def set_person(context: Context, player: PlayerId, data: JSONBody[PersonForm]) -> None:
     """Store a player's name and date of birth, outside the log."""
-    person = Person(request.body.name, request.body.born)
-    await run_in_thread(
-        save_person,
-        request.context.house.command_handler.store,
-        request.path_params["player"],
-        person,
-    )
+    person, store = Person(data.name, data.born), context.house.command_handler.store
+    await run_in_thread(save_person, store, player, person)
 
 
-@operation(
-    "erase-person", "DELETE", "/api/accounts/{player}/person", status=204, problems=(404, 503)
-)
-async def erase_person(request: RequestContext) -> None:
+@delete("/api/accounts/{player:str}/person", name="erase-person")
+async def erase_person(context: Context, player: PlayerId) -> None:
     """Erase a player's name and date of birth; the log of their play stays intact."""
-    player = request.path_params["player"]
-    if not await run_in_thread(delete_person, request.context.house.command_handler.store, player):
+    if not await run_in_thread(delete_person, context.house.command_handler.store, player):
         raise UnknownName("person for player", player, [])
 
 
-def require_own_or_staff(request: RequestContext) -> str:
-    """Return the player named in the path; players may name only themselves."""
-    player: str = request.path_params["player"]
-    if not is_own_or_staff(request.caller, player):
+async def require_account(context: Context, player: str) -> PlayerAccount:
+    """Return a player's account with the house, or raise `UnknownName`."""
+    head = await run_in_thread(context.house.command_handler.store.head, account_stream(player))
+    if not head.version:
+        raise UnknownName("account of player", player, [])
+    return await context.house.command_handler.account(player)
+
+
+def require_own_or_staff(caller: CurrentCaller, player: str) -> None:
+    """Reject players who name another player."""
+    if not is_own_or_staff(caller, player):
         raise HttpProblem(403, "door/own")
-    return player
 
 
 def _statement_line(dated: DatedStatementRow) -> StatementLine:
@@ -151,7 +127,7 @@ def _statement_line(dated: DatedStatementRow) -> StatementLine:
     )
 
 
-ACCOUNT_OPERATIONS: Final[tuple[Operation, ...]] = (
+ACCOUNT_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     show_account,
     show_statement,
     show_person,

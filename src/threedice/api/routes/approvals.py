@@ -11,19 +11,24 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
+from litestar import Response, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody
 
 from threedice.api.auth.authentication import Caller
 from threedice.api.auth.authorisation import COMMANDS, roles_at
-from threedice.api.context import require_table_and_game
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
-from threedice.api.http.operations import Operation, RequestContext, TableId, operation
-from threedice.api.http.problems import HttpProblem
+from threedice.api.http.problems import HttpProblem, problem_responses
+from threedice.api.http.requests import HouseRequest, OpaqueId, OptionalTable, TableId
 from threedice.api.routes.commands import (
     CommandResultView,
     build_table_command,
     check_rate_limit,
     execute_command,
+    json_response,
 )
+from threedice.api.routes.tables import require_table_and_game
 from threedice.errors import InvalidInput
 from threedice.facts import SUPERVISORS
 from threedice.identity import ApprovalRefused, Role
@@ -31,7 +36,6 @@ from threedice.identity.approvals import ApprovalRequest, ApprovalState
 from threedice.table.commands import Actor
 
 if TYPE_CHECKING:
-    from threedice.api.http.responses import HttpResponse
     from threedice.rulebook import Game
 
 _PLACEHOLDER_APPROVER: Final = Actor(id="", role="supervisor")
@@ -73,128 +77,122 @@ class RequestView(msgspec.Struct, frozen=True):
     note: str
 
 
-class RequestsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The table of the requests to list; all tables by default."""
-
-    table: TableId | None = None
-
-
-@operation(
-    "open-request",
-    "POST",
-    "/api/tables/{table}/requests",
-    body=RequestForm,
-    response=RequestView,
-    status=201,
-    problems=(404, 409, 429, 503),
+@post(
+    "/api/tables/{table:str}/requests", name="open-request", responses=problem_responses(409, 429)
 )
-async def open_request(request: RequestContext) -> RequestView:
+async def open_request(
+    context: Context,
+    caller: CurrentCaller,
+    request: HouseRequest,
+    table: TableId,
+    data: JSONBody[RequestForm],
+) -> RequestView:
     """Request a command that needs the approval of a second person."""
-    table, fields = request.path_params["table"], dict(request.body.command)
     check_rate_limit(request)
+    fields = dict(data.command)
     kind = str(fields.get("type"))
     field = COMMANDS[kind].facts.second_person if kind in COMMANDS else ""
     if not field:
         raise InvalidInput(f"{kind[:40]} does not need a second person; send it as a command")
     if fields.get(field) is not None:
         raise HttpProblem(403, "door/second-person")
-    _, game = await require_table_and_game(request.context, table)
-    command = build_table_command(request.caller, table, fields, _PLACEHOLDER_APPROVER)
+    _, game = await require_table_and_game(context, table)
+    command = build_table_command(caller, table, fields, _PLACEHOLDER_APPROVER)
     stored_command = msgspec.to_builtins(command)
     del stored_command[field]
     approval = await run_in_thread(
-        request.context.identity.approvals.open,
-        request.account_id,
+        context.identity.approvals.open,
+        caller.account.id,
         table,
         msgspec.json.encode(stored_command),
-        request.body.reason,
+        data.reason,
         roles=_approver_roles(kind, game),
     )
-    return _request_view(approval, request.caller.account.name)
+    return _request_view(approval, caller.account.name)
 
 
-@operation("list-requests", "GET", "/api/requests", query=RequestsQuery, response=list[RequestView])
-async def list_requests(request: RequestContext) -> list[RequestView]:
-    """List the pending requests, the oldest first."""
-    pending = await run_in_thread(request.context.identity.approvals.pending, request.query.table)
-    return [await _view_with_name(request, approval) for approval in pending]
+@get("/api/requests", name="list-requests")
+async def list_requests(context: Context, table: OptionalTable = None) -> list[RequestView]:
+    """List the pending requests of a table or of all tables, the oldest first."""
+    pending = await run_in_thread(context.identity.approvals.pending, table)
+    return [await _view_with_name(context, approval) for approval in pending]
 
 
-@operation("show-request", "GET", "/api/requests/{request}", response=RequestView, problems=(404,))
-async def show_request(request: RequestContext) -> RequestView:
+@get("/api/requests/{request_id:str}", name="show-request")
+async def show_request(context: Context, request_id: OpaqueId) -> RequestView:
     """Show a request and its state."""
-    approval = await run_in_thread(
-        request.context.identity.approvals.get, request.path_params["request"]
-    )
-    return await _view_with_name(request, approval)
+    approval = await run_in_thread(context.identity.approvals.get, request_id)
+    return await _view_with_name(context, approval)
 
 
-@operation(
-    "approve-request",
-    "POST",
-    "/api/requests/{request}/approve",
-    body=NoteForm,
-    response=CommandResultView,
-    problems=(404, 409, 429, 503),
+@post(
+    "/api/requests/{request_id:str}/approve",
+    name="approve-request",
+    status_code=200,
+    responses=problem_responses(409, 429),
 )
-async def approve_request(request: RequestContext) -> HttpResponse:
+async def approve_request(
+    context: Context,
+    caller: CurrentCaller,
+    request: HouseRequest,
+    request_id: OpaqueId,
+    data: JSONBody[NoteForm],
+) -> Response[CommandResultView]:
     """Approve another person's request and execute its command at once.
 
     If the command fails, the same approver may approve again until the request expires.
     """
-    started_at, approvals = perf_counter(), request.context.identity.approvals
+    started_at, approvals = perf_counter(), context.identity.approvals
     check_rate_limit(request)
-    approval = await run_in_thread(approvals.get, request.path_params["request"])
-    approver = _require_approver(request.caller, approval)
-    requester = await _load_requester(request, approval)
+    approval = await run_in_thread(approvals.get, request_id)
+    approver = _require_approver(caller, approval)
+    requester = await _load_requester(context, approval)
     fields = msgspec.json.decode(approval.command)
     command = build_table_command(requester, approval.table, fields, approver)
-    if not _is_retry(request, approval):
-        await run_in_thread(approvals.approve, approval.id, request.account_id, request.body.note)
-    return await execute_command(
-        request.context,
-        request.caller,
+    if not _is_retry(context, caller, approval):
+        await run_in_thread(approvals.approve, approval.id, caller.account.id, data.note)
+    result = await execute_command(
+        context,
+        caller,
         approval.table,
         command,
         f"request/{approval.id}",
         started_at,
         account_id=approval.account,
     )
+    return json_response(result)
 
 
-@operation(
-    "decline-request",
-    "POST",
-    "/api/requests/{request}/decline",
-    body=NoteForm,
-    response=RequestView,
-    problems=(404, 409),
+@post(
+    "/api/requests/{request_id:str}/decline",
+    name="decline-request",
+    status_code=200,
+    responses=problem_responses(409),
 )
-async def decline_request(request: RequestContext) -> RequestView:
+async def decline_request(
+    context: Context, caller: CurrentCaller, request_id: OpaqueId, data: JSONBody[NoteForm]
+) -> RequestView:
     """Decline another person's request."""
-    approvals = request.context.identity.approvals
-    approval = await run_in_thread(approvals.get, request.path_params["request"])
-    _require_approver(request.caller, approval)
-    declined = await run_in_thread(
-        approvals.decline, approval.id, request.account_id, request.body.note
-    )
-    return await _view_with_name(request, declined)
+    approvals = context.identity.approvals
+    approval = await run_in_thread(approvals.get, request_id)
+    _require_approver(caller, approval)
+    declined = await run_in_thread(approvals.decline, approval.id, caller.account.id, data.note)
+    return await _view_with_name(context, declined)
 
 
-@operation(
-    "withdraw-request",
-    "POST",
-    "/api/requests/{request}/withdraw",
-    response=RequestView,
-    problems=(404, 409),
+@post(
+    "/api/requests/{request_id:str}/withdraw",
+    name="withdraw-request",
+    status_code=200,
+    responses=problem_responses(409),
 )
-async def withdraw_request(request: RequestContext) -> RequestView:
+async def withdraw_request(
+    context: Context, caller: CurrentCaller, request_id: OpaqueId
+) -> RequestView:
     """Withdraw the caller's own request."""
-    approvals = request.context.identity.approvals
-    withdrawn = await run_in_thread(
-        approvals.withdraw, request.path_params["request"], request.account_id
-    )
-    return _request_view(withdrawn, request.caller.account.name)
+    withdraw = context.identity.approvals.withdraw
+    withdrawn = await run_in_thread(withdraw, request_id, caller.account.id)
+    return _request_view(withdrawn, caller.account.name)
 
 
 def _approver_roles(kind: str, game: Game) -> tuple[str, ...]:
@@ -218,49 +216,35 @@ def _require_approver(caller: Caller, approval: ApprovalRequest) -> Actor:
     raise ApprovalRefused("role", f"this needs one of: {', '.join(approval.roles)}")
 
 
-async def _load_requester(request: RequestContext, approval: ApprovalRequest) -> Caller:
+async def _load_requester(context: Context, approval: ApprovalRequest) -> Caller:
     """Return the requester with their current permissions, which may have been revoked since."""
-    context = request.context
     account = await run_in_thread(context.identity.accounts.get, approval.account)
     if not account.enabled:
         raise ApprovalRefused("disabled", "the requester's account is disabled")
     return Caller(account, "", None, "open", context.assignments.current(account.id))
 
 
-def _is_retry(request: RequestContext, approval: ApprovalRequest) -> bool:
+def _is_retry(context: Context, caller: Caller, approval: ApprovalRequest) -> bool:
     """Return whether the caller has approved this request before; raise if it has expired since."""
-    if approval.state != "approved" or approval.decided_by != request.account_id:
+    if approval.state != "approved" or approval.decided_by != caller.account.id:
         return False
-    if request.context.identity.context.clock() >= approval.expires:
+    if context.identity.context.clock() >= approval.expires:
         raise ApprovalRefused("expired", "this request has expired; open a new one")
     return True
 
 
-async def _view_with_name(request: RequestContext, approval: ApprovalRequest) -> RequestView:
-    account = await run_in_thread(request.context.identity.accounts.get, approval.account)
+async def _view_with_name(context: Context, approval: ApprovalRequest) -> RequestView:
+    account = await run_in_thread(context.identity.accounts.get, approval.account)
     return _request_view(approval, account.name)
 
 
 def _request_view(approval: ApprovalRequest, name: str) -> RequestView:
-    return RequestView(
-        id=approval.id,
-        account=approval.account,
-        name=name,
-        table=approval.table,
-        command=msgspec.json.decode(approval.command),
-        command_hash=approval.command_hash,
-        reason=approval.reason,
-        roles=approval.roles,
-        opened=approval.opened,
-        expires=approval.expires,
-        state=approval.state,
-        decided_by=approval.decided_by,
-        decided=approval.decided,
-        note=approval.note,
-    )
+    fields = msgspec.structs.asdict(approval)
+    fields["command"] = msgspec.json.decode(approval.command)
+    return RequestView(name=name, **fields)
 
 
-APPROVAL_OPERATIONS: Final[tuple[Operation, ...]] = (
+APPROVAL_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     open_request,
     list_requests,
     show_request,

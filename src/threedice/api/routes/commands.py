@@ -2,12 +2,14 @@
 
 The caller gives each command an idempotency key, so that a command sent repeatedly is executed
 once. The path of a bet is kept short: its body is decoded once, and the response is built from the
-stored bytes. `by` is set only here; a body may contain it, but it must match the caller.
+stored bytes. `by` is set only here; a body may contain it, but it must match the caller. Handlers
+read the body themselves, after the rate limit.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import datetime
 from functools import lru_cache
 from time import perf_counter
@@ -15,25 +17,25 @@ from typing import TYPE_CHECKING, Any, Final, Union, get_args
 from zoneinfo import ZoneInfo
 
 import msgspec
+from litestar import MediaType, Response, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.response.base import ASGIResponse
+from litestar.types import ASGIApp
 
 from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authorisation import COMMANDS, role_for
-from threedice.api.context import require_table
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
-from threedice.api.http.operations import (
-    IDEMPOTENCY_KEY,
-    Operation,
+from threedice.api.http.problems import HttpProblem, problem_responses
+from threedice.api.http.requests import (
+    HouseRequest,
+    IdempotencyKey,
     PlayerId,
-    RequestContext,
-    authorise,
+    TableId,
     decode_body,
-    operation,
-    parse_path,
-    read_body,
-    require_json,
+    parse_headers,
 )
-from threedice.api.http.problems import HttpProblem
-from threedice.api.http.responses import HttpResponse
+from threedice.api.routes.tables import require_table
 from threedice.errors import InvalidInput, StoreUnavailable
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyAccountCommand, AnyTableCommand, EstablishTable
@@ -49,9 +51,11 @@ if TYPE_CHECKING:
 
     from threedice.api.auth.authentication import Caller
     from threedice.api.config import HouseConfig
-    from threedice.api.context import ServerContext
     from threedice.house import CommandResult
     from threedice.house.commands import AnyStreamCommand
+
+_KEY_HEADER: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
+"""The value of an `Idempotency-Key` header, quoted or not."""
 
 IN_FLIGHT_WAIT_SECONDS: Final = 5.0
 """How long a status query waits for a command that is being executed."""
@@ -87,94 +91,85 @@ class CommandStatusView(msgspec.Struct, frozen=True):
     answer: CommandResultView | None = None
 
 
-@operation(
-    "send-command",
-    "POST",
-    "/api/tables/{table}/commands",
-    body=SENDABLE_COMMANDS,
-    response=CommandResultView,
-    problems=(400, 404, 408, 409, 413, 415, 422, 429, 503),
-    requires_key=True,
-    is_raw=True,
+@post(
+    "/api/tables/{table:str}/commands",
+    name="send-command",
+    status_code=200,
+    responses=problem_responses(409, 429),
+    opt={"command": SENDABLE_COMMANDS, "result": CommandResultView},
 )
-async def send_command(request: RequestContext) -> HttpResponse:
+async def send_command(request: HouseRequest, table: TableId) -> ASGIApp:
     """Send a command to a table; repeating it under the same key returns the same result."""
-    started_at = perf_counter()
-    await authorise(request, "send-command")
-    caller = request.caller
-    table = parse_path(send_command, request.path_params)["table"]
+    started_at, context, caller = perf_counter(), request.context, request.user
     check_rate_limit(request)
     key = require_idempotency_key(request)
-    require_json(request.headers)
-    body = await read_body(request.receive, request.headers)
-    command = parse_table_command(caller, table, body.strip())
-    return await execute_command(request.context, caller, table, command, key, started_at)
+    command = parse_table_command(caller, table, (await request.body()).strip())
+    result = await execute_command(context, caller, table, command, key, started_at)
+    return ASGIResponse(body=result, media_type=MediaType.JSON)  # cheaper than a `Response`
 
 
-@operation(
-    "send-account-command",
-    "POST",
-    "/api/accounts/{player}/commands",
-    body=AnyAccountCommand,
-    response=CommandResultView,
-    problems=(400, 404, 408, 409, 413, 415, 422, 429, 503),
-    requires_key=True,
-    is_raw=True,
+@post(
+    "/api/accounts/{player:str}/commands",
+    name="send-account-command",
+    status_code=200,
+    responses=problem_responses(409, 429),
+    opt={"command": AnyAccountCommand},
 )
-async def send_account_command(request: RequestContext) -> HttpResponse:
+async def send_account_command(
+    request: HouseRequest, player: PlayerId
+) -> Response[CommandResultView]:
     """Send a command for a player's account; repeats under the same key return the same result."""
-    started_at = perf_counter()
-    await authorise(request, "send-account-command")
-    player = parse_path(send_account_command, request.path_params)["player"]
+    started_at, caller = perf_counter(), request.user
     check_rate_limit(request)
     key = require_idempotency_key(request)
-    require_json(request.headers)
-    fields = decode_body(dict[str, Any], await read_body(request.receive, request.headers))
-    command = build_account_command(request.caller, player, fields)
-    result = await _handle_command(request.context, command, "", request.account_id, key)
+    fields = decode_body(dict[str, Any], await request.body())
+    command = build_account_command(caller, player, fields)
+    result = await _handle_command(request.context, command, "", caller.account.id, key)
     request.context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
-    return HttpResponse(200, encode_command_result(result, request.caller))
+    return json_response(encode_command_result(result, caller))
 
 
-@operation(
-    "show-answer", "GET", "/api/commands/{key}", response=CommandStatusView, problems=(404, 503)
-)
-async def show_command_status(request: RequestContext) -> HttpResponse:
+@get("/api/commands/{key:str}", name="show-answer")
+async def show_command_status(
+    context: Context, caller: CurrentCaller, key: IdempotencyKey
+) -> Response[CommandStatusView]:
     """Show whether a command of the caller was accepted, and its result, by idempotency key."""
-    context, key = request.context, request.path_params["key"]
-    if in_flight := context.commands_in_flight.get((request.account_id, key)):
+    if in_flight := context.commands_in_flight.get((caller.account.id, key)):
         try:
             async with asyncio.timeout(IN_FLIGHT_WAIT_SECONDS):
                 await in_flight.wait()
         except TimeoutError:
             raise StoreUnavailable("the command is still being executed") from None
-    result = await context.house.command_handler.find_result(request.account_id, key)
+    result = await context.house.command_handler.find_result(caller.account.id, key)
     if result is None:
-        return HttpResponse(200, b'{"accepted":false,"answer":null}')
-    return HttpResponse(
-        200, b'{"accepted":true,"answer":%b}' % encode_command_result(result, request.caller)
-    )
+        return json_response(b'{"accepted":false,"answer":null}')
+    return json_response(b'{"accepted":true,"answer":%b}' % encode_command_result(result, caller))
 
 
-COMMAND_OPERATIONS: Final[tuple[Operation, ...]] = (
+def json_response(body: bytes) -> Response[Any]:
+    """Return a response whose body is JSON already."""
+    return Response(body, media_type=MediaType.JSON)
+
+
+COMMAND_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     send_command,
     send_account_command,
     show_command_status,
 )
 
 
-def require_idempotency_key(request: RequestContext) -> str:
+def require_idempotency_key(request: HouseRequest) -> str:
     """Return the idempotency key of a command, or raise a 400 problem."""
-    match = IDEMPOTENCY_KEY.fullmatch(request.headers.get(b"idempotency-key", b""))
+    match = _KEY_HEADER.fullmatch(parse_headers(request.scope).get(b"idempotency-key", b""))
     if match is None:
         raise HttpProblem(400, "door/key")
     return match[1].decode()
 
 
-def check_rate_limit(request: RequestContext) -> None:
+def check_rate_limit(request: HouseRequest) -> None:
     """Reject a command that exceeds the rate limit of the caller's account or address."""
     seconds = request.context.rate_limits.retry_after_seconds(
-        request.account_id, request.client_address
+        request.user.account.id, request.client_address
     )
     if seconds:
         raise HttpProblem(429, "door/rate", seconds=max(1, round(seconds)))
@@ -184,15 +179,15 @@ def check_rate_limit(request: RequestContext) -> None:
 
 
 async def execute_command(
-    context: ServerContext,
+    context: Context,
     caller: Caller,
     table: str,
     command: AnyTableCommand,
     key: str,
     started_at: float,
     account_id: str = "",
-) -> HttpResponse:
-    """Execute a table command and return its events once they are durable."""
+) -> bytes:
+    """Execute a table command and return its events as JSON once they are durable."""
     if table not in context.table_ids and not isinstance(command, EstablishTable):
         await require_table(context, table)
     if not isinstance(command, commands.PlaceBet):
@@ -200,11 +195,11 @@ async def execute_command(
         command = await _fill_in_age(context, caller, command)
     result = await _handle_command(context, command, table, account_id or caller.account.id, key)
     context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
-    return HttpResponse(200, encode_command_result(result, caller))
+    return encode_command_result(result, caller)
 
 
 async def _handle_command(
-    context: ServerContext, command: AnyStreamCommand, table: str, account_id: str, key: str
+    context: Context, command: AnyStreamCommand, table: str, account_id: str, key: str
 ) -> CommandResult:
     """Pass a command to the command handler, and mark it as in flight for status queries."""
     in_flight_key, handler = (account_id, key), context.house.command_handler
@@ -219,7 +214,7 @@ async def _handle_command(
 
 
 async def _fill_in_age(
-    context: ServerContext, caller: Caller, command: AnyTableCommand
+    context: Context, caller: Caller, command: AnyTableCommand
 ) -> AnyTableCommand:
     """Set the age on record in a player's own buy-in, or None if there is none."""
     if not isinstance(command, commands.BuyIn) or "player" not in caller.account.roles:

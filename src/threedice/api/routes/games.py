@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
+from litestar import get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody
 
-from threedice.api.context import require_table_and_game
+from threedice.api.context import Context
 from threedice.api.http.limits import run_in_thread
-from threedice.api.http.operations import Operation, RequestContext, operation
+from threedice.api.http.requests import RulebookName, TableId
+from threedice.api.routes.tables import require_table_and_game
 from threedice.dice import ROLLS
 from threedice.errors import RulebookError, ThreediceError, UnknownName
 from threedice.money import MAX_AMOUNT
@@ -21,7 +25,6 @@ from threedice.rulebook.schema import ClauseStatus
 from threedice.rulebook.source import shipped_ids
 
 if TYPE_CHECKING:
-    from threedice.api.context import ServerContext
     from threedice.odds import Figures
     from threedice.odds.comparison import AlternativeReading
     from threedice.rulebook import Box, Game
@@ -167,65 +170,43 @@ class MixView(msgspec.Struct, frozen=True):
     nets: list[int]
 
 
-@operation("list-rulebooks", "GET", "/api/rulebooks", response=list[RulebookLine])
-async def list_rulebooks(_request: RequestContext) -> list[RulebookLine]:
+@get("/api/rulebooks", name="list-rulebooks")
+async def list_rulebooks() -> list[RulebookLine]:
     """List the shipped rulebooks and their games."""
     return await run_in_thread(lambda: [_book_line(book_id) for book_id in shipped_ids()])
 
 
-@operation(
-    "show-rulebook", "GET", "/api/rulebooks/{book}/{layout}", response=GameView, problems=(404,)
-)
-async def show_rulebook(request: RequestContext) -> GameView:
+@get("/api/rulebooks/{book:str}/{layout:str}", name="show-rulebook")
+async def show_rulebook(book: RulebookName, layout: RulebookName) -> GameView:
     """Show a game of a rulebook with its default readings."""
-    return await run_in_thread(
-        lambda: game_view(_load_shipped_game(request), request.path_params["book"])
-    )
+    return await run_in_thread(lambda: game_view(_load_shipped_game(book, layout), book))
 
 
-@operation("show-game", "GET", "/api/tables/{table}/game", response=GameView, problems=(404, 503))
-async def show_game(request: RequestContext) -> GameView:
+@get("/api/tables/{table:str}/game", name="show-game")
+async def show_game(context: Context, table: TableId) -> GameView:
     """Show the game of a table with the table's readings."""
-    context, table = request.context, request.path_params["table"]
     house_table, pinned = await require_table_and_game(context, table)
     return await run_in_thread(
         lambda: _installed_game_view(context, table, house_table.game, pinned)
     )
 
 
-@operation(
-    "show-odds", "GET", "/api/rulebooks/{book}/{layout}/odds", response=SheetView, problems=(404,)
-)
-async def show_odds(request: RequestContext) -> SheetView:
+@get("/api/rulebooks/{book:str}/{layout:str}/odds", name="show-odds")
+async def show_odds(book: RulebookName, layout: RulebookName) -> SheetView:
     """Show the odds sheet of a game."""
-    return await run_in_thread(lambda: _sheet_view(_load_shipped_game(request)))
+    return await run_in_thread(lambda: _sheet_view(_load_shipped_game(book, layout)))
 
 
-@operation(
-    "show-readings",
-    "GET",
-    "/api/rulebooks/{book}/{layout}/readings",
-    response=list[ReadingView],
-    problems=(404,),
-)
-async def show_readings(request: RequestContext) -> list[ReadingView]:
+@get("/api/rulebooks/{book:str}/{layout:str}/readings", name="show-readings")
+async def show_readings(book: RulebookName, layout: RulebookName) -> list[ReadingView]:
     """Show the readings in force for a game, and the effect of each alternative."""
-    return await run_in_thread(
-        lambda: _reading_views(request.path_params["book"], _load_shipped_game(request))
-    )
+    return await run_in_thread(lambda: _reading_views(book, _load_shipped_game(book, layout)))
 
 
-@operation(
-    "judge-mix",
-    "POST",
-    "/api/rulebooks/{book}/{layout}/mix",
-    body=Stakes,
-    response=MixView,
-    problems=(404,),
-)
-async def evaluate_mix(request: RequestContext) -> MixView:
+@post("/api/rulebooks/{book:str}/{layout:str}/mix", name="judge-mix", status_code=200)
+async def evaluate_mix(book: RulebookName, layout: RulebookName, data: JSONBody[Stakes]) -> MixView:
     """Calculate the figures of stakes on several boxes together."""
-    return await run_in_thread(lambda: _mix_view(_load_shipped_game(request), request.body.stakes))
+    return await run_in_thread(lambda: _mix_view(_load_shipped_game(book, layout), data.stakes))
 
 
 def _book_line(book_id: str) -> RulebookLine:
@@ -243,15 +224,14 @@ def _book_line(book_id: str) -> RulebookLine:
     )
 
 
-def _load_shipped_game(request: RequestContext) -> Game:
+def _load_shipped_game(book: str, layout: str) -> Game:
     """Load the game named in the path; only shipped ones, so that clients cannot open files."""
-    book, layout = request.path_params["book"], request.path_params["layout"]
     if book not in shipped_ids():
         raise UnknownName("rulebook", book, shipped_ids())
     return load(f"{book}/{layout}")
 
 
-def _installed_game_view(context: ServerContext, table: str, name: str, pinned: Game) -> GameView:
+def _installed_game_view(context: Context, table: str, name: str, pinned: Game) -> GameView:
     """Return the view of a table's game, with felt and labels if the same game is installed."""
     table_config = context.config.tables.get(table)
     try:
@@ -351,7 +331,7 @@ def _figures_view(figures: Figures) -> FiguresView:
     )
 
 
-GAME_OPERATIONS: Final[tuple[Operation, ...]] = (
+GAME_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     list_rulebooks,
     show_rulebook,
     show_odds,

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+from litestar import get
+from litestar.handlers import HTTPRouteHandler
 
 from threedice.api.auth.authorisation import is_own_or_staff
-from threedice.api.context import require_table
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_limited
-from threedice.api.http.operations import Operation, PlayerId, RequestContext, operation
 from threedice.api.http.problems import HttpProblem
-from threedice.api.routes.tables import require_table_staff
+from threedice.api.http.requests import OptionalPlayer, OptionalTime, RoundNumber, TableId
+from threedice.api.routes.tables import require_table, require_table_staff
 from threedice.errors import InvalidInput, UnknownName
 from threedice.house.codec import decode, tag_of
 from threedice.house.events import AnyStreamEvent
@@ -30,7 +32,6 @@ from threedice.table.events import RoundStarted, TableOpened
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from threedice.api.context import ServerContext
     from threedice.house import CommandHandler
     from threedice.log.entry import Entry
     from threedice.money import AmountFormatter
@@ -62,19 +63,6 @@ class BetExplanation(msgspec.Struct, frozen=True):
     lines: list[str]
 
 
-class PlayerQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The player whose bets are queried; the caller by default."""
-
-    player: PlayerId | None = None
-
-
-class ShiftQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The time from `since` until before `until`; the current gaming day by default."""
-
-    since: Timestamp | None = None
-    until: Timestamp | None = None
-
-
 class ShiftReportView(msgspec.Struct, frozen=True):
     """A table's figures over a period; `win` is the house's, `theoretical_win` a fraction.
 
@@ -100,79 +88,64 @@ class ShiftReportView(msgspec.Struct, frozen=True):
     hold_percent: float | None
 
 
-@operation(
-    "tell-round",
-    "GET",
-    "/api/tables/{table}/rounds/{round}",
-    response=RoundHistory,
-    problems=(404, 503),
-)
-async def show_round(request: RequestContext) -> RoundHistory:
+@get("/api/tables/{table:str}/rounds/{round:str}", name="tell-round")
+async def show_round(
+    context: Context,
+    caller: CurrentCaller,
+    table: TableId,
+    round: RoundNumber,  # noqa: A002 -- the name in the path
+) -> RoundHistory:
     """Show a round event by event, for replay."""
-    table, number = request.path_params["table"], request.path_params["round"]
-    require_table_staff(request, table)
-    await require_table(request.context, table)
-    return await run_limited(
-        request.context.history_limiter,
-        _load_round,
-        request.context.house.command_handler,
-        table,
-        number,
-    )
+    require_table_staff(caller, table)
+    await require_table(context, table)
+    handler = context.house.command_handler
+    return await run_limited(context.history_limiter, _load_round, handler, table, round)
 
 
-@operation(
-    "explain-bets",
-    "GET",
-    "/api/tables/{table}/rounds/{round}/explanation",
-    query=PlayerQuery,
-    response=list[BetExplanation],
-    problems=(404, 503),
-)
-async def explain_bets(request: RequestContext) -> list[BetExplanation]:
-    """Explain the outcome of each of a player's bets in a round."""
-    table, number = request.path_params["table"], request.path_params["round"]
-    player = request.query.player or request.account_id
-    if not is_own_or_staff(request.caller, player):
+@get("/api/tables/{table:str}/rounds/{round:str}/explanation", name="explain-bets")
+async def explain_bets(
+    context: Context,
+    caller: CurrentCaller,
+    table: TableId,
+    round: RoundNumber,  # noqa: A002 -- the name in the path
+    player: OptionalPlayer = None,
+) -> list[BetExplanation]:
+    """Explain the outcome of each of a player's bets in a round; the caller's by default."""
+    player = resolve_player(caller, table, player)
+    await require_table(context, table)
+    handler = context.house.command_handler
+    return await run_limited(context.history_limiter, _explain_bets, handler, table, round, player)
+
+
+def resolve_player(caller: CurrentCaller, table: str, player: str | None) -> str:
+    """Return the player whose bets are queried: the caller, or one that the table's staff name."""
+    if player is None or player == caller.account.id:
+        return caller.account.id
+    if not is_own_or_staff(caller, player):
         raise HttpProblem(403, "door/own")
-    if player != request.account_id:
-        require_table_staff(request, table)
-    await require_table(request.context, table)
-    return await run_limited(
-        request.context.history_limiter,
-        _explain_bets,
-        request.context.house.command_handler,
-        table,
-        number,
-        player,
-    )
+    require_table_staff(caller, table)
+    return player
 
 
-@operation(
-    "report-shift",
-    "GET",
-    "/api/tables/{table}/shift",
-    query=ShiftQuery,
-    response=ShiftReportView,
-    problems=(404, 503),
-)
-async def report_shift(request: RequestContext) -> ShiftReportView:
-    """Report a table's drop, turnover, win and theoretical win over a period."""
-    table = request.path_params["table"]
-    require_table_staff(request, table)
-    await require_table(request.context, table)
-    now = request.context.house.runtime.now()
-    since = (
-        gaming_day_start(request.context, now)
-        if request.query.since is None
-        else request.query.since
-    )
-    until = now if request.query.until is None else request.query.until
+@get("/api/tables/{table:str}/shift", name="report-shift")
+async def report_shift(
+    context: Context,
+    caller: CurrentCaller,
+    table: TableId,
+    since: OptionalTime = None,
+    until: OptionalTime = None,
+) -> ShiftReportView:
+    """Report a table's drop, turnover, win and theoretical win; by default of the gaming day."""
+    require_table_staff(caller, table)
+    await require_table(context, table)
+    now = context.house.runtime.now()
+    since = gaming_day_start(context, now) if since is None else since
+    until = now if until is None else until
     if since > until:
         raise InvalidInput("`since` is later than `until`; a shift begins before it ends")
-    statements = await request.context.house.command_handler.streams.statements()
+    statements = await context.house.command_handler.streams.statements()
     report = await run_limited(
-        request.context.history_limiter, shift_figures, statements, table, since, until
+        context.history_limiter, shift_figures, statements, table, since, until
     )
     hold = report.hold
     return ShiftReportView(
@@ -195,7 +168,7 @@ async def report_shift(request: RequestContext) -> ShiftReportView:
     )
 
 
-def gaming_day_start(context: ServerContext, now: int) -> int:
+def gaming_day_start(context: Context, now: int) -> int:
     """Return the start of the gaming day that contains a time."""
     zone, start_time = ZoneInfo(context.config.time_zone), context.config.gaming_day_starts
     local = datetime.fromtimestamp(now / 1_000_000, zone)
@@ -260,4 +233,4 @@ def _amount_formatter(handler: CommandHandler, table: str) -> AmountFormatter:
     return partial(format_currency, currency=next(currencies, ""))
 
 
-HISTORY_OPERATIONS: Final[tuple[Operation, ...]] = (show_round, explain_bets, report_shift)
+HISTORY_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (show_round, explain_bets, report_shift)

@@ -11,13 +11,17 @@ from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
+from litestar import Response, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody
 
 from threedice import __version__
+from threedice.api.auth.authentication import require_permission
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_limited
-from threedice.api.http.metrics import METRICS_CONTENT_TYPE, ServerMetrics
-from threedice.api.http.operations import Operation, RequestContext, authorise, operation
-from threedice.api.http.problems import HttpProblem
-from threedice.api.http.responses import HttpResponse, json_response
+from threedice.api.http.metrics import METRICS_CONTENT_TYPE
+from threedice.api.http.problems import HttpProblem, problem_responses
+from threedice.api.http.requests import client_address, parse_headers
 from threedice.api.listener import is_ip_host, is_loopback
 from threedice.api.texts import LANGUAGES, Language
 from threedice.errors import OperatingFailure, QueueFull, ThreediceError
@@ -27,6 +31,8 @@ from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoints
 from threedice.log.proof.keys import read_public_keys
 
 if TYPE_CHECKING:
+    from litestar import Request
+
     from threedice.house.house import House
 
 PROBE_CACHE_SECONDS: Final = 0.5
@@ -71,10 +77,10 @@ class ReleaseForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=r"\S")]
 
 
-@operation("show-house", "GET", "/api/house", response=HouseView)
-async def show_house(request: RequestContext) -> HouseView:
+@get("/api/house", name="show-house")
+async def show_house(context: Context) -> HouseView:
     """Show the name, currency and time of the house, and the sign-ins of a demo."""
-    config, house = request.context.config, request.context.house
+    config, house = context.config, context.house
     return HouseView(
         name=config.name,
         currency=config.currency,
@@ -83,14 +89,14 @@ async def show_house(request: RequestContext) -> HouseView:
         languages=LANGUAGES,
         server_time=house.runtime.now(),
         suspended=bool(house.command_handler.suspension_reason),
-        demo=[msgspec.to_builtins(each) for each in request.context.demo_sign_ins],
+        demo=[msgspec.to_builtins(each) for each in context.demo_sign_ins],
     )
 
 
-@operation("verify-log", "POST", "/api/log/verification", response=LogVerification, problems=(503,))
-async def verify_log(request: RequestContext) -> LogVerification:
+@post("/api/log/verification", name="verify-log", status_code=200)
+async def verify_log(context: Context) -> LogVerification:
     """Verify the whole log, its checkpoints and the data derived from it."""
-    house = request.context.house
+    house = context.house
 
     def run_audit() -> Any:
         file = house.state_dir / CHECKPOINTS_FILE
@@ -100,9 +106,9 @@ async def verify_log(request: RequestContext) -> LogVerification:
             against=read_checkpoints(file) if file.exists() else [],
         )
 
-    if request.context.verification_limiter.locked():
+    if context.verification_limiter.locked():
         raise QueueFull("the log is already being verified; try again later")
-    report = await run_limited(request.context.verification_limiter, run_audit)
+    report = await run_limited(context.verification_limiter, run_audit)
     return LogVerification(
         sound=report.is_sound,
         streams=report.streams,
@@ -114,16 +120,16 @@ async def verify_log(request: RequestContext) -> LogVerification:
     )
 
 
-@operation(
-    "release-house", "POST", "/api/house/release", body=ReleaseForm, status=204, problems=(409, 503)
-)
-async def release_house(request: RequestContext) -> None:
+@post("/api/house/release", name="release-house", status_code=204, responses=problem_responses(409))
+async def release_house(
+    context: Context, caller: CurrentCaller, data: JSONBody[ReleaseForm]
+) -> None:
     """Release a suspended house, so that it writes again after a failed write."""
-    house = request.context.house
+    house = context.house
     if not house.command_handler.suspension_reason:
         raise HttpProblem(409, "house/not-suspended")
     try:
-        await house.release(request.account_id, request.body.reason)
+        await house.release(caller.account.id, data.reason)
     except OperatingFailure as failure:
         if not house.command_handler.suspension_reason:  # released by someone else meanwhile
             raise HttpProblem(409, "house/not-suspended") from failure
@@ -200,33 +206,35 @@ async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool 
     )
 
 
-@operation("read-health", "GET", "/health", response=Health, problems=(503,))
-async def read_health(request: RequestContext) -> HttpResponse:
+@get("/health", name="read-health")
+async def read_health(context: Context) -> Response[Health]:
     """Read the health of the server: status 200 if it takes commands, otherwise 503."""
-    house, hub = request.context.house, request.context.hub
+    house, hub = context.house, context.hub
     store_probe = StoreProbe(house) if hub is None else hub.store_probe
     health = await check_health(house, store_probe, stopping=hub is not None and hub.is_closing)
-    return json_response(health, 200 if health.status in ("well", "trouble") else 503)
+    return Response(health, status_code=200 if health.status in ("well", "trouble") else 503)
 
 
-@operation("read-metrics", "GET", "/metrics", is_raw=True, problems=(401, 403))
-async def read_metrics(request: RequestContext) -> HttpResponse:
+async def require_local_or_permission(request: Request[Any, Any, Any]) -> None:
+    """Admit requests from this machine, but not those of another site's page in it."""
+    context, headers = request.app.state.context, parse_headers(request.scope)
+    host = headers.get(b"host", b"").decode("latin-1").lower()
+    is_local = is_loopback(client_address(context, request.scope, headers))
+    is_known_host = host in context.hosts or is_ip_host(host)
+    if not (is_known_host and is_local) or context.behind_proxy:
+        await require_permission(request)
+
+
+@get("/metrics", name="read-metrics", before_request=require_local_or_permission)
+async def read_metrics(context: Context) -> Response[None]:
     """Read the metrics of the server in the Prometheus text format."""
-    if not _is_local_caller(request):
-        await authorise(request, "read-metrics")
-    metrics = request.context.metrics
-    text = metrics.render() if isinstance(metrics, ServerMetrics) else b""
-    return HttpResponse(200, text, METRICS_CONTENT_TYPE.encode())
+    text: Any = context.metrics.render()
+    return Response(text, media_type=METRICS_CONTENT_TYPE)
 
 
-def _is_local_caller(request: RequestContext) -> bool:
-    """Return whether a request comes from this machine, and not from another site's page in it."""
-    host = request.headers.get(b"host", b"").decode("latin-1").lower()
-    is_known_host = host in request.context.hosts or is_ip_host(host)
-    is_local = is_loopback(request.client_address) and not request.context.behind_proxy
-    return is_known_host and is_local
-
-
-HOUSE_OPERATIONS: Final[tuple[Operation, ...]] = (show_house, verify_log, release_house)
-
-MONITORING_OPERATIONS: Final[tuple[Operation, ...]] = (read_health, read_metrics)
+HOUSE_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
+    show_house,
+    verify_log,
+    release_house,
+    read_health,
+)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import msgspec
+from litestar import delete, get, post, put
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody, QueryParameter
 
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread, run_limited
-from threedice.api.http.operations import OpaqueId, Operation, RequestContext, TableId, operation
-from threedice.api.http.problems import HttpProblem
+from threedice.api.http.problems import HttpProblem, problem_responses
+from threedice.api.http.requests import LineCount, OpaqueId, TableId
 from threedice.api.routes.history import Timestamp
-from threedice.identity import Account, Assignment, Role, SecurityEvent
-
-if TYPE_CHECKING:
-    from threedice.identity import FirstPassword
+from threedice.identity import Account, Assignment, FirstPassword, Role, SecurityEvent
 
 RoleList = Annotated[list[Role], msgspec.Meta(min_length=1, max_length=7)]
 
@@ -31,13 +32,6 @@ class RolesForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     roles: RoleList
 
 
-class FirstPasswordView(msgspec.Struct, frozen=True):
-    """An account with its first password, which is shown only once and must be changed."""
-
-    account: Account
-    password: str
-
-
 class AssignmentForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A role at a table for a period; without a table, at all tables."""
 
@@ -48,181 +42,139 @@ class AssignmentForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     table: TableId | None = None
 
 
-class TrailQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Up to `most` events after the number `after`."""
-
-    after: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
-    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
-
-
 # --- accounts -----------------------------------------------------------------------------------
 
 
-@operation("list-people", "GET", "/api/people", response=list[Account])
-async def list_people(request: RequestContext) -> list[Account]:
+@get("/api/people", name="list-people")
+async def list_people(context: Context) -> list[Account]:
     """List all accounts."""
-    return await run_in_thread(request.context.identity.accounts.all)
+    return await run_in_thread(context.identity.accounts.all)
 
 
-@operation(
-    "add-person",
-    "POST",
-    "/api/people",
-    body=NewAccountForm,
-    response=FirstPasswordView,
-    status=201,
-    problems=(409,),
-)
-async def add_person(request: RequestContext) -> FirstPasswordView:
+@post("/api/people", name="add-person", responses=problem_responses(409))
+async def add_person(
+    context: Context, caller: CurrentCaller, data: JSONBody[NewAccountForm]
+) -> FirstPassword:
     """Add an account; its first password is shown only once."""
-    form, accounts = request.body, request.context.identity.accounts
-    first_password = await run_limited(
-        request.context.hashing_limiter,
-        accounts.add,
-        form.name,
-        form.roles,
-        by=request.account_id,
+    add = context.identity.accounts.add
+    return await run_limited(
+        context.hashing_limiter, add, data.name, data.roles, by=caller.account.id
     )
-    return _first_password_view(first_password)
 
 
-@operation(
-    "set-roles",
-    "PUT",
-    "/api/people/{person}/roles",
-    body=RolesForm,
-    response=Account,
-    problems=(404, 409),
-)
-async def set_roles(request: RequestContext) -> Account:
+@put("/api/people/{person:str}/roles", name="set-roles", responses=problem_responses(409))
+async def set_roles(
+    context: Context, caller: CurrentCaller, person: OpaqueId, data: JSONBody[RolesForm]
+) -> Account:
     """Set the roles of another account."""
-    person, accounts = _require_other_account(request), request.context.identity.accounts
-    return await run_in_thread(
-        accounts.set_roles, person, request.body.roles, by=request.account_id
-    )
+    _reject_own_account(caller, person)
+    set_account_roles = context.identity.accounts.set_roles
+    return await run_in_thread(set_account_roles, person, data.roles, by=caller.account.id)
 
 
-@operation(
-    "disable-person", "POST", "/api/people/{person}/disable", status=204, problems=(404, 409)
+@post(
+    "/api/people/{person:str}/disable",
+    name="disable-person",
+    status_code=204,
+    responses=problem_responses(409),
 )
-async def disable_person(request: RequestContext) -> None:
+async def disable_person(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
     """Disable another account, end its sessions and revoke its API tokens."""
-    person, accounts = _require_other_account(request), request.context.identity.accounts
-    await run_in_thread(accounts.disable, person, by=request.account_id)
+    _reject_own_account(caller, person)
+    await run_in_thread(context.identity.accounts.disable, person, by=caller.account.id)
 
 
-@operation("enable-person", "POST", "/api/people/{person}/enable", status=204, problems=(404,))
-async def enable_person(request: RequestContext) -> None:
+@post("/api/people/{person:str}/enable", name="enable-person", status_code=204)
+async def enable_person(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
     """Enable a disabled account."""
-    accounts = request.context.identity.accounts
-    await run_in_thread(accounts.enable, request.path_params["person"], by=request.account_id)
+    await run_in_thread(context.identity.accounts.enable, person, by=caller.account.id)
 
 
-@operation("forget-person", "POST", "/api/people/{person}/forget", status=204, problems=(404, 409))
-async def forget_person(request: RequestContext) -> None:
+@post(
+    "/api/people/{person:str}/forget",
+    name="forget-person",
+    status_code=204,
+    responses=problem_responses(409),
+)
+async def forget_person(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
     """Erase the name of another account permanently."""
-    person, accounts = _require_other_account(request), request.context.identity.accounts
-    await run_limited(
-        request.context.hashing_limiter, accounts.erase_name, person, by=request.account_id
-    )
+    _reject_own_account(caller, person)
+    erase_name = context.identity.accounts.erase_name
+    await run_limited(context.hashing_limiter, erase_name, person, by=caller.account.id)
 
 
-@operation(
-    "reset-password",
-    "POST",
-    "/api/people/{person}/password",
-    response=FirstPasswordView,
-    problems=(404,),
-)
-async def reset_password(request: RequestContext) -> FirstPasswordView:
+@post("/api/people/{person:str}/password", name="reset-password", status_code=200)
+async def reset_password(
+    context: Context, caller: CurrentCaller, person: OpaqueId
+) -> FirstPassword:
     """Reset the password of another account to a new first password, and end its sessions."""
-    person, accounts = _require_other_account(request), request.context.identity.accounts
-    first_password = await run_limited(
-        request.context.hashing_limiter, accounts.reset_password, person, by=request.account_id
-    )
-    return _first_password_view(first_password)
+    _reject_own_account(caller, person)
+    reset = context.identity.accounts.reset_password
+    return await run_limited(context.hashing_limiter, reset, person, by=caller.account.id)
 
 
-@operation("reset-codes", "DELETE", "/api/people/{person}/codes", status=204, problems=(404,))
-async def reset_codes(request: RequestContext) -> None:
+@delete("/api/people/{person:str}/codes", name="reset-codes")
+async def reset_codes(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
     """Reset the second factor of another account, and end its sessions."""
-    person, second_factors = (
-        _require_other_account(request),
-        request.context.identity.second_factors,
-    )
-    await run_in_thread(second_factors.reset, person, by=request.account_id)
+    _reject_own_account(caller, person)
+    await run_in_thread(context.identity.second_factors.reset, person, by=caller.account.id)
 
 
-@operation(
-    "end-all-sessions", "DELETE", "/api/people/{person}/sessions", status=204, problems=(404,)
-)
-async def end_all_sessions(request: RequestContext) -> None:
+@delete("/api/people/{person:str}/sessions", name="end-all-sessions")
+async def end_all_sessions(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
     """End all sessions of an account and revoke its API tokens."""
-    sessions = request.context.identity.sessions
-    await run_in_thread(sessions.end_all, request.path_params["person"], by=request.account_id)
+    await run_in_thread(context.identity.sessions.end_all, person, by=caller.account.id)
 
 
-def _require_other_account(request: RequestContext) -> str:
-    """Return the account named in the path; reject changes to the caller's own account."""
-    person: str = request.path_params["person"]
-    if person == request.account_id:
+def _reject_own_account(caller: CurrentCaller, account: str) -> None:
+    """Reject changes to the caller's own account."""
+    if account == caller.account.id:
         raise HttpProblem(403, "door/self")
-    return person
-
-
-def _first_password_view(first_password: FirstPassword) -> FirstPasswordView:
-    return FirstPasswordView(first_password.account, first_password.password)
 
 
 # --- assignments and audit trail ----------------------------------------------------------------
 
 
-@operation("list-assignments", "GET", "/api/assignments", response=list[Assignment])
-async def list_assignments(request: RequestContext) -> list[Assignment]:
+@get("/api/assignments", name="list-assignments")
+async def list_assignments(context: Context) -> list[Assignment]:
     """List the current assignments."""
-    return await run_in_thread(request.context.identity.assignments.current)
+    return await run_in_thread(context.identity.assignments.current)
 
 
-@operation(
-    "assign",
-    "POST",
-    "/api/assignments",
-    body=AssignmentForm,
-    response=Assignment,
-    status=201,
-    problems=(404, 409),
-)
-async def assign(request: RequestContext) -> Assignment:
+@post("/api/assignments", name="assign", responses=problem_responses(404, 409))
+async def assign(
+    context: Context, caller: CurrentCaller, data: JSONBody[AssignmentForm]
+) -> Assignment:
     """Assign another account to a table, or to all tables, for a shift."""
-    form = request.body
-    if form.account == request.account_id:
-        raise HttpProblem(403, "door/self")
+    _reject_own_account(caller, data.account)
     return await run_in_thread(
-        request.context.identity.assignments.add,
-        form.account,
-        form.table,
-        form.role,
-        starts=form.starts,
-        until=form.until,
-        by=request.account_id,
+        context.identity.assignments.add,
+        data.account,
+        data.table,
+        data.role,
+        starts=data.starts,
+        until=data.until,
+        by=caller.account.id,
     )
 
 
-@operation("end-assignment", "DELETE", "/api/assignments/{assignment}", status=204, problems=(404,))
-async def end_assignment(request: RequestContext) -> None:
+@delete("/api/assignments/{assignment:str}", name="end-assignment")
+async def end_assignment(context: Context, caller: CurrentCaller, assignment: OpaqueId) -> None:
     """End an assignment at once."""
-    assignments = request.context.identity.assignments
-    await run_in_thread(assignments.end, request.path_params["assignment"], by=request.account_id)
+    await run_in_thread(context.identity.assignments.end, assignment, by=caller.account.id)
 
 
-@operation("read-trail", "GET", "/api/trail", query=TrailQuery, response=list[SecurityEvent])
-async def read_trail(request: RequestContext) -> list[SecurityEvent]:
-    """Read the security events after a number."""
-    trail, query = request.context.identity.audit_trail, request.query
-    return await run_in_thread(trail.security_events, query.after, query.most)
+@get("/api/trail", name="read-trail")
+async def read_trail(
+    context: Context,
+    after: Annotated[int, QueryParameter(ge=0, le=2**53)] = 0,
+    most: LineCount = 200,
+) -> list[SecurityEvent]:
+    """Read up to `most` security events after a number."""
+    return await run_in_thread(context.identity.audit_trail.security_events, after, most)
 
 
-PEOPLE_OPERATIONS: Final[tuple[Operation, ...]] = (
+PEOPLE_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     list_people,
     add_person,
     set_roles,

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import msgspec
+from litestar import Response, delete, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody
 
 from threedice.api.auth.authorisation import SCOPES
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
-from threedice.api.http.operations import Operation, RequestContext, operation
+from threedice.api.http.problems import problem_responses
+from threedice.api.http.requests import HouseRequest, OpaqueId
 from threedice.api.routes.sign_in import (
     Code,
     Password,
     ReauthenticationForm,
     reauthenticate,
-    set_session_cookie,
+    session_cookie,
 )
 from threedice.errors import InvalidInput
-from threedice.identity import RecordNotFound, SessionState
-
-if TYPE_CHECKING:
-    from threedice.identity import ApiToken
+from threedice.identity import ApiToken, RecordNotFound, SessionState
 
 
 class SessionLine(msgspec.Struct, frozen=True):
@@ -63,89 +65,72 @@ class NewTokenView(msgspec.Struct, frozen=True):
     line: TokenLine
 
 
-@operation("list-sessions", "GET", "/api/sessions", response=list[SessionLine], problems=(503,))
-async def list_sessions(request: RequestContext) -> list[SessionLine]:
+@get("/api/sessions", name="list-sessions")
+async def list_sessions(context: Context, caller: CurrentCaller) -> list[SessionLine]:
     """List the caller's sessions, the latest first."""
-    sessions = await run_in_thread(
-        request.context.identity.sessions.list_for_account, request.account_id
-    )
-    current_id = request.caller.session_id
+    sessions = await run_in_thread(context.identity.sessions.list_for_account, caller.account.id)
+    current_id = caller.session_id
     return [
         SessionLine(each.id, each.state, each.created, each.seen, each.until, each.id == current_id)
         for each in sessions
     ]
 
 
-@operation("end-session", "DELETE", "/api/sessions/{session}", status=204, problems=(404,))
-async def end_session(request: RequestContext) -> None:
+@delete("/api/sessions/{session:str}", name="end-session")
+async def end_session(context: Context, caller: CurrentCaller, session: OpaqueId) -> None:
     """End one of the caller's sessions."""
-    sessions, session_id = request.context.identity.sessions, request.path_params["session"]
-    own = await run_in_thread(sessions.list_for_account, request.account_id)
-    if session_id not in [each.id for each in own]:
-        raise RecordNotFound("session", session_id)
-    await run_in_thread(sessions.end, session_id, by=request.account_id)
+    sessions, account = context.identity.sessions, caller.account.id
+    own = await run_in_thread(sessions.list_for_account, account)
+    if session not in [each.id for each in own]:
+        raise RecordNotFound("session", session)
+    await run_in_thread(sessions.end, session, by=account)
 
 
-@operation("list-tokens", "GET", "/api/tokens", response=list[TokenLine])
-async def list_tokens(request: RequestContext) -> list[TokenLine]:
+@get("/api/tokens", name="list-tokens")
+async def list_tokens(context: Context, caller: CurrentCaller) -> list[TokenLine]:
     """List the caller's API tokens."""
-    tokens = await run_in_thread(
-        request.context.identity.tokens.list_for_account, request.account_id
-    )
+    tokens = await run_in_thread(context.identity.tokens.list_for_account, caller.account.id)
     return [_token_line(each) for each in tokens]
 
 
-@operation(
-    "make-token",
-    "POST",
-    "/api/tokens",
-    body=TokenForm,
-    response=NewTokenView,
-    status=201,
-    problems=(401, 429),
-)
-async def make_token(request: RequestContext) -> NewTokenView:
+@post("/api/tokens", name="make-token", responses=problem_responses(429))
+async def make_token(
+    context: Context, caller: CurrentCaller, request: HouseRequest, data: JSONBody[TokenForm]
+) -> Response[NewTokenView]:
     """Create an API token after reauthentication; it is shown only once."""
-    form = request.body
-    for scope in form.scopes:
+    for scope in data.scopes:
         if scope not in SCOPES:
             raise InvalidInput(f"there is no scope {scope!r}; choose from {', '.join(SCOPES)}")
-    reauthentication = ReauthenticationForm(password=form.password, code=form.code)
-    set_session_cookie(request, await reauthenticate(request, reauthentication))
+    form = ReauthenticationForm(password=data.password, code=data.code)
+    session = await reauthenticate(request, form)
+    account = caller.account.id
     created = await run_in_thread(
-        request.context.identity.tokens.create,
-        request.account_id,
-        form.name,
-        form.scopes,
-        seconds=form.seconds,
-        by=request.account_id,
+        context.identity.tokens.create,
+        account,
+        data.name,
+        data.scopes,
+        seconds=data.seconds,
+        by=account,
     )
-    return NewTokenView(created.token, _token_line(created.api_token))
+    view = NewTokenView(created.token, _token_line(created.api_token))
+    return Response(view, headers=session_cookie(context, session.token))
 
 
-@operation("revoke-token", "DELETE", "/api/tokens/{token}", status=204, problems=(404,))
-async def revoke_token(request: RequestContext) -> None:
+@delete("/api/tokens/{token:str}", name="revoke-token")
+async def revoke_token(context: Context, caller: CurrentCaller, token: OpaqueId) -> None:
     """Revoke one of the caller's API tokens."""
-    tokens, token_id = request.context.identity.tokens, request.path_params["token"]
-    own = await run_in_thread(tokens.list_for_account, request.account_id)
-    if token_id not in [each.id for each in own]:
-        raise RecordNotFound("token", token_id)
-    await run_in_thread(tokens.revoke, token_id, by=request.account_id)
+    tokens, account = context.identity.tokens, caller.account.id
+    own = await run_in_thread(tokens.list_for_account, account)
+    if token not in [each.id for each in own]:
+        raise RecordNotFound("token", token)
+    await run_in_thread(tokens.revoke, token, by=account)
 
 
 def _token_line(token: ApiToken) -> TokenLine:
-    return TokenLine(
-        token.id,
-        token.name,
-        token.prefix,
-        token.scopes,
-        token.created,
-        token.expires,
-        token.used,
-    )
+    return msgspec.convert(token, TokenLine, from_attributes=True)
 
 
-SESSION_OPERATIONS: Final[tuple[Operation, ...]] = (
+SESSION_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     list_sessions,
     end_session,
     list_tokens,

@@ -6,19 +6,20 @@ rise in privilege issues a new token, which prevents session fixation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import msgspec
+from litestar import Response, delete, get, post, put
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody
 
 from threedice.api.auth.authentication import parse_cookie
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread, run_limited
-from threedice.api.http.operations import Operation, RequestContext, operation
-from threedice.identity import RecordNotFound, Role, SessionState
+from threedice.api.http.problems import problem_responses
+from threedice.api.http.requests import HouseRequest, parse_headers
+from threedice.identity import IssuedSession, RecordNotFound, Role, Session, SessionState
 from threedice.identity.passwords import MAX_PASSWORD_CHARACTERS
-
-if TYPE_CHECKING:
-    from threedice.api.context import ServerContext
-    from threedice.identity import IssuedSession, Session
 
 Password = Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_CHARACTERS)]
 Code = Annotated[str, msgspec.Meta(max_length=64)]
@@ -86,153 +87,125 @@ class RecoveryCodes(msgspec.Struct, frozen=True):
 # --- sessions -----------------------------------------------------------------------------------
 
 
-@operation(
-    "sign-in",
-    "POST",
-    "/api/session",
-    body=Credentials,
-    response=SessionView,
-    problems=(401, 429, 503),
-)
-async def sign_in(request: RequestContext) -> SessionView:
+@post("/api/session", name="sign-in", status_code=200, responses=problem_responses(401, 429))
+async def sign_in(
+    context: Context, request: HouseRequest, data: JSONBody[Credentials]
+) -> Response[SessionView]:
     """Sign in with a name and a password, and a code if one is needed."""
-    form, context = request.body, request.context
-    previous_token = parse_cookie(request.headers.get(b"cookie", b""), context.cookie_name)
+    cookies = parse_headers(request.scope).get(b"cookie", b"")
     signed_in = await run_limited(
         context.hashing_limiter,
         context.identity.authentication.sign_in,
-        form.name,
-        form.password,
-        code=form.code,
+        data.name,
+        data.password,
+        code=data.code,
         address=request.client_address,
-        replacing=previous_token,
+        replacing=parse_cookie(cookies, context.cookie_name),
     )
-    return set_session_cookie(request, signed_in)
+    return _session_response(context, signed_in)
 
 
-@operation("show-session", "GET", "/api/session", response=SessionView)
-async def show_session(request: RequestContext) -> SessionView:
+@get("/api/session", name="show-session")
+async def show_session(
+    context: Context, caller: CurrentCaller, request: HouseRequest
+) -> SessionView:
     """Show the caller's session."""
-    session = request.context.identity.sessions.resolve(request.token, touch=False)
+    session = context.identity.sessions.resolve(request.auth, touch=False)
     if session is None:
-        raise RecordNotFound("session", request.caller.session_id)
-    return _session_view(request.context, session)
+        raise RecordNotFound("session", caller.session_id)
+    return _session_view(context, session)
 
 
-@operation("sign-out", "DELETE", "/api/session", status=204)
-async def sign_out(request: RequestContext) -> None:
+@delete("/api/session", name="sign-out")
+async def sign_out(context: Context, request: HouseRequest) -> Response[None]:
     """Sign out and invalidate the session cookie."""
-    await run_in_thread(request.context.identity.sessions.sign_out, request.token)
-    request.response_headers.append(
-        (b"set-cookie", _session_cookie(request.context, "", expired=True))
-    )
+    await run_in_thread(context.identity.sessions.sign_out, request.auth)
+    return Response(None, headers=session_cookie(context, "", expired=True))
 
 
-@operation("lock", "POST", "/api/session/lock", status=204)
-async def lock(request: RequestContext) -> None:
+@post("/api/session/lock", name="lock", status_code=204)
+async def lock(context: Context, request: HouseRequest) -> None:
     """Lock the session, for staff who leave their terminal."""
-    await run_in_thread(request.context.identity.sessions.lock, request.token)
+    await run_in_thread(context.identity.sessions.lock, request.auth)
 
 
-@operation(
-    "unlock",
-    "POST",
-    "/api/session/unlock",
-    body=ReauthenticationForm,
-    response=SessionView,
-    problems=(401, 429),
-)
-async def unlock(request: RequestContext) -> SessionView:
+@post("/api/session/unlock", name="unlock", status_code=200, responses=problem_responses(429))
+async def unlock(
+    context: Context, request: HouseRequest, data: JSONBody[ReauthenticationForm]
+) -> Response[SessionView]:
     """Unlock the session with the password or a code."""
-    return set_session_cookie(request, await reauthenticate(request, request.body))
+    return _session_response(context, await reauthenticate(request, data))
 
 
-@operation(
-    "change-password",
-    "PUT",
-    "/api/session/password",
-    body=ChangePasswordForm,
-    response=SessionView,
-    problems=(401, 429),
-)
-async def change_password(request: RequestContext) -> SessionView:
+@put("/api/session/password", name="change-password", responses=problem_responses(429))
+async def change_password(
+    context: Context, request: HouseRequest, data: JSONBody[ChangePasswordForm]
+) -> Response[SessionView]:
     """Change the caller's password and end all other sessions."""
-    form, authentication = request.body, request.context.identity.authentication
     signed_in = await run_limited(
-        request.context.hashing_limiter,
-        authentication.change_password,
-        request.token,
-        form.old,
-        form.new,
+        context.hashing_limiter,
+        context.identity.authentication.change_password,
+        request.auth,
+        data.old,
+        data.new,
         address=request.client_address,
     )
-    return set_session_cookie(request, signed_in)
+    return _session_response(context, signed_in)
 
 
 # --- second factors -----------------------------------------------------------------------------
 
 
-@operation(
-    "begin-codes",
-    "POST",
-    "/api/session/codes",
-    body=ReauthenticationForm,
-    response=EnrolmentView,
-    problems=(401, 409, 429),
+@post(
+    "/api/session/codes", name="begin-codes", status_code=200, responses=problem_responses(409, 429)
 )
-async def begin_codes(request: RequestContext) -> EnrolmentView:
+async def begin_codes(
+    context: Context, request: HouseRequest, data: JSONBody[ReauthenticationForm]
+) -> EnrolmentView:
     """Begin the enrolment of a second factor; replacing one requires one of its codes as well."""
-    form, second_factors = request.body, request.context.identity.second_factors
     enrolment = await run_limited(
-        request.context.hashing_limiter,
-        second_factors.begin_enrolment,
-        request.token,
-        password=form.password,
-        code=form.code,
+        context.hashing_limiter,
+        context.identity.second_factors.begin_enrolment,
+        request.auth,
+        password=data.password,
+        code=data.code,
         address=request.client_address,
     )
     return EnrolmentView(enrolment.secret, enrolment.uri)
 
 
-@operation(
-    "confirm-codes",
-    "PUT",
-    "/api/session/codes",
-    body=CodeForm,
-    response=RecoveryCodes,
-    problems=(401, 409, 429),
-)
-async def confirm_codes(request: RequestContext) -> RecoveryCodes:
+@put("/api/session/codes", name="confirm-codes", responses=problem_responses(409, 429))
+async def confirm_codes(
+    context: Context, request: HouseRequest, data: JSONBody[CodeForm]
+) -> Response[RecoveryCodes]:
     """Confirm the enrolment of a second factor with its first code."""
-    second_factors = request.context.identity.second_factors
     enrolled = await run_limited(
-        request.context.hashing_limiter,
-        second_factors.confirm_enrolment,
-        request.token,
-        request.body.code,
+        context.hashing_limiter,
+        context.identity.second_factors.confirm_enrolment,
+        request.auth,
+        data.code,
         address=request.client_address,
     )
-    set_session_cookie(request, enrolled.issued_session)
-    return RecoveryCodes(enrolled.recovery_codes)
+    cookie = session_cookie(context, enrolled.issued_session.token)
+    return Response(RecoveryCodes(enrolled.recovery_codes), headers=cookie)
 
 
-@operation(
-    "renew-recovery-codes",
-    "POST",
+@post(
     "/api/session/recovery-codes",
-    body=ReauthenticationForm,
-    response=RecoveryCodes,
-    problems=(401, 409, 429),
+    name="renew-recovery-codes",
+    status_code=200,
+    responses=problem_responses(409, 429),
 )
-async def renew_recovery_codes(request: RequestContext) -> RecoveryCodes:
+async def renew_recovery_codes(
+    context: Context, request: HouseRequest, data: JSONBody[ReauthenticationForm]
+) -> RecoveryCodes:
     """Replace the recovery codes; requires the password and a code."""
-    form, second_factors = request.body, request.context.identity.second_factors
     recovery_codes = await run_limited(
-        request.context.hashing_limiter,
-        second_factors.replace_recovery_codes,
-        request.token,
-        password=form.password,
-        code=form.code,
+        context.hashing_limiter,
+        context.identity.second_factors.replace_recovery_codes,
+        request.auth,
+        password=data.password,
+        code=data.code,
         address=request.client_address,
     )
     return RecoveryCodes(recovery_codes)
@@ -241,36 +214,33 @@ async def renew_recovery_codes(request: RequestContext) -> RecoveryCodes:
 # --- helpers ------------------------------------------------------------------------------------
 
 
-async def reauthenticate(request: RequestContext, form: ReauthenticationForm) -> IssuedSession:
+async def reauthenticate(request: HouseRequest, form: ReauthenticationForm) -> IssuedSession:
     """Verify the caller's password or code again; the session continues under a new token."""
     return await run_limited(
         request.context.hashing_limiter,
         request.context.identity.authentication.unlock,
-        request.token,
+        request.auth,
         password=form.password,
         code=form.code,
         address=request.client_address,
     )
 
 
-def set_session_cookie(request: RequestContext, signed_in: IssuedSession) -> SessionView:
-    """Set the cookie of a new session token in the response; return the view of the session."""
-    request.response_headers.append(
-        (b"set-cookie", _session_cookie(request.context, signed_in.token))
-    )
-    request.token = signed_in.token
-    return _session_view(request.context, signed_in.session)
-
-
-def _session_cookie(context: ServerContext, token: str, *, expired: bool = False) -> bytes:
-    """Return the session cookie: for this host only, and not readable by scripts."""
+def session_cookie(context: Context, token: str, *, expired: bool = False) -> dict[str, str]:
+    """Return the header of the session cookie: for this host only, not readable by scripts."""
     secure = "; Secure" if context.secure else ""
     max_age = "; Max-Age=0" if expired else ""
-    name = context.cookie_name
-    return f"{name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}{max_age}".encode()
+    cookie = f"{context.cookie_name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}{max_age}"
+    return {"Set-Cookie": cookie}
 
 
-def _session_view(context: ServerContext, session: Session) -> SessionView:
+def _session_response(context: Context, signed_in: IssuedSession) -> Response[SessionView]:
+    """Return the view of a session, and set the cookie of its new token."""
+    view = _session_view(context, signed_in.session)
+    return Response(view, headers=session_cookie(context, signed_in.token))
+
+
+def _session_view(context: Context, session: Session) -> SessionView:
     account = session.account
     assignments = context.assignments.current(account.id)
     tables = sorted({each.table for each in assignments if each.table is not None})
@@ -287,7 +257,7 @@ def _session_view(context: ServerContext, session: Session) -> SessionView:
     )
 
 
-SIGN_IN_OPERATIONS: Final[tuple[Operation, ...]] = (
+SIGN_IN_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     sign_in,
     show_session,
     sign_out,

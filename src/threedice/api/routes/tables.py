@@ -1,25 +1,29 @@
-"""Tables: the lobby, one table, its last results and its exposure."""
+"""Tables: the lobby, one table, its last results and its exposure.
+
+Lookups check the store before they load a stream, so that guessed ids do not fill the memory.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
+from litestar import get
+from litestar.handlers import HTTPRouteHandler
 
 from threedice.api.auth.authorisation import audience_of
-from threedice.api.context import list_table_ids, require_table, require_table_and_game
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
-from threedice.api.http.operations import Operation, RequestContext, operation
 from threedice.api.http.problems import HttpProblem
+from threedice.api.http.requests import LineCount, TableId
 from threedice.api.views import TableView, load_table_view
 from threedice.dice import ROLLS
-from threedice.errors import ThreediceError
+from threedice.errors import ThreediceError, UnknownName
 from threedice.house.dealer.sealed_dice import closing_time
 from threedice.house.reports.figures import exposure
 from threedice.house.stream_state import table_stream
 
 if TYPE_CHECKING:
-    from threedice.api.context import ServerContext
     from threedice.house.reports.statements import DatedStatementRow, StatementReader
     from threedice.house.stream_state import HouseTable
     from threedice.rulebook import Game
@@ -73,16 +77,9 @@ class Exposure(msgspec.Struct, frozen=True):
     best: int
 
 
-class ResultsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The last `most` results."""
-
-    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
-
-
-@operation("list-tables", "GET", "/api/tables", response=list[TableLine], problems=(503,))
-async def list_tables(request: RequestContext) -> list[TableLine]:
+@get("/api/tables", name="list-tables")
+async def list_tables(context: Context) -> list[TableLine]:
     """List the tables with their phase and last results."""
-    context = request.context
     tables = await list_table_ids(context)
     statements = await context.house.command_handler.streams.statements()
     results = await run_in_thread(
@@ -92,54 +89,71 @@ async def list_tables(request: RequestContext) -> list[TableLine]:
     return [line for line in lines if line is not None]
 
 
-@operation("show-table", "GET", "/api/tables/{table}", response=TableView, problems=(404, 503))
-async def show_table(request: RequestContext) -> TableView:
+@get("/api/tables/{table:str}", name="show-table")
+async def show_table(context: Context, caller: CurrentCaller, table: TableId) -> TableView:
     """Show a table as the caller may see it."""
-    table = request.path_params["table"]
-    audience = audience_of(request.caller, table)
+    audience = audience_of(caller, table)
     if audience is None:
         raise HttpProblem(403, "door/role")
-    await require_table(request.context, table)
-    return await load_table_view(request.context.house.command_handler, table, *audience)
+    await require_table(context, table)
+    return await load_table_view(context.house.command_handler, table, *audience)
 
 
-@operation(
-    "list-results",
-    "GET",
-    "/api/tables/{table}/results",
-    query=ResultsQuery,
-    response=list[ResultLine],
-    problems=(404, 503),
-)
-async def list_results(request: RequestContext) -> list[ResultLine]:
+@get("/api/tables/{table:str}/results", name="list-results")
+async def list_results(context: Context, table: TableId, most: LineCount = 200) -> list[ResultLine]:
     """List the last results of a table, including void rounds, the oldest first."""
-    table = request.path_params["table"]
-    await require_table(request.context, table)
-    statements = await request.context.house.command_handler.streams.statements()
-    return await run_in_thread(last_results, statements, table, request.query.most)
+    await require_table(context, table)
+    statements = await context.house.command_handler.streams.statements()
+    return await run_in_thread(last_results, statements, table, most)
 
 
-@operation(
-    "show-exposure", "GET", "/api/tables/{table}/exposure", response=Exposure, problems=(404, 503)
-)
-async def show_exposure(request: RequestContext) -> Exposure:
+@get("/api/tables/{table:str}/exposure", name="show-exposure")
+async def show_exposure(context: Context, caller: CurrentCaller, table: TableId) -> Exposure:
     """Show the house's win or loss on each of the 216 rolls with the current bets."""
-    require_table_staff(request, request.path_params["table"])
-    house_table, game = await require_table_and_game(request.context, request.path_params["table"])
+    require_table_staff(caller, table)
+    house_table, game = await require_table_and_game(context, table)
     by_roll = exposure(game, house_table.table)
     nets = [by_roll[roll] for roll in ROLLS]
     return Exposure(nets, min(nets), max(nets))
 
 
-def require_table_staff(request: RequestContext, table: str) -> None:
+async def list_table_ids(context: Context) -> list[str]:
+    """Return the ids of all tables."""
+    streams = await run_in_thread(context.house.command_handler.store.streams)
+    tables = [name.partition("/")[2] for name in streams if name.startswith("table/")]
+    context.table_ids.update(tables)
+    return tables
+
+
+async def require_table(context: Context, table: str) -> None:
+    """Raise `UnknownName` unless a table exists."""
+    if table in context.table_ids:
+        return
+    head = await run_in_thread(context.house.command_handler.store.head, table_stream(table))
+    if not head.version:
+        raise UnknownName("table", table, sorted(context.table_ids))
+    context.table_ids.add(table)
+
+
+async def require_table_and_game(context: Context, table: str) -> tuple[HouseTable, Game]:
+    """Return the durable state of a table and the game that it is set up for."""
+    await require_table(context, table)
+    house_table = await context.house.command_handler.table(table)
+    game = context.house.command_handler.game(house_table)
+    if game is None:
+        raise UnknownName("table", table, sorted(context.table_ids))
+    return house_table, game
+
+
+def require_table_staff(caller: CurrentCaller, table: str) -> None:
     """Reject callers who are not staff of a table."""
-    audience = audience_of(request.caller, table)
+    audience = audience_of(caller, table)
     if audience is None or audience[0] != "staff":
         raise HttpProblem(403, "door/role")
 
 
 async def _describe_table(
-    context: ServerContext, table: str, results: list[ResultLine]
+    context: Context, table: str, results: list[ResultLine]
 ) -> TableLine | None:
     try:
         house_table = await context.house.command_handler.table(table)
@@ -208,7 +222,7 @@ def _parse_result(dated: DatedStatementRow) -> ResultLine | None:
     return ResultLine(row.round, row.what, dated.at, row.dice, row.note)
 
 
-TABLE_OPERATIONS: Final[tuple[Operation, ...]] = (
+TABLE_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
     list_tables,
     show_table,
     list_results,

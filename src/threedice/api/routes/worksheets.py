@@ -9,13 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
+from litestar import get
+from litestar.handlers import HTTPRouteHandler
 
-from threedice.api.auth.authorisation import audience_of, is_own_or_staff
-from threedice.api.context import require_table
-from threedice.api.http.operations import Operation, RequestContext, operation
+from threedice.api.auth.authorisation import audience_of
+from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.problems import HttpProblem
-from threedice.api.routes.history import PlayerQuery
-from threedice.api.routes.tables import require_table_staff
+from threedice.api.http.requests import OptionalPlayer, TableId
+from threedice.api.routes.history import resolve_player
+from threedice.api.routes.tables import require_table, require_table_staff
 from threedice.errors import UnknownName
 from threedice.house.stream_state import table_stream
 from threedice.money import MAX_AMOUNT
@@ -37,7 +39,6 @@ from threedice.table.state import Round, TableState
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from threedice.api.context import ServerContext
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import StepName
     from threedice.table.events import AnyEvent
@@ -128,37 +129,26 @@ class WorkingSheet(msgspec.Struct, frozen=True):
     pay: list[WinningBet]
 
 
-@operation(
-    "show-room",
-    "GET",
-    "/api/tables/{table}/room",
-    query=PlayerQuery,
-    response=TableRoom,
-    problems=(404, 503),
-)
-async def show_room(request: RequestContext) -> TableRoom:
+@get("/api/tables/{table:str}/room", name="show-room")
+async def show_room(
+    context: Context, caller: CurrentCaller, table: TableId, player: OptionalPlayer = None
+) -> TableRoom:
     """Show the room left on each spot, for the caller or for a player that staff name."""
-    table, player = request.path_params["table"], request.query.player or request.account_id
-    if audience_of(request.caller, table) is None:
+    if audience_of(caller, table) is None:
         raise HttpProblem(403, "door/role")
-    if not is_own_or_staff(request.caller, player):
-        raise HttpProblem(403, "door/own")
-    if player != request.account_id:
-        require_table_staff(request, table)
-    game, state, version = await _load_durable_state(request.context, table)
+    player = resolve_player(caller, table, player)
+    game, state, version = await _load_durable_state(context, table)
     return table_room(game, state, version, player)
 
 
-@operation(
-    "show-sheet", "GET", "/api/tables/{table}/sheet", response=WorkingSheet, problems=(404, 503)
-)
-async def show_sheet(request: RequestContext) -> WorkingSheet:
+@get("/api/tables/{table:str}/sheet", name="show-sheet")
+async def show_sheet(context: Context, caller: CurrentCaller, table: TableId) -> WorkingSheet:
     """Show the dealer's working sheet: flags, boxes to light, bets to collect and to pay."""
-    require_table_staff(request, request.path_params["table"])
-    return working_sheet(*await _load_durable_state(request.context, request.path_params["table"]))
+    require_table_staff(caller, table)
+    return working_sheet(*await _load_durable_state(context, table))
 
 
-async def _load_durable_state(context: ServerContext, table: str) -> tuple[Game, TableState, int]:
+async def _load_durable_state(context: Context, table: str) -> tuple[Game, TableState, int]:
     """Return a table's game, its durable state, and the version of that state."""
     await require_table(context, table)
     handler = context.house.command_handler
@@ -306,4 +296,4 @@ def _shooter_box(game: Game) -> str:
     return game.facts.shooter.box if game.facts.shooter else ""
 
 
-WORKSHEET_OPERATIONS: Final[tuple[Operation, ...]] = (show_room, show_sheet)
+WORKSHEET_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (show_room, show_sheet)

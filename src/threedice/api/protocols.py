@@ -1,26 +1,38 @@
-"""WebSocket frames that are encoded once and written to many sockets.
+"""uvicorn's HTTP and WebSocket protocols, with limits for which it has no options.
 
-A server's frames are not masked, and these are not compressed, so a broadcast is the same bytes for
-every client. `LimitedWebSocketProtocol` extends uvicorn's protocol to write such frames, announced
-to the application as the ASGI extension `threedice.frames`. It also limits what a client may send,
-and aborts connections of clients that take nothing.
+uvicorn accepts headers of any size for any time, so that clients could fill the memory or hold idle
+connections before they sign in, and it does not limit what a client sends over a WebSocket. This is
+the only module that uses private modules of uvicorn.
+
+A broadcast is the same bytes for every client, as a server's frames are neither masked nor, here,
+compressed. So the WebSocket protocol also writes frames that are encoded already; it announces that
+to the application as the ASGI extension `threedice.frames`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from threedice.api.http.limits import ByteRateLimiter, RateLimiter
 
 if TYPE_CHECKING:
-    from asyncio import TimerHandle
+    from asyncio import TimerHandle, Transport
 
     from uvicorn._types import ASGISendEvent
     from websockets.frames import Frame
     from websockets.http11 import Request
+
+MAX_HEAD_BYTES: Final = 32 * 1024
+"""Maximum size of a request's URL and headers."""
+
+MAX_HEADERS: Final = 100
+
+HEAD_TIMEOUT_SECONDS: Final = 10.0
+"""Time for a request head to arrive, and for the rest of a body once the response was sent."""
 
 FRAME_EXTENSION: Final = "threedice.frames"
 MAX_CONTROL_FRAMES_PER_SECOND: Final = 5.0
@@ -36,39 +48,108 @@ ABORT_TIMEOUT_SECONDS: Final = 15.0
 CLOSE_ABNORMAL: Final = 1006
 CLOSE_INVALID_DATA: Final = 1007
 
-_TEXT_OPCODE: Final = b"\x81"  # FIN, text
+_HEAD_TOO_LARGE_TEXT: Final = b"The head of this request is too large.\n"
 
 
-class EncodedMessage:
-    """A text message and its frame, which is encoded when first needed."""
-
-    __slots__ = ("_frame", "text")
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._frame = b""
-
-    @property
-    def frame(self) -> bytes:
-        """The text as one frame."""
-        if not self._frame:
-            self._frame = encode_frame(self.text)
-        return self._frame
+class HeadTooLarge(Exception):
+    """The head of a request exceeds `MAX_HEAD_BYTES` or `MAX_HEADERS`."""
 
 
-def encode_frame(text: str) -> bytes:
-    """Encode a text as one unmasked WebSocket frame.
+class LimitedHttpProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol with limits on the size and the arrival time of request heads."""
 
-    >>> encode_frame("hello")
-    b'\\x81\\x05hello'
-    """
-    data = text.encode()
-    size = len(data)
-    if size < 126:
-        return b"%b%b%b" % (_TEXT_OPCODE, size.to_bytes(1), data)
-    if size < 1 << 16:
-        return b"%b\x7e%b%b" % (_TEXT_OPCODE, size.to_bytes(2), data)
-    return b"%b\x7f%b%b" % (_TEXT_OPCODE, size.to_bytes(8), data)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._in_head = self._in_request = False
+        self._head_bytes = 0
+        self._deadline: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Accept a connection; its first request must begin before the deadline."""
+        super().connection_made(transport)
+        self._start_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Clean up after a connection."""
+        self._cancel_deadline()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse data; limit the time and the size of a head that arrives in parts."""
+        was_in_body = self._in_request and not self._in_head
+        super().data_received(data)
+        if not self._in_head or self.transport.is_closing():
+            return
+        self._start_deadline()
+        if not was_in_body:
+            self._head_bytes += len(data)  # the parser reports a header only once it is complete
+        if self._head_bytes > MAX_HEAD_BYTES:
+            self._send_431()
+
+    def on_message_begin(self) -> None:
+        """Start reading a request head."""
+        super().on_message_begin()
+        self._in_head = self._in_request = True
+        self._head_bytes = 0
+
+    def on_headers_complete(self) -> None:
+        """Start handling the request; the handler that reads the body limits its time."""
+        self._in_head = False
+        if self._deadline is not None:
+            self._cancel_deadline()
+        if self._is_too_large():
+            raise HeadTooLarge
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Cancel the deadline, as the whole request has arrived."""
+        self._in_request = False
+        if self._deadline is not None:
+            self._cancel_deadline()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Set a deadline for the rest of the body, if the response was sent before its end."""
+        super().on_response_complete()
+        if self._in_request:
+            self._start_deadline()
+
+    def send_400_response(self, msg: str) -> None:
+        """Reject a malformed request, with status 431 if its head is too large."""
+        if self.headers and self._is_too_large():
+            self._send_431()
+        else:
+            super().send_400_response(msg)
+
+    def _is_too_large(self) -> bool:
+        headers = self.headers
+        if len(headers) > MAX_HEADERS:
+            return True
+        return (
+            len(self.url) + sum(len(name) + len(value) for name, value in headers) > MAX_HEAD_BYTES
+        )
+
+    def _send_431(self) -> None:
+        length = str(len(_HEAD_TOO_LARGE_TEXT)).encode()
+        self.transport.write(
+            STATUS_LINE[431] + b"content-type: text/plain\r\nx-content-type-options: nosniff\r\n"
+            b"connection: close\r\ncontent-length: " + length + b"\r\n\r\n" + _HEAD_TOO_LARGE_TEXT
+        )
+        self.transport.close()
+
+    def _start_deadline(self) -> None:
+        """Start the deadline unless it is running: partial data does not extend it."""
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self._abort_connection)
+
+    def _cancel_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _abort_connection(self) -> None:
+        self._deadline = None
+        self.transport.abort()
 
 
 class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):

@@ -1,0 +1,198 @@
+"""Parameters, bodies and query strings of requests, with their limits.
+
+Litestar parses paths and queries by the signatures of the handlers. `HouseRequest` adds what it
+does not have: limits on the size and arrival time of bodies, and strict decoding of JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from urllib.parse import parse_qsl
+
+import msgspec
+from litestar import Request
+from litestar.datastructures import State
+from litestar.params import PathParameter, QueryParameter
+
+from threedice.api.http.problems import ClientDisconnected, HttpProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from litestar.handlers import HTTPRouteHandler
+    from litestar.types import Receive, Scope
+
+    from threedice.api.context import ServerContext
+
+MAX_QUERY_BYTES: Final = 2000
+MAX_BODY_BYTES: Final = 64 * 1024
+BODY_TIMEOUT_SECONDS: Final = 10.0
+
+_TABLE_ID: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+_PLAYER_ID: Final = r"^[^/\s\x00-\x1f\x7f-\x9f]{1,100}$"
+_KEY: Final = "^[A-Za-z0-9._-]{1,100}$"
+_OPAQUE_ID: Final = "^[A-Za-z0-9]{1,64}$"
+_RULEBOOK_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+# In a path Litestar checks `PathParameter`, in a body msgspec checks `Meta`.
+TableId = Annotated[str, msgspec.Meta(pattern=_TABLE_ID), PathParameter(pattern=_TABLE_ID)]
+
+PlayerId = Annotated[str, msgspec.Meta(pattern=_PLAYER_ID), PathParameter(pattern=_PLAYER_ID)]
+"""A player's id: one word without control characters, so that it can be stored and displayed."""
+
+IdempotencyKey = Annotated[str, msgspec.Meta(pattern=_KEY), PathParameter(pattern=_KEY)]
+OpaqueId = Annotated[str, msgspec.Meta(pattern=_OPAQUE_ID), PathParameter(pattern=_OPAQUE_ID)]
+RulebookName = Annotated[str, PathParameter(pattern=_RULEBOOK_NAME)]
+RoundNumber = Annotated[int, PathParameter(ge=1, le=2**53)]
+LineCount = Annotated[int, QueryParameter(ge=1, le=1000)]
+OptionalTable = Annotated[str | None, QueryParameter(pattern=_TABLE_ID)]
+OptionalPlayer = Annotated[str | None, QueryParameter(pattern=_PLAYER_ID)]
+OptionalTime = Annotated[int | None, QueryParameter(ge=0, le=2**53)]
+
+INJECTED: Final = frozenset({"request", "context", "caller", "data"})
+"""Names of handlers' parameters that are neither in the path nor in the query."""
+
+
+class HouseRequest(Request[Any, str, State]):
+    """A request whose body is limited in size and time; `user` is the caller, `auth` the token."""
+
+    _received: bytes | None = None
+
+    @property
+    def context(self) -> ServerContext:
+        """The context of the server."""
+        return cast("ServerContext", self.app.state.context)
+
+    @property
+    def client_address(self) -> str:
+        """The client's address, as the server or the trusted proxy in front of it sees it."""
+        return client_address(self.context, self.scope, parse_headers(self.scope))
+
+    async def body(self) -> bytes:
+        """Return the body of a request that is declared as JSON."""
+        if self._received is None:
+            headers = parse_headers(self.scope)
+            require_json(headers)
+            self._received = await read_body(self.receive, headers)
+        return self._received
+
+    async def json(self) -> Any:
+        """Decode the body to the type of the handler's `data` parameter."""
+        field = self.route_handler.parsed_data_field
+        return decode_body(field.annotation if field else Any, await self.body())
+
+
+def check_query(request: Request[Any, Any, Any]) -> None:
+    """Reject query strings that are malformed, repeat a parameter, or have unknown ones.
+
+    Litestar would ignore what it does not expect.
+    """
+    text: bytes = request.scope["query_string"]
+    known = query_parameters(request.route_handler) if text else {}
+    if not known:
+        return
+    if len(text) > MAX_QUERY_BYTES:
+        raise _invalid_query(f"a query string has at most {MAX_QUERY_BYTES} bytes")
+    try:
+        pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, strict_parsing=True)
+    except (ValueError, UnicodeDecodeError):
+        raise _invalid_query("the query string is malformed") from None
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise _invalid_query("a query parameter is given twice")
+    for name, value in pairs:
+        if name not in known or not value:
+            raise _invalid_query(f"the query parameter {name[:100]!r} is unknown or empty")
+
+
+def _invalid_query(problem: str) -> HttpProblem:
+    return HttpProblem(422, "door/form", problem=problem)
+
+
+@cache
+def query_parameters(handler: HTTPRouteHandler) -> dict[str, Parameter]:
+    """Return the parameters of a handler that come from the query string, by name."""
+    path = next(iter(handler.paths))
+    return {
+        name: parameter
+        for name, parameter in signature(handler.fn).parameters.items()
+        if name not in INJECTED and f"{{{name}:" not in path
+    }
+
+
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def decode_body(body_type: Any, body: bytes) -> Any:
+    """Decode a JSON body to a type; the problem names the first field that does not match."""
+    decoder = _decoders.get(body_type)
+    if decoder is None:
+        decoder = _decoders[body_type] = msgspec.json.Decoder(body_type)
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise HttpProblem(422, "door/form", problem=str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HttpProblem(400, "door/malformed", problem=str(error)[:200]) from None
+
+
+def parse_headers(scope: Scope) -> dict[bytes, bytes]:
+    """Return the headers of a request; of a repeated one the last."""
+    return dict(scope["headers"])
+
+
+def client_address(context: ServerContext, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
+    """Return the client's address; behind a trusted proxy, the one that the proxy saw.
+
+    Only the rightmost entry of `X-Forwarded-For` counts: the client controls the others.
+    """
+    if context.behind_proxy:
+        forwarded_for = headers.get(b"x-forwarded-for", b"").decode("latin-1")
+        if address := forwarded_for.rpartition(",")[2].strip()[:64]:
+            return address
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+def require_json(headers: Mapping[bytes, bytes]) -> None:
+    """Reject a body that is not declared as JSON: HTML forms of other sites cannot declare it."""
+    media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if media_type != b"application/json":
+        raise HttpProblem(415, "door/media-type")
+
+
+async def read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:
+    """Read a request body; reject one that is too large or arrives too slowly."""
+    declared_length = headers.get(b"content-length", b"")
+    if declared_length.isdigit() and int(declared_length[:20]) > MAX_BODY_BYTES:
+        raise HttpProblem(413, "door/too-large", most=MAX_BODY_BYTES)
+    first = await receive()
+    if first["type"] != "http.request":
+        raise ClientDisconnected
+    if not first.get("more_body"):
+        return _check_body_size(first["body"])
+    return await _read_rest(receive, first["body"])
+
+
+async def _read_rest(receive: Receive, body: bytes) -> bytes:
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise ClientDisconnected
+                body = _check_body_size(body + message["body"])
+                more = bool(message.get("more_body"))
+    except TimeoutError:
+        raise HttpProblem(408, "door/slow") from None
+    return body
+
+
+def _check_body_size(body: bytes) -> bytes:
+    if len(body) > MAX_BODY_BYTES:
+        raise HttpProblem(413, "door/too-large", most=MAX_BODY_BYTES)
+    return body
