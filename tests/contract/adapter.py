@@ -30,18 +30,12 @@ from threedice.api.live.messages import PROTOCOL_VERSION
 from threedice.api.texts import LANGUAGES, texts
 from threedice.cli import main
 from threedice.cli.app import COMMANDS, app, load_command
-from threedice.house.codec import (
-    CURRENT_SCHEMA,
-    decode,
-    decode_command,
-    encode,
-    normalise_command,
-)
+from threedice.db.schema import PROGRAM_NAME, load_migrations
+from threedice.house.codec import CURRENT_SCHEMA, decode, decode_command, encode, normalise_command
 from threedice.house.commands import AnyAccountCommand, AnyStreamCommand
 from threedice.house.events import AnyStreamEvent
 from threedice.house.reports.projection import FORMER_VIEWS, VIEW
 from threedice.house.stream_state import FOLDS, fold_of
-from threedice.identity import database as identity_schema
 from threedice.log.entry import Entry, hash_cause, hash_entry
 from threedice.log.proof.checkpoints import (
     CheckpointBody,
@@ -51,7 +45,6 @@ from threedice.log.proof.checkpoints import (
 )
 from threedice.log.proof.keys import SigningKeys, export_public_keys, import_public_keys, key_id_of
 from threedice.log.store import decode_spans, encode_spans
-from threedice.log.stores import schema as log_schema
 from threedice.rulebook import shipped_games
 from threedice.table.commands import Actor, WithdrawBet
 
@@ -174,9 +167,9 @@ def format_versions() -> dict[str, Any]:
     """Return the numbers and names by which stored and sent forms are recognised."""
     return {
         "event schema": CURRENT_SCHEMA,
-        "log tables": log_schema.SCHEMA_VERSION,
-        "log program": log_schema.PROGRAM_NAME,
-        "identity tables": identity_schema.SCHEMA_VERSION,
+        "log tables": max(load_migrations("sqlite")),
+        "log program": PROGRAM_NAME,
+        "identity tables": max(load_migrations("postgresql")),
         "snapshot forms": {kind: fold.form for kind, fold in FOLDS.items()},
         "statement view": VIEW,
         "former statement views": list(FORMER_VIEWS),

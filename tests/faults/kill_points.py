@@ -11,8 +11,8 @@ import signal
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_args
 
+from threedice.db.sqlite import connect_sqlite
 from threedice.log.store import Acceptance
-from threedice.log.stores.files import connect_sqlite
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sqlite import SqliteStore
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from threedice.db.postgres import PostgresConnection
-    from threedice.db.sqlite import SqliteConnection
+    from threedice.db.sqlite import SqliteConnection, SqliteConnector
     from threedice.log.store import Checkpoint, Proposal, ProposalOutcome, Store
-    from threedice.log.stores.files import SqliteConnector
 
 Result = TypeVar("Result")
 

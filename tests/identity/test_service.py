@@ -12,8 +12,6 @@ import pytest
 from tests.identity.setting import PASSWORD, Setting, add
 from threedice.errors import InvalidInput, StoreFailed, StoreUnavailable, StoreUnusable
 from threedice.identity import IdentityPolicy, open_identity
-from threedice.identity.database import TABLE_PREFIX, create_statements, metadata, prepare_schema
-from threedice.identity.database.sqlite import SqliteDatabase
 from threedice.identity.passwords import TEST_COST
 from threedice.log.stores.urls import open_store
 
@@ -144,44 +142,15 @@ def test_a_key_that_is_a_link_is_not_followed(setting: Setting, folder: Path) ->
         setting.open()
 
 
-@pytest.mark.parametrize(("version", "words"), [("2", "version 2"), ("one", "not this program's")])
-def test_tables_of_another_program_are_left_alone(
-    version: str, words: str, people: IdentityService, setting: Setting
-) -> None:
-    sql = "UPDATE people_meta SET value = ? WHERE name = 'schema'"
-    people.context.database.transact(lambda run: run(sql, (version,)))
+def test_a_newer_database_is_left_alone(people: IdentityService, setting: Setting) -> None:
+    change = people.context.database.transact
+    change(lambda run: run("INSERT INTO schema_versions (version) VALUES (7)"))
 
     try:
-        with pytest.raises(StoreUnusable, match=words):
+        with pytest.raises(StoreUnusable, match="version 7, this program knows version 1"):
             setting.open()
     finally:
-        people.context.database.transact(lambda run: run(sql, ("1",)))
-
-
-def test_older_tables_are_brought_to_the_present_step_by_step() -> None:
-    database, done = SqliteDatabase(None), []
-    steps = {1: lambda _: done.append(1), 2: lambda _: done.append(2)}
-
-    database.transact(
-        lambda run: prepare_schema(
-            run,
-            ["people_meta"],
-            dialect="sqlite",
-            database_name="here",
-            version=3,
-            migrations=steps,
-        )
-    )
-
-    assert done == [1, 2]
-    assert database.query("SELECT value FROM people_meta WHERE name = 'schema'") == [("3",)]
-    database.close()
-
-
-def test_all_tables_say_whose_they_are() -> None:
-    assert all(name.startswith(TABLE_PREFIX) for name in metadata.tables)
-    for dialect in ("sqlite", "postgresql"):
-        assert all(TABLE_PREFIX in statement for statement in create_statements(dialect))
+        change(lambda run: run("DELETE FROM schema_versions WHERE version = 7"))
 
 
 def test_a_file_held_by_another_is_away_and_works_again(
@@ -204,7 +173,7 @@ def test_after_a_failure_a_file_is_trusted_no_more(folder: Path) -> None:
         add(people, "ann", "player")
         with pytest.raises(StoreFailed):
             people.context.database.transact(lambda run: run("INSERT INTO nothing VALUES (1)"))
-        with pytest.raises(StoreFailed, match="look at the disk"):
+        with pytest.raises(StoreFailed, match="check the disk"):
             add(people, "bob", "player")
         assert [each.name for each in people.accounts.all()] == ["ann"]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from threedice.identity.database.sqlite import SqliteDatabase
+from threedice.db.sqlite import SqliteDatabase
 from threedice.identity.roles import HOUR, SECOND
 from threedice.identity.sign_in_throttle import (
     FAILURE_LIFETIME_MICROSECONDS,
@@ -32,9 +32,15 @@ NAME, ADDRESS = b"name", b"address"
 
 @pytest.fixture
 def database() -> Iterator[SqliteDatabase]:
-    made = SqliteDatabase(None)
+    made = empty_database()
     yield made
     made.close()
+
+
+def empty_database() -> SqliteDatabase:
+    made = SqliteDatabase(None)
+    made.prepare_tables("create", needed="people_attempts")
+    return made
 
 
 def attempt(
@@ -46,7 +52,7 @@ def attempt(
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 20 * 60 * SECOND), max_size=60))
 def test_in_any_hour_hardly_anything_can_be_tried(pauses: list[int]) -> None:
-    database, now, made = SqliteDatabase(None), HOUR, []
+    database, now, made = empty_database(), HOUR, []
     for pause in pauses:
         now += pause
         match attempt(database, now, {NAME: FREE_ATTEMPTS_PER_NAME}):

@@ -62,9 +62,9 @@ def test_a_column_that_compares_otherwise_is_found(file: Path) -> None:
 
 def test_tables_of_peoples_accounts_are_no_strangers(file: Path) -> None:
     with tampering(file) as run:
-        run("CREATE TABLE people_accounts (name TEXT PRIMARY KEY)")
+        run("CREATE TABLE people_guests (name TEXT PRIMARY KEY)")
         run(
-            "CREATE TRIGGER people_stay BEFORE DELETE ON people_accounts"
+            "CREATE TRIGGER people_stay BEFORE DELETE ON people_guests"
             " BEGIN SELECT RAISE(ABORT, 'they stay'); END"
         )
 
@@ -73,8 +73,8 @@ def test_tables_of_peoples_accounts_are_no_strangers(file: Path) -> None:
 
 def test_a_trigger_of_a_table_of_accounts_is_found(file: Path) -> None:
     with tampering(file) as run:
-        run("CREATE TABLE people_accounts (name TEXT PRIMARY KEY)")
-        run("CREATE TRIGGER skim AFTER INSERT ON people_accounts BEGIN DELETE FROM lines; END")
+        run("CREATE TABLE people_guests (name TEXT PRIMARY KEY)")
+        run("CREATE TRIGGER skim AFTER INSERT ON people_guests BEGIN DELETE FROM lines; END")
 
     assert found(verify_log(file, public_keys={})) == [
         "the database: trigger skim is not defined by this program"
@@ -85,8 +85,8 @@ def test_a_trigger_of_a_table_of_accounts_is_found(file: Path) -> None:
 @pytest.mark.parametrize("value", ["NULL", "x'ff'", "7"])
 def test_a_definition_that_says_nothing_is_told(file: Path, column: str, value: str) -> None:
     with tampering(file) as run:
-        run("CREATE TABLE people_accounts (name TEXT PRIMARY KEY)")
-        run("CREATE TRIGGER skim AFTER INSERT ON people_accounts BEGIN DELETE FROM lines; END")
+        run("CREATE TABLE people_guests (name TEXT PRIMARY KEY)")
+        run("CREATE TRIGGER skim AFTER INSERT ON people_guests BEGIN DELETE FROM lines; END")
         run("PRAGMA writable_schema = ON")
         run(f"UPDATE sqlite_master SET {column} = {value} WHERE name = 'skim'")
 
@@ -109,7 +109,7 @@ def test_a_trigger_that_is_called_like_a_table_is_found(file: Path) -> None:
 
 
 def test_a_line_that_the_proof_itself_would_not_be_led_to_is_found(file: Path) -> None:
-    key = ', \n\tPRIMARY KEY ("view", stream, version, place)'
+    key = ',\n    PRIMARY KEY ("view", stream, version, place)'
     with tampering(file) as run:
         run("INSERT INTO lines VALUES ('house', 'ann', 'table/1', 1, 0, 5, x'00')")
         run("CREATE TABLE kept AS SELECT rowid AS row, * FROM sqlite_master")

@@ -15,11 +15,10 @@ import apsw
 import pytest
 
 from tests.log.stating import left, one
-from threedice.db.sqlite import SqliteConnection
+from threedice.db.sqlite import SqliteConnection, connect_sqlite
 from threedice.errors import StoreFailed, StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.entry import EMPTY_HEAD
 from threedice.log.store import Acceptance, Snapshot
-from threedice.log.stores.files import connect_sqlite
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -311,9 +310,9 @@ def test_a_connection_given_back_while_the_store_is_closed_is_closed(path: Path)
             store.close()
             super().append(connection)
 
-    store._readers = Closing()
+    store._database._readers = Closing()
     store.head("table/1")
-    assert store._readers == []
+    assert store._database._readers == []
 
 
 # --- what is not ours, or no longer what it was -------------------------------------------------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Table
+    from threedice.log.stores.schema import Table
 
 FILE_FLIPS = 600
 BITS = int(os.environ.get("THREEDICE_BITS", "1"))
@@ -110,7 +110,7 @@ def _flip_all(connection: sqlite3.Connection, rows: SqliteRows, table: Table) ->
 
 
 def _cells(connection: sqlite3.Connection, table: Table) -> Iterator[tuple[int, str, Any]]:
-    for name in [column.name for column in table.columns]:
+    for name in table.columns:
         for rowid, value in connection.execute(
             f"SELECT rowid, {name} FROM {table.name}"
         ).fetchall():

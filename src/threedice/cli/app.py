@@ -38,6 +38,7 @@ COMMANDS: Final = {
         ("clauses", "conformance", "Print every clause with its status, data and tests."),
         ("cases", "conformance", "Run scenario files and report the cases that fail."),
         ("verify-dice", "log", "Verify the dice of a house-dealt table from the log."),
+        ("migrate", "house", "Create or migrate the tables of a database."),
         ("backup", "house", "Sign a checkpoint and back up a house to a file."),
         ("restore", "house", "Verify a backup and restore it to an empty database."),
         ("rulebooks", "rulebooks", "List, show, check and compare rulebooks."),

@@ -1,4 +1,4 @@
-"""`threedice serve`, `house`, `backup`, `restore` and `keys`: operate a house.
+"""`threedice serve`, `migrate`, `house`, `backup`, `restore` and `keys`: operate a house.
 
 The packages `api`, `house` and `log` take a second or more to import, so they are imported within
 the functions that use them, and the help of these commands is shown at once.
@@ -184,6 +184,24 @@ def _demo_database() -> str:
 def _print_flushed(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
+
+
+# --- migrate ------------------------------------------------------------------------------------
+
+
+@commands.command("migrate")
+def migrate(database: DatabaseOption = "") -> None:
+    """Create or migrate the tables of a database.
+
+    `threedice serve` does the same before it serves; commands that only read never do. Stop the
+    house and make a backup first. Servers of an older version suspend their tables when they
+    notice.
+    """
+    from threedice.db.schema import load_migrations
+    from threedice.log.stores.urls import default_url, open_store
+
+    open_store(database or default_url(), serving=True, tables="migrate").close()
+    print_line(f"the tables have version {max(load_migrations('sqlite'))}")
 
 
 # --- house check --------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def open_log(url: str) -> Iterator[Store]:
     """Open the log of an existing database."""
     from threedice.log.stores.urls import open_store
 
-    with closing(open_store(require_database(url))) as store:
+    with closing(open_store(require_database(url), tables="require")) as store:
         yield store
 
 

@@ -22,6 +22,7 @@ from threedice.errors import InvalidInput, UnknownName
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from threedice.db.schema import TablePolicy
     from threedice.identity import Account, Argon2Cost, IdentityService
 
 commands = command_group()
@@ -51,8 +52,11 @@ def open_house_identity(url: str, *, create: bool = False) -> Iterator[IdentityS
     from threedice.log.stores.urls import default_url, open_store, state_directory
 
     url = (url or default_url()) if create else require_database(url)
-    open_store(url).close()  # creates the log's tables first, and rejects a foreign database
-    with closing(open_identity(url, state=state_directory(url), cost=PASSWORD_COST)) as identity:
+    tables: TablePolicy = "create" if create else "require"
+    open_store(url, tables=tables).close()  # creates the default directory
+    with closing(
+        open_identity(url, state=state_directory(url), cost=PASSWORD_COST, tables=tables)
+    ) as identity:
         yield identity
 
 

@@ -1,11 +1,13 @@
-"""Database code that the log and the identity store share, for SQLite and PostgreSQL."""
+"""Database code that the log and the identity store share, for SQLite and PostgreSQL.
+
+`urls` (which database a URL names) -> `schema` (its tables, their version, and migrations) ->
+`sqlite` and `postgres` (connections, transactions, deadlines, retries and errors).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 SqlRow = tuple[Any, ...]
 
@@ -17,3 +19,35 @@ class SqlRunner(Protocol):
 
     def __call__(self, sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
         """Run a statement with `?` for each parameter."""
+
+
+TransactionBody = Callable[[SqlRunner], Result]
+"""Function that runs inside a transaction.
+
+It may be run again on another connection, so it must have no other side effects.
+"""
+
+
+class Database(Protocol):
+    """The ordinary connections to a database; all methods are thread-safe."""
+
+    name: str
+
+    def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
+        """Run a read-only statement, concurrently with writes, and return its rows."""
+
+    def transact(
+        self,
+        work: TransactionBody[Result],
+        *,
+        durable: bool = True,
+        even_if_failed: bool = False,
+    ) -> Result:
+        """Run some work in one transaction, rolled back if it raises.
+
+        Without `durable` a power cut may undo it. With `even_if_failed` it also runs after an
+        earlier write has failed.
+        """
+
+    def close(self) -> None:
+        """Close all connections."""

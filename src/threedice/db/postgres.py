@@ -1,32 +1,235 @@
-"""PostgreSQL connections with deadlines.
+"""A PostgreSQL database: pooled connections with deadlines, retries, and the kinds of errors.
 
 Server-side timeouts end a statement first. The deadline on the client's side also holds when the
-server, or the backend process of a connection, has stopped completely.
+server, or the backend process of a connection, has stopped completely. Connections that hold locks
+or listen are not pooled: `PostgresDatabase.connect` makes them.
 """
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
+from enum import Enum, auto
 from functools import cache
 from math import ceil
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import ConnectionPool, PoolClosed
 
 from threedice.db import Result, SqlRow
-from threedice.errors import InvalidInput
+from threedice.db.schema import prepare_tables
+from threedice.errors import (
+    InvalidInput,
+    StoreFailed,
+    StoreUnavailable,
+    StoreUnusable,
+    StreamConflict,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from psycopg.abc import PQGen
 
-    from threedice.db import SqlRunner
+    from threedice.db import SqlRunner, TransactionBody
+    from threedice.db.schema import TablePolicy
 
 SELECT_TABLE_NAMES: Final = (
     "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()"
 )
+
+SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK, IDENTITY_LOCK = (
+    "31, 6661",
+    "31, 6662",
+    "31, 6663",
+    "31, 6664",
+    "31, 6665",
+)
+"""All advisory locks: shared by all serving servers; of whoever creates or migrates the tables; of
+the server that recovers; shared by all servers that have recovered and are active; of a write
+transaction of the identity store. A server that has been suspended since its start serves, but is
+not active."""
+
+MAX_POOLED_CONNECTIONS: Final = 8
+MAX_ATTEMPTS: Final = 5
+MIGRATION_SECONDS: Final = 3600.0
+POLL_PAUSE_SECONDS: Final = 0.05
+
+# Its warnings repeat the errors that callers get, once for each connection.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+
+
+class PostgresDatabase:
+    """Pooled connections to a PostgreSQL database, which responds in time or is unavailable.
+
+    With `write_lock`, every transaction holds that advisory lock until it commits, so that
+    transactions run one at a time, as in SQLite. After a failed write, nothing more is written:
+    `failure` says why.
+    """
+
+    def __init__(self, url: str, *, deadline_seconds: float = 5.0, write_lock: str = "") -> None:
+        self.url, self.deadline_seconds = url, deadline_seconds
+        self.name = describe_url(url)
+        self.failure = ""
+        self._write_lock, self._is_reachable = write_lock, False
+        self._pool = ConnectionPool(
+            _connection_string(url, deadline_seconds),
+            connection_class=PostgresConnection,
+            kwargs={"autocommit": True},
+            configure=self._configure,
+            min_size=0,
+            max_size=MAX_POOLED_CONNECTIONS,
+            timeout=deadline_seconds,
+            reconnect_timeout=deadline_seconds,
+            num_workers=1,
+            open=True,
+        )
+
+    def prepare_tables(self, policy: TablePolicy, needed: str) -> None:
+        """Check the tables, and create or migrate them if the policy allows it."""
+        connection = self.connect()
+        run = sql_runner(connection)
+        try:
+            run("BEGIN")
+            run(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
+            if policy == "migrate":  # which may rewrite a large table
+                run("SET LOCAL statement_timeout = 0")
+                connection.set_deadline(MIGRATION_SECONDS)
+            tables = [name for (name,) in run(SELECT_TABLE_NAMES)]
+            prepare_tables(
+                run, tables, dialect="postgresql", database=self.name, policy=policy, needed=needed
+            )
+            run("COMMIT")
+        except psycopg.Error as error:
+            self.raise_unless_retryable(error, RetryBudget(0.0))
+        finally:
+            connection.close()
+
+    def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
+        """Run a read-only statement, concurrently with writes, and return its rows."""
+        return self._run_pooled(
+            lambda connection: sql_runner(connection)(sql, params), writing=False
+        )
+
+    def transact(
+        self,
+        work: TransactionBody[Result],
+        *,
+        durable: bool = True,
+        even_if_failed: bool = False,
+    ) -> Result:
+        """Run some work in one transaction, rolled back if it raises.
+
+        Without `durable` a power cut may undo it. With `even_if_failed` it also runs after an
+        earlier write has failed.
+        """
+
+        def transaction(connection: PostgresConnection) -> Result:
+            run = sql_runner(connection)
+            run("BEGIN")
+            if self._write_lock:
+                run(f"SELECT pg_advisory_xact_lock({self._write_lock})")
+            if not durable:
+                run("SET LOCAL synchronous_commit = off")
+            result = work(run)
+            connection.is_committing = True
+            run("COMMIT")
+            return result
+
+        return self._run_pooled(transaction, writing=not even_if_failed)
+
+    def connect(self, locks: Sequence[str] = ()) -> PostgresConnection:
+        """Connect outside the pool and take advisory locks, shared with others.
+
+        After the first success, retry for a while when the database is down.
+        """
+        until = monotonic() + (self.deadline_seconds if self._is_reachable else 0.0)
+        while True:
+            try:
+                connection = _connect_with_locks(self.url, self.deadline_seconds, locks)
+            except psycopg.Error as error:
+                if monotonic() >= until:
+                    raise StoreUnavailable(
+                        f"{self.name} cannot be reached: {one_line(error)}"
+                    ) from error
+            else:
+                self._is_reachable = True
+                return connection
+            sleep(POLL_PAUSE_SECONDS)
+
+    def close(self) -> None:
+        """Close all pooled connections."""
+        self._pool.close()
+
+    def require_usable(self, *, writing: bool) -> None:
+        """Refuse to use a closed database, or to write after a failed write."""
+        if self._pool.closed:
+            raise StoreUnavailable(f"{self.name} has been closed")
+        if self.failure and writing:
+            raise StoreFailed(self.failure)
+
+    def raise_unless_retryable(self, error: BaseException, budget: RetryBudget) -> None:
+        """Return if the work should be retried; otherwise raise the matching store error."""
+        if not isinstance(error, psycopg.Error | UnicodeEncodeError | OverflowError):
+            raise error  # raised by the work itself
+        kind = classify_error(error)
+        is_transient = kind in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.RETRYABLE)
+        if is_transient and budget.take_attempt():
+            return
+        if kind is DatabaseErrorKind.INVALID_INPUT:
+            raise InvalidInput(f"{self.name} cannot hold this: {one_line(error)}") from error
+        if kind in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.TIMED_OUT):
+            raise StoreUnavailable(
+                f"{self.name} does not respond in time: {one_line(error)}"
+            ) from error
+        if kind is DatabaseErrorKind.RETRYABLE and not isinstance(error, psycopg.IntegrityError):
+            raise StreamConflict(
+                f"{self.name}: concurrent transactions kept interfering; try again"
+            ) from error
+        reason = f"{self.name} could not be written ({one_line(error)}); check it, then restart"
+        if not isinstance(error, psycopg.IntegrityError | psycopg.errors.RaiseException):
+            self.failure = self.failure or reason
+        raise StoreFailed(self.failure or reason) from error
+
+    def _run_pooled(self, work: Callable[[PostgresConnection], Result], *, writing: bool) -> Result:
+        """Run some work on a pooled connection, with retries."""
+        self.require_usable(writing=writing)
+        budget = RetryBudget(2 * self.deadline_seconds)
+        while True:
+            connection = self._take_connection()
+            try:
+                connection.set_deadline(self.deadline_seconds)
+                return work(connection)
+            except BaseException as error:
+                with suppress(psycopg.Error):
+                    connection.execute("ROLLBACK")  # releases the locks sooner than closing
+                if isinstance(error, psycopg.Error):
+                    connection.close()  # its prepared statements are uncertain
+                if connection.is_committing:  # perhaps committed: the caller must find out
+                    budget.exhaust()
+                self.raise_unless_retryable(error, budget)
+                if classify_error(error) is DatabaseErrorKind.CONNECTION_LOST:
+                    self._pool.drain()  # what ended this connection has probably ended the others
+            finally:
+                self._pool.putconn(connection)
+
+    def _take_connection(self) -> PostgresConnection:
+        try:
+            return self._pool.getconn()
+        except PoolClosed as error:
+            raise StoreUnavailable(f"{self.name} has been closed") from error
+        except psycopg.OperationalError as error:
+            raise StoreUnavailable(f"{self.name} cannot be reached: {one_line(error)}") from error
+
+    def _configure(self, connection: PostgresConnection) -> None:
+        connection.set_deadline(self.deadline_seconds)
+        _require_durable_settings(connection)
+
+
+# --- connections --------------------------------------------------------------------------------
 
 
 class DeadlinePassed(psycopg.OperationalError):
@@ -67,24 +270,77 @@ def _wait_until(deadline: float, gen: PQGen[Result]) -> Generator[Any, Any, Resu
         return result
 
 
-def connect_with_deadline(
-    url: str, seconds: float, settings: Mapping[str, str], defaults: Mapping[str, int]
-) -> PostgresConnection:
-    """Connect in autocommit mode with session settings, all timeouts and a first deadline.
+def connect_postgres(url: str, seconds: float) -> PostgresConnection:
+    """Connect with all timeouts and durability settings, and check that the server has them.
 
-    The URL overrides `defaults`, but not the settings.
+    The connection is in autocommit mode, and has a first deadline.
     """
+    connection = PostgresConnection.connect(_connection_string(url, seconds), autocommit=True)
+    connection.set_deadline(seconds)
+    try:
+        _require_durable_settings(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_with_locks(url: str, seconds: float, locks: Sequence[str]) -> PostgresConnection:
+    connection = connect_postgres(url, seconds)
+    try:
+        for lock in locks:
+            connection.execute(f"SELECT pg_advisory_lock_shared({lock})")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+# Only index scans: statements must find their few rows quickly even before the first ANALYZE.
+_SESSION_SETTINGS: Final = {
+    "synchronous_commit": "on",
+    "default_transaction_isolation": r"read\ committed",
+    "client_encoding": "UTF8",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+}
+
+_REQUIRED_SETTINGS: Final = {
+    "synchronous_commit": "on",
+    "fsync": "on",
+    "full_page_writes": "on",
+    "server_encoding": "UTF8",
+}
+
+
+def _connection_string(url: str, seconds: float) -> str:
+    """Return a URL's parameters with all settings and timeouts; the URL overrides keepalives."""
     params = conninfo_to_dict(url)
     milliseconds = max(1, int(seconds * 1000))
-    session = {**settings, **_server_timeouts(milliseconds)}
+    session = {**_SESSION_SETTINGS, **_server_timeouts(milliseconds)}
     options = " ".join(f"-c {name}={value}" for name, value in session.items())
     params["options"] = f"{params.get('options') or ''} {options}".strip()
-    timeouts = {"connect_timeout": max(2, ceil(seconds)), "tcp_user_timeout": milliseconds}
-    connection = PostgresConnection.connect(
-        make_conninfo("", **{**defaults, **timeouts, **params}), autocommit=True
-    )
-    connection.set_deadline(seconds)
-    return connection
+    defaults = {
+        "keepalives": 1,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "connect_timeout": max(2, ceil(seconds)),
+        "tcp_user_timeout": milliseconds,
+    }
+    return make_conninfo("", **{**defaults, **params})
+
+
+def _require_durable_settings(connection: PostgresConnection) -> None:
+    columns = ", ".join(f"current_setting('{name}')" for name in _REQUIRED_SETTINGS)
+    values = connection.execute(f"SELECT {columns}").fetchone() or ()
+    for (name, required), value in zip(_REQUIRED_SETTINGS.items(), values, strict=True):
+        if value != required:
+            raise StoreUnusable(
+                f"PostgreSQL has {name} = {value}, with which committed data is not safe; "
+                f"set {name} = {required} in its configuration"
+            )
 
 
 def _server_timeouts(milliseconds: int) -> dict[str, str]:
@@ -129,3 +385,52 @@ def describe_url(url: str) -> str:
 def one_line(error: BaseException) -> str:
     """Return the text of an error on one line."""
     return " ".join(str(error).split())
+
+
+# --- errors and retries -------------------------------------------------------------------------
+
+
+class DatabaseErrorKind(Enum):
+    """How the caller must treat a PostgreSQL error."""
+
+    RETRYABLE = auto()  # a concurrent transaction interfered; an immediate retry may succeed
+    CONNECTION_LOST = auto()  # a retry on a new connection may succeed
+    TIMED_OUT = auto()  # the server timed out; nothing was written
+    INVALID_INPUT = auto()  # the values cannot be stored
+    FAILED = auto()  # writing failed, and a person must look at it
+
+
+def classify_error(error: BaseException) -> DatabaseErrorKind:
+    """Classify an error by its SQLSTATE."""
+    if not isinstance(error, psycopg.Error) or isinstance(error, psycopg.DataError):
+        return DatabaseErrorKind.INVALID_INPUT  # an error of encoding, or one of the server
+    state = error.sqlstate or ""
+    for prefixes, kind in _SQLSTATE_KINDS.items():
+        if state.startswith(prefixes):
+            return kind
+    lost = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return DatabaseErrorKind.CONNECTION_LOST if lost else DatabaseErrorKind.FAILED
+
+
+_SQLSTATE_KINDS: Final = {
+    ("40P01", "40001", "23505"): DatabaseErrorKind.RETRYABLE,
+    ("08", "57P", "25P03", "25P04"): DatabaseErrorKind.CONNECTION_LOST,
+    ("57014", "55P03", "53200", "53300", "25006"): DatabaseErrorKind.TIMED_OUT,
+    ("22",): DatabaseErrorKind.INVALID_INPUT,
+}
+
+
+class RetryBudget:
+    """How many attempts an operation has, and until when."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left, self._until = MAX_ATTEMPTS, monotonic() + seconds
+
+    def take_attempt(self) -> bool:
+        """Count an attempt, and return whether one more may be made."""
+        self._left -= 1
+        return self._left > 0 and monotonic() < self._until
+
+    def exhaust(self) -> None:
+        """Allow no further attempt."""
+        self._left = 0

@@ -1,37 +1,133 @@
-"""Column types and table definitions that give SQLite and PostgreSQL the same tables."""
+"""The tables of a database: numbered SQL files that create and migrate them, and their version.
+
+The log and the identity store may share a database, so there is one sequence of migrations for
+both. `migrations/0002.sqlite.sql` is the second for SQLite. The table `schema_versions` records
+which ones a database has. A database written before it existed, and a backup, has its version in
+`meta`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, Table, Text
-from sqlalchemy.engine import make_url
-from sqlalchemy.schema import CreateIndex, CreateTable
+from threedice.errors import StoreUnusable
 
 if TYPE_CHECKING:
-    from sqlalchemy import MetaData
+    from collections.abc import Iterator
 
-# The C collation compares text by its bytes, so that both databases sort it as Python does.
-TEXT_TYPE = Text(collation="C").with_variant(Text(), "sqlite")
-BYTES_TYPE = LargeBinary()
-INTEGER_TYPE = BigInteger().with_variant(Integer(), "sqlite")
+Dialect = Literal["sqlite", "postgresql"]
+
+TablePolicy = Literal["migrate", "create", "require"]
+"""What opening a database may do to its tables.
+
+`migrate`: create or migrate them (`threedice serve` and `threedice migrate`). `create`: create them
+in an empty database. `require`: nothing.
+"""
+
+RunStatement = Callable[..., Iterable[tuple[Any, ...]]]
+"""Run a statement in an open transaction, and return its rows."""
+
+VERSION_TABLE: Final = "schema_versions"
+PROGRAM_NAME: Final = "threedice"
+SELECT_VERSION: Final = f"SELECT max(version) FROM {VERSION_TABLE}"
+_VERSION_PATTERN: Final = re.compile(r"[1-9][0-9]{0,8}")
+_FOLDER: Final = Path(__file__).parent / "migrations"
 
 
-def define_table(name: str, metadata: MetaData, *columns: Column[Any] | Index) -> Table:
-    """Define a table whose columns are all NOT NULL."""
-    for column in columns:
-        if isinstance(column, Column):
-            column.nullable = False
-    return Table(name, metadata, *columns)
+@cache
+def load_migrations(dialect: Dialect) -> Mapping[int, Sequence[str]]:
+    """Return the statements of each migration, by the version that it leads to.
+
+    >>> load_migrations("sqlite")[1][1].split()[:6]
+    ['CREATE', 'TABLE', 'IF', 'NOT', 'EXISTS', 'answers']
+    """
+    files = sorted(_FOLDER.glob(f"*.{dialect}.sql"))
+    return {
+        int(file.name.partition(".")[0]): [*split_statements(file.read_text(encoding="utf-8"))]
+        for file in files
+    }
 
 
-def table_statements(metadata: MetaData, dialect: str) -> list[str]:
-    """Return the statements that create all tables and indexes; SQLite tables are STRICT."""
-    sql_dialect = make_url(f"{dialect}://").get_dialect()()
-    strict = " STRICT" if dialect == "sqlite" else ""
-    statements = []
-    for table in metadata.sorted_tables:
-        statements.append(str(CreateTable(table).compile(dialect=sql_dialect)).strip() + strict)
-        indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        statements += [str(CreateIndex(index).compile(dialect=sql_dialect)) for index in indexes]
-    return statements
+def split_statements(script: str) -> Iterator[str]:
+    """Yield the statements of a script; each ends with a semicolon at the end of a line.
+
+    Within a statement, a semicolon does not end a line.
+    """
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        if statement or not line.startswith(("--", "\n")):
+            statement += line
+        if statement.endswith(";\n"):
+            yield statement
+            statement = ""
+
+
+def prepare_tables(
+    run: RunStatement,
+    existing: Iterable[str],
+    *,
+    dialect: Dialect,
+    database: str,
+    policy: TablePolicy,
+    needed: str = "streams",
+    migrations: Mapping[int, Sequence[str]] | None = None,
+) -> None:
+    """Check the tables of a database in the open transaction; create or migrate them if allowed.
+
+    `existing` are the names of its tables, and `needed` is one that the caller cannot do without.
+    """
+    migrations = migrations or load_migrations(dialect)
+    tables = set(existing)
+    stored, known = read_version(run, tables, database), max(migrations)
+    if stored > known:
+        raise StoreUnusable(describe_newer(database, stored, known))
+    if policy == "require" and not stored:
+        raise StoreUnusable(f"{database} holds no tables; is it the database of a house?")
+    if policy != "migrate" and stored and (stored < known or needed not in tables):
+        raise StoreUnusable(
+            f"{database} has tables of version {stored}, this program needs version {known}; "
+            "stop the house, make a backup and run threedice migrate"
+        )
+    if policy == "require" or (policy == "create" and stored):
+        return
+    # The first migration leaves existing tables alone and adds the table of versions.
+    applied = stored if VERSION_TABLE in tables else 0
+    for version in range(applied + 1, known + 1):
+        for statement in migrations[version]:
+            run(statement)
+        run(f"INSERT INTO {VERSION_TABLE} (version) VALUES (?)", (version,))
+
+
+def read_version(run: RunStatement, tables: set[str], database: str) -> int:
+    """Return the version of the tables, 0 if there are none; refuse those of another program."""
+    if not tables:
+        return 0
+    marks: dict[str, Any] = {}
+    if "meta" in tables:
+        marks = dict(run("SELECT name, value FROM meta WHERE name IN ('program', 'schema')"))
+        is_own = marks.get("program") == PROGRAM_NAME and {"streams", "entries"} <= tables
+    else:
+        is_own = "people_meta" in tables  # identity alone, without a log
+        if is_own:
+            marks = dict(run("SELECT name, value FROM people_meta WHERE name = 'schema'"))
+    version: Any = marks.get("schema")
+    if VERSION_TABLE in tables:
+        ((version,),) = run(SELECT_VERSION)
+    if not is_own or not _VERSION_PATTERN.fullmatch(str(version)):
+        raise StoreUnusable(
+            f"{database} holds tables of another program; give it a new file or an empty database "
+            "of its own"
+        )
+    return int(version)
+
+
+def describe_newer(database: str, stored: int, known: int) -> str:
+    """Say that a database is newer than this program, and what to do."""
+    return (
+        f"{database} has tables of version {stored}, this program knows version {known}; "
+        "use the newer program that wrote them, or restore a backup made before it"
+    )

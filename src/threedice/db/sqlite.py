@@ -1,27 +1,52 @@
-"""SQLite connections: opening a file, pragmas, transactions and result codes."""
+"""An SQLite file: its connections, pragmas, transactions and errors.
+
+Only `execute`, `executemany` and `close` of a driver's connection are used, so that the same class
+also runs on a simulated disk that loses power.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+from threedice.db.schema import prepare_tables
+from threedice.errors import (
+    InvalidInput,
+    StoreFailed,
+    StoreUnavailable,
+    StoreUnusable,
+    TamperedData,
+)
 
-    from threedice.db import Result, SqlRow, SqlRunner
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from threedice.db import Result, SqlRow, SqlRunner, TransactionBody
+    from threedice.db.schema import TablePolicy
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
+
+MIN_SQLITE_VERSION: Final = (3, 37, 0)
+"""First SQLite version with STRICT tables."""
+
+CACHE_SIZE_KIBIBYTES: Final = 32 * 1024
+"""Page cache of a connection: holds the ends of all streams and the upper levels of the indexes."""
 
 SYNCHRONOUS_FULL, SYNCHRONOUS_NORMAL = 2, 1
 """`PRAGMA synchronous`: FULL fsyncs at each commit, NORMAL leaves that to the next FULL commit."""
 
-SQLITE_BUSY, SQLITE_LOCKED = 5, 6
-"""Result codes of SQLite for a database locked by another connection."""
+SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB = 5, 6, 11, 19, 26
+"""Result codes of SQLite that are handled differently from other failures."""
 
 SELECT_TABLE_NAMES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
+
+WAL_CHECKPOINT_EVERY, WAL_TRANSACTION_WEIGHT = 2_000, 4
+"""Rows between two checkpoints of the write-ahead log; a transaction counts as four more."""
 
 
 class SqliteConnection(Protocol):
@@ -37,27 +62,196 @@ class SqliteConnection(Protocol):
         """Close the connection."""
 
 
-def create_file(path: str | Path) -> bool:
-    """Create an empty file that only its owner may read, and return whether there was none."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        return False
-    return True
+SqliteConnector = Callable[[str], SqliteConnection]
 
 
-def connect_file(path: str | Path) -> sqlite3.Connection:
-    """Open a database file in autocommit mode, for use by any thread."""
+def connect_sqlite(path: str) -> SqliteConnection:
+    """Open a database file in autocommit mode, for use by any thread.
+
+    A new file is readable by its owner only.
+    """
+    if path != ":memory:":
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            sync_directory(Path(path).parent)
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
-def set_common_pragmas(connection: SqliteConnection) -> None:
-    """Set the busy timeout, and distrust functions that the schema calls."""
-    list(connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}"))
-    list(connection.execute("PRAGMA trusted_schema = OFF"))
+class SqliteDatabase:
+    """Connections to an SQLite file, one of which writes at a time; without a path, in memory.
+
+    With `single_connection`, reads share the writing connection. After a failed write, nothing more
+    is written: `failure` says why.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        *,
+        connect: SqliteConnector = connect_sqlite,
+        single_connection: bool = False,
+        wal_checkpoint_every: int = WAL_CHECKPOINT_EVERY,
+    ) -> None:
+        self.name = "memory" if path is None else str(path)
+        self.failure = ""
+        self._path = ":memory:" if path is None else str(path)
+        self._connect, self._single_connection = connect, single_connection or path is None
+        self._wal_checkpoint_every, self.rows_since_checkpoint = wal_checkpoint_every, 0
+        # SQLite alone would let concurrent writers of this process poll until its busy timeout.
+        self.write_lock = RLock()
+        self._closed = False
+        self._readers: list[SqliteConnection] = []
+        self.writers: list[SqliteConnection] = []
+        try:
+            self.writers.append(self._open(SYNCHRONOUS_FULL))
+            if not self._single_connection:
+                self.writers.append(self._open(SYNCHRONOUS_NORMAL))
+        except BaseException:
+            self.close()
+            raise
+
+    def prepare_tables(self, policy: TablePolicy, needed: str) -> None:
+        """Check the tables, and create or migrate them if the policy allows it."""
+
+        def work(run: SqlRunner) -> None:
+            tables = [name for (name,) in run(SELECT_TABLE_NAMES)]
+            prepare_tables(
+                run, tables, dialect="sqlite", database=self.name, policy=policy, needed=needed
+            )
+
+        self.transact(work)
+
+    def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
+        """Run a read-only statement, concurrently with writes, and return its rows."""
+        with self._read_connection() as connection, self._translate_errors("read"):
+            return list(connection.execute(sql, params))
+
+    def transact(
+        self,
+        work: TransactionBody[Result],
+        *,
+        durable: bool = True,
+        even_if_failed: bool = False,
+    ) -> Result:
+        """Run some work in one transaction, rolled back if it raises.
+
+        Without `durable` a power cut may undo it. With `even_if_failed` it also runs after an
+        earlier write has failed.
+        """
+        with self.write_lock:
+            self._refuse_if_closed()
+            if self.failure and not even_if_failed:
+                raise StoreFailed(self.failure)
+            self.rows_since_checkpoint += WAL_TRANSACTION_WEIGHT
+            if self.rows_since_checkpoint >= self._wal_checkpoint_every:
+                self.checkpoint_wal("PASSIVE")
+                self.rows_since_checkpoint = 0
+            with self._translate_errors("written"):
+                return run_transaction(self.writers[0 if durable else -1], work)
+
+    def checkpoint_wal(self, mode: str) -> None:
+        """Copy the write-ahead log into the file, as far as readers allow.
+
+        SQLite's automatic checkpoint runs after a commit and does not report errors: a failed fsync
+        would go unnoticed, and later acknowledged commits could be lost.
+        """
+        with self.write_lock, self._translate_errors("written"):
+            list(self.writers[0].execute(f"PRAGMA wal_checkpoint({mode})"))
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self.write_lock:
+            self._closed = True
+            self._close_readers()
+            while self.writers:
+                self.writers.pop().close()
+
+    @contextmanager
+    def _read_connection(self) -> Iterator[SqliteConnection]:
+        self._refuse_if_closed()
+        if self._single_connection:
+            with self.write_lock:
+                yield self.writers[0]
+            return
+        try:
+            connection = self._readers.pop()
+        except IndexError:
+            connection = self._open(SYNCHRONOUS_NORMAL)
+        is_usable = False
+        try:
+            yield connection
+            is_usable = True
+        finally:
+            if is_usable:
+                self._readers.append(connection)
+            else:
+                connection.close()
+            if self._closed:  # closed meanwhile: close() did not see this connection
+                self._close_readers()
+
+    def _close_readers(self) -> None:
+        with suppress(IndexError):  # other threads may be closing readers too
+            while True:
+                self._readers.pop().close()
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise StoreUnavailable(f"{self.name} has been closed")
+
+    @contextmanager
+    def _translate_errors(self, operation: str) -> Iterator[None]:
+        """Raise the matching store error for an error of the driver."""
+        try:
+            yield
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise InvalidInput(f"{self.name} cannot hold this: {error}") from error
+        except Exception as error:
+            if not is_driver_error(error):  # raised by the work itself
+                raise
+            code = result_code(error)
+            is_damage = is_undecodable(error) or code in (SQLITE_CORRUPT, SQLITE_NOTADB)
+            if operation == "read" and is_damage:
+                raise TamperedData(self.name, f"cannot be read: {error}") from error
+            if is_locked(error):
+                raise StoreUnavailable(
+                    f"{self.name} is locked by another process; try again: {error}"
+                ) from error
+            if code == SQLITE_CONSTRAINT:
+                raise StoreFailed(f"{self.name} cannot hold this: {error}") from error
+            # After a failed fsync, reads may not match the disk, so nothing is written any more.
+            self.failure = self.failure or (
+                f"{self.name} could not be {operation} ({error}); check the disk, then restart"
+            )
+            raise StoreFailed(self.failure) from error
+
+    def _open(self, synchronous: int) -> SqliteConnection:
+        try:
+            connection = self._connect(self._path)
+        except Exception as error:
+            raise StoreUnusable(
+                f"{self.name} cannot be opened: {error}; does its directory exist?"
+            ) from error
+        try:
+            with self._translate_errors("opened"):
+                configure_connection(connection, synchronous, journal=self._journal_mode)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, StoreUnusable):
+                raise StoreUnusable(f"{self.name}: {error}") from None
+            cause = error.__cause__
+            if isinstance(cause, Exception) and result_code(cause) == SQLITE_NOTADB:
+                raise StoreUnusable(
+                    f"{self.name} is not an SQLite database; use another file"
+                ) from cause
+            raise
+        return connection
+
+    @property
+    def _journal_mode(self) -> str:
+        return "MEMORY" if self._path == ":memory:" else "WAL"
 
 
-def run_transaction(connection: SqliteConnection, work: Callable[[SqlRunner], Result]) -> Result:
+def run_transaction(connection: SqliteConnection, work: TransactionBody[Result]) -> Result:
     """Run some work in one transaction, rolled back if it raises."""
 
     def run(sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
@@ -74,6 +268,54 @@ def run_transaction(connection: SqliteConnection, work: Callable[[SqlRunner], Re
     return result
 
 
+def configure_connection(
+    connection: SqliteConnection, synchronous: int, *, journal: str = "WAL"
+) -> None:
+    """Set the pragmas that make commits durable, and check that they took effect."""
+
+    def execute(sql: str) -> Any:
+        return next((row[0] for row in list(connection.execute(sql))), None)
+
+    if tuple(map(int, execute("SELECT sqlite_version()").split("."))) < MIN_SQLITE_VERSION:
+        raise StoreUnusable(f"SQLite {'.'.join(map(str, MIN_SQLITE_VERSION))} or later is needed")
+    set_common_pragmas(connection)
+    execute(f"PRAGMA cache_size = {-CACHE_SIZE_KIBIBYTES}")
+    execute("PRAGMA secure_delete = ON")  # overwrite deleted secrets and personal data
+    if (mode := execute(f"PRAGMA journal_mode = {journal}")) != journal.lower():
+        raise StoreUnusable(
+            f"its journal is {mode!r}, not a write-ahead log; use a local file system"
+        )
+    execute("PRAGMA wal_autocheckpoint = 0")  # see checkpoint_wal
+    execute(f"PRAGMA synchronous = {synchronous}")
+    if (level := execute("PRAGMA synchronous")) != synchronous:
+        raise StoreUnusable(
+            f"synchronous is {level}, not {synchronous}; use an SQLite build that obeys it"
+        )
+
+
+def set_common_pragmas(connection: SqliteConnection) -> None:
+    """Set the busy timeout, and distrust functions that the schema calls."""
+    list(connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}"))
+    list(connection.execute("PRAGMA trusted_schema = OFF"))
+
+
+def sync_directory(directory: Path) -> None:
+    """Fsync a directory, so that files created or removed in it survive a power cut."""
+    if os.name == "nt":
+        return  # Windows cannot open a directory
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_driver_error(error: Exception) -> bool:
+    """Return whether an error comes from either driver, sqlite3 or APSW, or from the disk."""
+    kinds = (sqlite3.Error, OSError, UnicodeDecodeError)
+    return isinstance(error, kinds) or hasattr(error, "extendedresult")
+
+
 def result_code(error: Exception) -> int:
     """Return SQLite's primary result code from an error of either driver, sqlite3 or APSW."""
     code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
@@ -83,3 +325,8 @@ def result_code(error: Exception) -> int:
 def is_locked(error: Exception) -> bool:
     """Return whether another connection had locked the database for too long."""
     return result_code(error) in (SQLITE_BUSY, SQLITE_LOCKED)
+
+
+def is_undecodable(error: Exception) -> bool:
+    """Return whether an error of either driver means that stored text is not valid UTF-8."""
+    return isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)

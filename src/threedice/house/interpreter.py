@@ -37,8 +37,8 @@ class _SavedSettings:
 def serving_settings() -> Iterator[None]:
     """Apply the settings of a serving process until its last user leaves.
 
-    Objects that exist before, mostly modules and rulebooks, are never collected: they last as long as
-    the process.
+    Objects that exist before, mostly modules and rulebooks, are never collected: they last as long
+    as the process.
     """
     gc.collect()
     gc.freeze()

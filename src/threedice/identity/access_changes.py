@@ -22,9 +22,8 @@ from threedice.identity.roles import SECOND
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from threedice.db import Result, SqlRunner
-    from threedice.identity.database import Database, TransactionBody
-    from threedice.identity.database.encryption_key import EncryptionKey
+    from threedice.db import Database, Result, SqlRunner, TransactionBody
+    from threedice.identity.encryption_key import EncryptionKey
     from threedice.identity.passwords import Argon2Hasher
     from threedice.identity.roles import IdentityPolicy, MicrosecondClock
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from threedice.db import SqlRunner
-    from threedice.identity.database import Database
+    from threedice.db import Database, SqlRunner
 
 SecurityEventKind = Literal[
     "account-added",

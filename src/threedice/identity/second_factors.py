@@ -23,7 +23,7 @@ from threedice.identity.sessions import IssuedSession
 if TYPE_CHECKING:
     from threedice.db import SqlRunner
     from threedice.identity.access_changes import IdentityContext
-    from threedice.identity.database.encryption_key import EncryptionKey
+    from threedice.identity.encryption_key import EncryptionKey
     from threedice.identity.sessions import Sessions
     from threedice.identity.sign_in import SignInAttempts
 

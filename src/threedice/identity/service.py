@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from threedice.db.postgres import IDENTITY_LOCK, PostgresDatabase
+from threedice.db.sqlite import SqliteDatabase
 from threedice.db.urls import MEMORY_URL, find_sqlite_path, is_postgres_url
 from threedice.errors import InvalidInput, OperatingFailure
 from threedice.identity.access_changes import AccessChanges, IdentityContext
@@ -14,9 +16,7 @@ from threedice.identity.accounts import Accounts
 from threedice.identity.approvals import Approvals
 from threedice.identity.assignments import Assignments
 from threedice.identity.audit_trail import AuditTrail
-from threedice.identity.database.encryption_key import open_encryption_key
-from threedice.identity.database.postgres import PostgresDatabase
-from threedice.identity.database.sqlite import SqliteDatabase
+from threedice.identity.encryption_key import open_encryption_key
 from threedice.identity.passwords import Argon2Cost, Argon2Hasher
 from threedice.identity.roles import IdentityPolicy
 from threedice.identity.second_factors import SecondFactors
@@ -27,8 +27,8 @@ from threedice.identity.tokens import ApiTokens
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from threedice.db.schema import TablePolicy
     from threedice.identity.accounts import FirstPassword
-    from threedice.identity.database import Database
     from threedice.identity.roles import MicrosecondClock
 
 
@@ -75,6 +75,7 @@ def open_identity(
     clock: MicrosecondClock = utc_now_microseconds,
     cost: Argon2Cost | None = None,
     policy: IdentityPolicy | None = None,
+    tables: TablePolicy = "create",
 ) -> IdentityService:
     """Open the identity database at a URL, which may be the database of the log.
 
@@ -82,6 +83,7 @@ def open_identity(
     """
     database = _open_database(url)
     try:
+        database.prepare_tables(tables, needed="people_accounts")
         key = open_encryption_key(database, state)
         access_changes = AccessChanges(database, clock)
     except BaseException:
@@ -106,11 +108,16 @@ def open_identity(
     )
 
 
-def _open_database(url: str) -> Database:
+def _open_database(url: str) -> SqliteDatabase | PostgresDatabase:
+    """Open a database whose write transactions run one at a time, across all processes.
+
+    So a transaction can check a rule and rely on it until the commit, and numbers assigned in
+    transactions are in commit order.
+    """
     if url == MEMORY_URL:
         return SqliteDatabase(None)
     if is_postgres_url(url):
-        return PostgresDatabase(url)
+        return PostgresDatabase(url, write_lock=IDENTITY_LOCK)
     if (path := find_sqlite_path(url)) is None:
         raise InvalidInput(
             "this is not the URL of a database; write sqlite:///PATH or postgresql://..."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import msgspec
+import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -17,7 +18,7 @@ from tests.api.live_house import hear
 from threedice.api.http import journal
 from threedice.api.live.hub import MonitorState
 from threedice.api.routes.house import StoreProbe, check_health
-from threedice.errors import StoreUnavailable
+from threedice.errors import StoreUnavailable, StoreUnusable
 from threedice.house.house import House
 from threedice.log.stores.memory import MemoryStore
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.api.live_house import Served
+    from tests.log.postgres_server import PostgresServer
 
 
 async def get(served: Served, path: str, token: str = "", **headers: str) -> httpx.Response:
@@ -93,6 +95,25 @@ async def test_a_store_that_does_not_answer_is_away(
     await check_health(house, vitals)
     assert len(asked) == 1  # whoever asks often does not ask the store as often
     assert (await check_health(house, vitals, stopping=True)).status == "stopping"
+
+
+@pytest.mark.anyio
+async def test_a_server_on_a_database_that_became_newer_is_suspended(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres.fresh()
+    async with House(url, state_dir=tmp_path) as house:
+        vitals = StoreProbe(house)
+        assert (await check_health(house, vitals)).status == "well"
+        with psycopg.connect(url, autocommit=True) as newer_server:
+            newer_server.execute("INSERT INTO schema_versions (version) VALUES (9)")
+
+        await house._check_suspension()  # as it does every two seconds
+
+        assert (await check_health(house, vitals)).status == "suspended"
+        assert "version 9, this program knows version 1" in house.command_handler.suspension_reason
+        with pytest.raises(StoreUnusable, match="version 9"):
+            await house.release("sue", "it was upgraded")
 
 
 # --- metrics ------------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ import pytest
 from tests.log.losing import cut_way
 from tests.log.proposing import PATIENCE
 from tests.log.stating import ACCEPTED, left, one, propose
+from threedice.db.postgres import connect_postgres
 from threedice.errors import StoreUnavailable
 from threedice.log.conflicts import build_answer
 from threedice.log.entry import EMPTY_HEAD
 from threedice.log.store import DuplicateKey, HeadConflict
 from threedice.log.stores.postgres import PostgresStore
-from threedice.log.stores.postgres_connection import connect_postgres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

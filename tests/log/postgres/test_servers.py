@@ -170,3 +170,13 @@ def test_those_who_listen_hear_which_streams_have_grown(
 
     heard = sorted(note.payload for note in admin.notifies(timeout=PATIENCE, stop_after=2))
     assert heard == ["cage/ann 大 1", "table/1 3"]
+
+
+def test_a_server_is_suspended_while_the_database_is_newer_than_itself(
+    store: PostgresStore, admin: psycopg.Connection
+) -> None:
+    assert store.suspension_reason() == ""
+    admin.execute("INSERT INTO schema_versions (version) VALUES (9)")  # as a newer server would
+    assert "version 9, this program knows version 1" in store.suspension_reason()
+    admin.execute("DELETE FROM schema_versions WHERE version = 9")
+    assert store.suspension_reason() == ""

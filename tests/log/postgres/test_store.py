@@ -9,10 +9,9 @@ import pytest
 
 from tests.log.postgres_server import PostgresServer, quick_folder, running
 from tests.log.stating import one
-from threedice.db.postgres import PostgresConnection
+from threedice.db.postgres import connect_postgres
 from threedice.errors import StoreUnavailable, StoreUnusable
 from threedice.log.stores.postgres import PostgresStore
-from threedice.log.stores.postgres_connection import connect_postgres
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,17 +46,3 @@ def test_a_closed_store_says_so(store: PostgresStore) -> None:
     for ask in (lambda: store.head("table/1"), lambda: store.write([one("table/1")])):
         with pytest.raises(StoreUnavailable, match="has been closed"):
             ask()
-
-
-def test_a_connection_given_back_while_the_store_is_closed_is_closed(store: PostgresStore) -> None:
-    class Closing(list[PostgresConnection]):
-        def append(self, connection: PostgresConnection) -> None:
-            store.close()
-            super().append(connection)
-
-    store.head("table/1")
-    (kept,) = store._idle
-    store._idle = Closing(store._idle)
-    store.head("table/1")
-    assert kept.closed
-    assert store._idle == []

@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Table
-
     from threedice.log.proof.keys import PublicKey
     from threedice.log.store import Checkpoint, Store, StoredRow
     from threedice.log.stores.rows import LogRows
+    from threedice.log.stores.schema import Table
     from threedice.rulebook import Game
 
 

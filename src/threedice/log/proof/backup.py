@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import psycopg
 
+from threedice.db.postgres import connect_postgres
+from threedice.db.schema import VERSION_TABLE, load_migrations
+from threedice.db.sqlite import sync_directory
 from threedice.errors import (
     InvalidInput,
     StoreFailed,
@@ -31,9 +34,7 @@ from threedice.log.proof.checkpoints import signed_heads
 from threedice.log.proof.verification import verify_log, verify_rows
 from threedice.log.store import Checkpoint
 from threedice.log.stores import schema
-from threedice.log.stores.files import sync_directory
 from threedice.log.stores.postgres import PostgresStore
-from threedice.log.stores.postgres_connection import connect_postgres
 from threedice.log.stores.rows import READ_TIMEOUT_SECONDS, PostgresRows, open_rows
 from threedice.log.stores.sqlite import SqliteStore
 from threedice.log.stores.sqlite_rows import SqliteRows, open_sqlite_rows
@@ -43,13 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Table
-
     from threedice.db.postgres import PostgresConnection
     from threedice.log.proof import VerificationReport
     from threedice.log.proof.keys import PublicKey
     from threedice.log.store import Store, StoredRow
     from threedice.log.stores.rows import LogRows
+    from threedice.log.stores.schema import Table
 
     TableFiller = Callable[[Table, Iterable[list[StoredRow]]], None]
 
@@ -206,7 +206,7 @@ def _copy_into(part: Path, rows: _SignedRows, tables: Sequence[Table]) -> dict[s
         connection.execute("PRAGMA journal_mode = OFF")  # the whole file is synced at the end
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN")
-        schema.prepare_schema(connection.execute, (), dialect="sqlite", database=str(part))
+        _create_tables(connection)
         for table in tables:
             for chunk in rows.chunks(table):
                 _insert(connection, table, chunk)
@@ -215,12 +215,20 @@ def _copy_into(part: Path, rows: _SignedRows, tables: Sequence[Table]) -> dict[s
     return counts
 
 
+def _create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables of the log, without those of identity; `meta` holds their version."""
+    migrations = load_migrations("sqlite")
+    for statement in chain.from_iterable(migrations.values()):
+        if schema.IDENTITY_TABLE_PREFIX not in statement and VERSION_TABLE not in statement:
+            connection.execute(statement)
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (str(max(migrations)),))
+
+
 def _insert(connection: sqlite3.Connection, table: Table, chunk: Sequence[StoredRow]) -> None:
-    names = [column.name for column in table.columns]
-    placeholders = ", ".join("?" * len(names))
+    placeholders = ", ".join("?" * len(table.columns))
     try:
         connection.executemany(
-            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({placeholders})", chunk
+            f"INSERT INTO {table.name} ({table.column_list}) VALUES ({placeholders})", chunk
         )
     except (sqlite3.IntegrityError, UnicodeEncodeError) as error:
         raise TamperedData(
@@ -238,15 +246,7 @@ def _sync_file(file: Path) -> None:
 
 def _refuse_other_schema(file: Path) -> None:
     with open_sqlite_rows(file) as rows:
-        meta: dict[str, str] = dict(chain.from_iterable(rows.chunks(schema.meta)))
-    if meta.get("program") != schema.PROGRAM_NAME or meta.get("schema") != str(
-        schema.SCHEMA_VERSION
-    ):
-        raise StoreUnusable(
-            f"{file} has schema version {meta.get('schema')}, this program has version"
-            f" {schema.SCHEMA_VERSION}; restore the file with the program that created it, then"
-            " upgrade"
-        )
+        rows.require_current_schema(str(file))
 
 
 def _refuse_unsound(report: VerificationReport, name: str) -> None:
@@ -295,7 +295,7 @@ def _read_heads(rows: LogRows) -> dict[str, Head]:
 @contextmanager
 def _open_empty(url: str) -> Iterator[tuple[LogRows, TableFiller]]:
     """Fill an empty database in one transaction, committed unless an error is raised."""
-    store = open_store(url, serving=True)
+    store = open_store(url, serving=True, tables="create")
     with closing(store):
         if not store.is_sole_server():
             raise StoreUnusable("another server has this database open; stop it first")
@@ -341,10 +341,11 @@ def _open_empty_postgres(url: str) -> Iterator[tuple[LogRows, TableFiller]]:
 def _copy_to_postgres(
     connection: PostgresConnection, table: Table, chunks: Iterable[list[StoredRow]]
 ) -> None:
-    names = ", ".join(column.name for column in table.columns)
     for chunk in chunks:  # one statement per chunk, so that none exceeds the deadline
         connection.set_deadline(READ_TIMEOUT_SECONDS)
-        with connection.cursor().copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
+        with connection.cursor().copy(
+            f"COPY {table.name} ({table.column_list}) FROM STDIN"
+        ) as copy:
             for row in chunk:
                 copy.write_row(row)
 

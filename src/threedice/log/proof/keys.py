@@ -26,8 +26,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from threedice.db.sqlite import sync_directory
 from threedice.errors import InvalidInput, StoreUnusable
-from threedice.log.stores.files import sync_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

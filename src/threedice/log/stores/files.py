@@ -1,4 +1,4 @@
-"""Files and locks below the stores: serving lock, fsync, halt markers, connections.
+"""Files and locks below the stores: serving lock, page cache, halt markers.
 
 The serving lock keeps a second process from serving an SQLite file and ends with its process. The
 halt markers record outside the database that a writer was halted, and survive its process.
@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from time import sleep
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from threedice.db.sqlite import (
-    SYNCHRONOUS_FULL,
-    SqliteConnection,
-    connect_file,
-    create_file,
-    set_common_pragmas,
-)
+from threedice.db.sqlite import sync_directory
 from threedice.errors import StoreUnusable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # --- serving lock -------------------------------------------------------------------------------
 
@@ -95,18 +90,7 @@ def _try_flock(lock: int, kind: int) -> bool:
     return True
 
 
-# --- directory sync and page cache --------------------------------------------------------------
-
-
-def sync_directory(directory: Path) -> None:
-    """Fsync a directory, so that files created or removed in it survive a power cut."""
-    if os.name == "nt":
-        return  # Windows cannot open a directory
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+# --- page cache ---------------------------------------------------------------------------------
 
 
 def drop_cached_pages(file: Path) -> None:
@@ -159,55 +143,3 @@ def clear_halt(state_dir: Path) -> None:
         if not (state_dir / name).exists():
             (state_dir / name).touch()
             sync_directory(state_dir)
-
-
-# --- SQLite connection --------------------------------------------------------------------------
-
-MIN_SQLITE_VERSION: Final = (3, 37, 0)
-"""First SQLite version with STRICT tables."""
-
-CACHE_SIZE_KIBIBYTES: Final = 32 * 1024
-"""Page cache of a connection: holds the ends of all streams and the upper levels of the indexes."""
-
-SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB = 11, 19, 26
-"""SQLite result codes that are handled differently from other failures."""
-
-SqliteConnector = Callable[[str], SqliteConnection]
-
-
-def connect_sqlite(path: str) -> SqliteConnection:
-    """Open a database file with the standard driver; a new file is readable by its owner only."""
-    if create_file(path):
-        sync_directory(Path(path).parent)
-    return connect_file(path)
-
-
-def configure_connection(connection: SqliteConnection, synchronous: int) -> None:
-    """Set the pragmas that make commits durable, and check that they took effect."""
-
-    def execute(sql: str) -> Any:
-        return next((row[0] for row in list(connection.execute(sql))), None)
-
-    if tuple(map(int, execute("SELECT sqlite_version()").split("."))) < MIN_SQLITE_VERSION:
-        raise StoreUnusable(f"SQLite {'.'.join(map(str, MIN_SQLITE_VERSION))} or later is needed")
-    set_common_pragmas(connection)
-    execute(f"PRAGMA cache_size = {-CACHE_SIZE_KIBIBYTES}")
-    # Overwrite deleted personal data. The NORMAL connection writes only derived data, without any.
-    execute(f"PRAGMA secure_delete = {int(synchronous == SYNCHRONOUS_FULL)}")
-    if (mode := execute("PRAGMA journal_mode = WAL")) != "wal":
-        raise StoreUnusable(
-            f"its journal is {mode!r}, not a write-ahead log; use a local file system"
-        )
-    execute(
-        "PRAGMA wal_autocheckpoint = 0"
-    )  # the store checkpoints itself, to notice when that fails
-    execute(f"PRAGMA synchronous = {synchronous}")
-    if (level := execute("PRAGMA synchronous")) != synchronous:
-        raise StoreUnusable(
-            f"synchronous is {level}, not {synchronous}; use an SQLite build that obeys it"
-        )
-
-
-def is_undecodable(error: Exception) -> bool:
-    """Return whether an error of either driver means that stored text is not valid UTF-8."""
-    return isinstance(error, UnicodeDecodeError) or "decode to UTF-8" in str(error)

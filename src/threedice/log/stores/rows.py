@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 import psycopg
 
+from threedice.db.postgres import connect_postgres
 from threedice.errors import InvalidInput, StoreUnavailable, TamperedData
 from threedice.log.store import StoredRow, encode_spans
 from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
-from threedice.log.stores.postgres_connection import connect_postgres
 from threedice.log.stores.sqlite import SqliteStore
 from threedice.log.stores.sqlite_rows import CHUNK_ROWS, SqliteRows, open_sqlite_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Table
-
     from threedice.db.postgres import PostgresConnection
     from threedice.log.store import Store
+    from threedice.log.stores.schema import Table
 
 
 class LogRows(Protocol):
@@ -192,7 +191,7 @@ class PostgresRows:
         triggers = self._connection.execute(
             "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
             " WHERE NOT tgisinternal AND relname = ANY(%s) ORDER BY tgname",
-            (list(schema.metadata.tables),),
+            ([table.name for table in schema.TABLES],),
         )
         for trigger, table in triggers.fetchall():
             yield f"the trigger {trigger} on {table} is not defined by this program"
@@ -245,9 +244,8 @@ def _translate_errors(where: str) -> Iterator[None]:
 
 def _select_by_key(table: Table, condition: str = "") -> str:
     where = f" WHERE {condition}" if condition else ""
-    key = ", ".join(column.name for column in table.primary_key)
-    return f"{_select_all(table)}{where} ORDER BY {key}"
+    return f"{_select_all(table)}{where} ORDER BY {table.key_list}"
 
 
 def _select_all(table: Table) -> str:
-    return f"SELECT {', '.join(column.name for column in table.columns)} FROM {table.name}"
+    return f"SELECT {table.column_list} FROM {table.name}"

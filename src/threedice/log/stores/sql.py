@@ -1,15 +1,14 @@
 """The part of a store that SQLite and PostgreSQL share: everything but `write`.
 
-The SQL is understood by both databases; parameters are written `?`. `sqlite` and `postgres` run the
-statements and translate their errors.
+The SQL is understood by both databases; parameters are written `?`. `threedice.db` runs the
+statements and translates their errors.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
@@ -24,17 +23,18 @@ from threedice.log.store import (
     StoredRow,
     decode_spans,
 )
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from threedice.db import Result, SqlRunner
+    from threedice.db import Database, SqlRunner
 
-ENTRY_COLUMNS: Final = "stream, version, at, kind, schema, data, cause, hash"
-ANSWER_COLUMNS: Final = "account, key, command_hash, spans"
-_CHECKPOINT_COLUMNS: Final = "number, body, key_id, signature"
-_LINE_COLUMNS: Final = "view, subject, stream, version, place, at, data"
-_SNAPSHOT_COLUMNS: Final = "stream, name, form, version, hash, data"
+ENTRY_COLUMNS: Final = schema.entries.column_list
+ANSWER_COLUMNS: Final = schema.answers.column_list
+_CHECKPOINT_COLUMNS: Final = schema.checkpoints.column_list
+_LINE_COLUMNS: Final = schema.lines.column_list
+_SNAPSHOT_COLUMNS: Final = schema.snapshots.column_list
 
 SELECT_SUSPENSION: Final = "SELECT value FROM meta WHERE name = 'suspended'"
 
@@ -42,29 +42,14 @@ INSERT_SIZES: Final = (256, 64, 16, 4, 1)
 """Row counts of the INSERT statements: few different ones, so that each is prepared only once."""
 
 
-class SqlStore(ABC):
-    """A store in an SQL database; `SqliteStore` and `PostgresStore` run its statements."""
+class SqlStore:
+    """A store in an SQL database; `SqliteStore` and `PostgresStore` add the rest."""
 
     CLOCK_SQL: ClassVar[str]
     """SQL expression for the database's clock, in seconds since 1970."""
 
-    @abstractmethod
-    def _query(self, sql: str, params: Sequence[Any] = ()) -> list[StoredRow]:
-        """Read rows; from any thread, concurrently with writes."""
-
-    @abstractmethod
-    def _transact(
-        self,
-        work: Callable[[SqlRunner], Result],
-        *,
-        durable: bool = True,
-        even_if_failed: bool = False,
-    ) -> Result:
-        """Run some work in one transaction.
-
-        Without `durable` a power cut may undo it. With `even_if_failed` it also runs after an
-        earlier write has failed.
-        """
+    def __init__(self, database: Database) -> None:
+        self._query, self._transact = database.query, database.transact
 
     # --- streams, answers and games
 

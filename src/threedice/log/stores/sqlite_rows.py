@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
-from threedice.db.sqlite import is_locked, set_common_pragmas
+from threedice.db.schema import VERSION_TABLE, load_migrations, prepare_tables
+from threedice.db.sqlite import SELECT_TABLE_NAMES, is_locked, is_undecodable, set_common_pragmas
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
-from threedice.log.stores.files import is_undecodable
 from threedice.log.stores.schema import IDENTITY_TABLE_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Table
-
     from threedice.db.sqlite import SqliteConnection
     from threedice.log.store import StoredRow
+    from threedice.log.stores.schema import Table
 
 CHUNK_ROWS: Final = 250
 """Rows read at a time: few, so that they stay in the processor's cache."""
@@ -151,16 +150,16 @@ class SqliteRows:
     def require_current_schema(self, database: str) -> None:
         """Refuse a file that is not a house's database, or has another schema version."""
         try:
-            rows = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            tables = {name for (name,) in rows}
-            stored = schema.read_schema_version(self._connection.execute, tables, database)
+            tables = [name for (name,) in self._connection.execute(SELECT_TABLE_NAMES)]
+            prepare_tables(
+                self._connection.execute,
+                tables,
+                dialect="sqlite",
+                database=database,
+                policy="require",
+            )
         except _DRIVER_ERRORS as error:
             raise _read_error(database, error) from error
-        if stored < schema.SCHEMA_VERSION:
-            raise StoreUnusable(
-                f"{database} has tables of version {stored}, this program needs version"
-                f" {schema.SCHEMA_VERSION}; serve the house once, which migrates them"
-            )
 
     def find_damage(self) -> Iterator[str]:
         """Yield the damage that SQLite finds in pages, indexes and types of the verified tables.
@@ -177,8 +176,7 @@ class SqliteRows:
                 for (message,) in self._connection.execute(f"PRAGMA {check}({table})"):
                     if message != "ok":
                         yield message
-            indexes = sorted(str(index.name) for index in schema.lines.indexes)
-            for index in (*indexes, _LINES_INDEX):
+            for index in (*schema.LINE_INDEXES, _LINES_INDEX):
                 yield from self._compare_index("lines", index, "view")
             ((fractions,),) = self._connection.execute(_COUNT_FRACTIONS)
             if fractions:
@@ -188,17 +186,13 @@ class SqliteRows:
 
     def _find_foreign_definitions(self) -> Iterator[str]:
         """Yield definitions in this database that differ from those of this program."""
-        actual = {
-            (name, kind): sql
-            for kind, name, table, sql in self._connection.execute(_SELECT_DEFINITIONS)
-            if not (str(table).startswith(IDENTITY_TABLE_PREFIX) and _is_harmless(kind, str(sql)))
-        }
+        actual = _read_definitions(self._connection)
         with closing(sqlite3.connect(":memory:")) as reference:
-            for statement in schema.creation_statements("sqlite"):
+            for statement in chain.from_iterable(load_migrations("sqlite").values()):
                 reference.execute(statement)
-            expected = {
-                (name, kind): sql for kind, name, _, sql in reference.execute(_SELECT_DEFINITIONS)
-            }
+            expected = _read_definitions(reference)
+        if (VERSION_TABLE, "table") not in actual:  # a database written before there was one
+            del expected[VERSION_TABLE, "table"]
         for name, kind in sorted(actual.keys() | expected.keys(), key=repr):
             if (name, kind) not in expected:
                 yield f"{kind} {name} is not defined by this program"
@@ -240,7 +234,7 @@ class SqliteRows:
 
     def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
         """Yield the rows of a table in file order, without using an index."""
-        query = _Query(table.columns.keys(), f"FROM {table.name} ORDER BY rowid")
+        query = _Query(table.columns, f"FROM {table.name} ORDER BY rowid")
         return self._chunks(table.name, query)
 
     def projected_streams(self) -> set[tuple[Any, Any]]:
@@ -277,6 +271,15 @@ class SqliteRows:
             yield chunk
 
 
+def _read_definitions(connection: SqliteConnection) -> dict[tuple[str, str], str]:
+    """Return the definitions that concern the log, by name and kind, with single spaces."""
+    return {
+        (name, kind): " ".join(str(sql).split())
+        for kind, name, table, sql in connection.execute(_SELECT_DEFINITIONS)
+        if not (str(table).startswith(IDENTITY_TABLE_PREFIX) and _is_harmless(kind, str(sql)))
+    }
+
+
 def _is_harmless(kind: str, sql: str) -> bool:
     """Return whether a definition on an identity table cannot change the tables of the log."""
     return kind in ("table", "index") or (
@@ -298,16 +301,15 @@ def _read_error(where: str, error: Exception) -> TamperedData | StoreUnavailable
 
 
 def _query_by_key(table: Table, condition: str = "") -> _Query:
-    key = [column.name for column in table.primary_key]
     if table.name == "entries":
         where = f" AND indexed.{condition}" if condition else ""
         # Read each entry through its index, and only if the index points to the right row.
         return _Query(
-            [f"stored.{name}" for name in table.columns.keys()],  # noqa: SIM118
+            [f"stored.{name}" for name in table.columns],
             f"FROM entries AS indexed INDEXED BY {_ENTRIES_INDEX}"
             " CROSS JOIN entries AS stored NOT INDEXED ON stored.rowid = indexed.rowid"
             f" WHERE stored.stream IS indexed.stream AND stored.version IS indexed.version{where}"
-            f" ORDER BY {', '.join(f'indexed.{name}' for name in key)}",
+            f" ORDER BY {', '.join(f'indexed.{name}' for name in table.key)}",
         )
     where = f" WHERE {condition}" if condition else ""
-    return _Query(table.columns.keys(), f"FROM {table.name}{where} ORDER BY {', '.join(key)}")
+    return _Query(table.columns, f"FROM {table.name}{where} ORDER BY {table.key_list}")

@@ -20,20 +20,25 @@ from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
+    from threedice.db.schema import TablePolicy
     from threedice.log.store import Store
 
 
-def open_store(url: str, *, serving: bool = False) -> Store:
-    """Open the store that a URL names, and create its tables if it has none."""
+def open_store(url: str, *, serving: bool = False, tables: TablePolicy | None = None) -> Store:
+    """Open the store that a URL names.
+
+    Unless `tables` says otherwise, a serving store migrates its tables, and another one creates
+    them if it has none.
+    """
     if url == MEMORY_URL:
         return MemoryStore()
     if is_postgres_url(url):
         _parse_postgres_url(url)
-        return PostgresStore(url, serving=serving)
+        return PostgresStore(url, serving=serving, tables=tables)
     path = _parse_sqlite_path(url)
     if path == _parse_sqlite_path(default_url()):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SqliteStore(path, serving=serving)
+    return SqliteStore(path, serving=serving, tables=tables)
 
 
 def database_exists(url: str) -> bool:

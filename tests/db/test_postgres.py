@@ -1,4 +1,4 @@
-"""The identity database in a PostgreSQL that drops connections, stops or is locked."""
+"""The database in a PostgreSQL that drops connections, stops or is locked."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
+from tests.log.proposing import PATIENCE
+from threedice.db.postgres import IDENTITY_LOCK, MAX_POOLED_CONNECTIONS, PostgresDatabase
 from threedice.errors import StoreUnavailable
-from threedice.identity.database.postgres import WRITE_LOCK_KEYS, PostgresDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def database(people_url: str) -> Iterator[PostgresDatabase]:
-    with closing(PostgresDatabase(people_url, deadline_seconds=0.5)) as made:
+def database(postgres_url: str) -> Iterator[PostgresDatabase]:
+    made = PostgresDatabase(postgres_url, deadline_seconds=0.5, write_lock=IDENTITY_LOCK)
+    with closing(made):
+        made.prepare_tables("create", needed="people_accounts")
         yield made
 
 
@@ -37,30 +40,38 @@ def test_a_connection_that_was_cut_is_made_anew(database: PostgresDatabase) -> N
 
     for again in (partial(database.query, "SELECT 1"), change):
         pid = backend(database)
-        with psycopg.connect(database._url, autocommit=True) as other:
+        with psycopg.connect(database.url, autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
 
         assert again() == [(1,)]
         assert backend(database) != pid
 
 
-def test_a_server_that_has_stopped_is_away_in_time(database: PostgresDatabase) -> None:
+def test_a_backend_that_has_stopped_is_left_behind(database: PostgresDatabase) -> None:
     pid = backend(database)
     os.kill(pid, signal.SIGSTOP)
     try:
-        with pytest.raises(StoreUnavailable):
-            database.query("SELECT 1")
+        assert database.query("SELECT 1") == [(1,)]
+        assert backend(database) != pid
     finally:
         os.kill(pid, signal.SIGCONT)
 
-    assert database.query("SELECT 1") == [(1,)]
+
+def test_a_database_without_a_free_connection_is_away_in_time(postgres_url: str) -> None:
+    with closing(PostgresDatabase(postgres_url, deadline_seconds=2.0)) as database:
+        taken = [database._pool.getconn(PATIENCE) for _ in range(MAX_POOLED_CONNECTIONS)]
+        with pytest.raises(StoreUnavailable, match="cannot be reached"):
+            database.query("SELECT 1")
+        for connection in taken:
+            database._pool.putconn(connection)
+        assert database.query("SELECT 1") == [(1,)]
 
 
 def test_whoever_changes_something_waits_for_others_but_not_for_ever(
     database: PostgresDatabase,
 ) -> None:
-    with psycopg.connect(database._url) as other:
-        other.execute(f"SELECT pg_advisory_xact_lock({WRITE_LOCK_KEYS})".encode())
+    with psycopg.connect(database.url) as other:
+        other.execute(f"SELECT pg_advisory_xact_lock({IDENTITY_LOCK})".encode())
         with pytest.raises(StoreUnavailable):
             database.transact(lambda run: run("SELECT 1"))
         assert database.query("SELECT 1") == [(1,)], "reading waits for nobody"

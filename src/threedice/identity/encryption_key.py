@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from threedice.db.sqlite import sync_directory
 from threedice.errors import StoreUnusable, TamperedData
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice.db import SqlRunner
-    from threedice.identity.database import Database
+    from threedice.db import Database, SqlRunner
 
 KEY_FILE_NAME: Final = "people.key"
 KEY_BYTES: Final = 32
@@ -100,11 +100,7 @@ def _create_key_file(state_directory: Path) -> None:
             file.write(token_bytes(KEY_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        directory = os.open(state_directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_directory(state_directory)
 
 
 def _read_key_file(file: Path) -> bytes:

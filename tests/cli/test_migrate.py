@@ -1,0 +1,78 @@
+"""`threedice migrate`, and the commands that leave an older or newer database alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.contract import old_databases
+from threedice.log.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A database recorded before there was a table of versions."""
+    old_databases.restore(old_databases.SQLITE, old_databases.sqlite_place(tmp_path))
+    return tmp_path / "house.sqlite"
+
+
+def versions(file: Path) -> list[int]:
+    with closing(sqlite3.connect(file)) as connection:
+        rows = connection.execute("SELECT version FROM schema_versions ORDER BY version").fetchall()
+    return [version for (version,) in rows]
+
+
+def test_a_new_database_is_created(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "new.sqlite"
+    result = run("migrate", "--database", f"sqlite:///{file}")
+    assert (result.code, result.out) == (0, "the tables have version 1\n")
+    assert versions(file) == [1]
+
+
+def test_an_old_database_gets_its_version_and_keeps_its_log(run: Run, old: Path) -> None:
+    for _ in range(2):
+        assert run("migrate", "--database", str(old)).code == 0
+        assert versions(old) == [1]
+    assert run("log", "verify", "--database", str(old)).code == 0
+
+
+def test_commands_that_read_leave_an_old_database_as_it_is(run: Run, old: Path) -> None:
+    for words in (("log", "verify"), ("log", "export", "pit-1"), ("log", "replay", "pit-1")):
+        assert run(*words, "--database", str(old)).code == 0
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        versions(old)
+
+
+def test_a_newer_database_is_refused_by_every_command_and_left_as_it_is(
+    run: Run, old: Path, tmp_path: Path
+) -> None:
+    run("migrate", "--database", str(old))
+    with closing(sqlite3.connect(old)) as connection, connection:
+        connection.execute("INSERT INTO schema_versions (version) VALUES (9)")
+    for words in (
+        ("migrate",),
+        ("log", "verify"),
+        ("log", "export", "pit-1"),
+        ("users", "list"),
+        ("users", "add", "eve", "--role", "player"),
+        ("backup", str(tmp_path / "copy")),
+    ):
+        result = run(*words, "--database", str(old))
+        assert result.code == 2
+        assert "version 9, this program knows version 1; use the newer program" in result.err
+    assert versions(old) == [1, 9]
+
+
+def test_a_database_in_service_is_not_migrated(run: Run, old: Path) -> None:
+    with closing(SqliteStore(old, serving=True)):
+        result = run("migrate", "--database", str(old))
+    assert result.code == 2
+    assert "is served by process" in result.err

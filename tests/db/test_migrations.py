@@ -1,0 +1,273 @@
+"""Tables are created and migrated from SQL files, only by those who may, and only forwards."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+
+from tests.contract import dumps, files
+from threedice.db.schema import load_migrations, prepare_tables, split_statements
+from threedice.db.sqlite import SELECT_TABLE_NAMES, connect_sqlite
+from threedice.errors import StoreUnusable
+from threedice.identity import open_identity
+from threedice.identity.passwords import TEST_COST
+from threedice.log.stores import schema
+from threedice.log.stores.urls import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from threedice.db.schema import Dialect, TablePolicy
+
+
+class Database:
+    """A database that can be opened, looked at and meddled with."""
+
+    def __init__(self, url: str, dialect: Dialect, execute: Callable[..., Any]) -> None:
+        self.url, self.dialect, self._execute = url, dialect, execute
+
+    def execute(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        found = self._execute(sql, params)
+        return list(found) if getattr(found, "description", None) else []
+
+    @property
+    def tables(self) -> set[str]:
+        sql = SELECT_TABLE_NAMES
+        if self.dialect == "postgresql":
+            sql = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
+        return {name for (name,) in self.execute(sql)}
+
+    @property
+    def versions(self) -> list[int]:
+        return [each for (each,) in self.execute("SELECT version FROM schema_versions ORDER BY 1")]
+
+    def open(self, tables: TablePolicy | None = None, *, serving: bool = False) -> None:
+        open_store(self.url, serving=serving, tables=tables).close()
+
+    def prepare(self, policy: TablePolicy, added: Mapping[int, Sequence[str]]) -> None:
+        """Open as a program of another version would, with further migrations."""
+        self.execute("BEGIN")
+        try:
+            prepare_tables(
+                self.execute,
+                self.tables,
+                dialect=self.dialect,
+                database="house",
+                policy=policy,
+                migrations={**load_migrations(self.dialect), **added},
+            )
+        except BaseException:
+            self.execute("ROLLBACK")
+            raise
+        self.execute("COMMIT")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    if request.param == "sqlite":
+        path = tmp_path / "house.sqlite"
+        with closing(connect_sqlite(str(path))) as file:
+            yield Database(f"sqlite:///{path}", "sqlite", file.execute)
+        return
+    url = request.getfixturevalue("postgres_url")
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield Database(
+            url,
+            "postgresql",
+            lambda sql, params: connection.execute(sql.replace("?", "%s"), params or None),
+        )
+
+
+@pytest.fixture
+def database(empty: Database) -> Database:
+    empty.open()
+    return empty
+
+
+@pytest.fixture
+def old(empty: Database, tmp_path: Path) -> Database:
+    """A database recorded before there was a table of versions."""
+    if empty.dialect == "sqlite":
+        sql = (files.FOLDER / "old-sqlite.sql").read_text(encoding="utf-8")
+        dumps.restore_sqlite(sql, tmp_path / "house.sqlite")
+    else:
+        sql = (files.FOLDER / "old-postgres.sql").read_text(encoding="utf-8")
+        dumps.restore_postgres(sql, empty.url)
+    return empty
+
+
+# --- the files ----------------------------------------------------------------------------------
+
+
+def test_both_databases_have_the_same_migrations_without_a_gap() -> None:
+    numbers = list(load_migrations("sqlite"))
+    assert numbers == list(load_migrations("postgresql")) == list(range(1, len(numbers) + 1))
+
+
+def test_a_script_is_split_where_a_semicolon_ends_a_line() -> None:
+    script = (
+        "-- a remark;\nCREATE TABLE a (\n    b TEXT\n);\n\n"
+        "CREATE TRIGGER t BEFORE UPDATE ON a\n    BEGIN SELECT 1; SELECT 2; END;\n"
+    )
+    assert [" ".join(each.split()) for each in split_statements(script)] == [
+        "CREATE TABLE a ( b TEXT );",
+        "CREATE TRIGGER t BEFORE UPDATE ON a BEGIN SELECT 1; SELECT 2; END;",
+    ]
+
+
+def test_the_tables_are_those_that_the_program_reads(database: Database) -> None:
+    for table in schema.TABLES:
+        if database.dialect == "sqlite":
+            found = database.execute(f"SELECT name, pk FROM pragma_table_info('{table.name}')")
+            columns = [name for name, _ in found]
+            key = [name for _, name in sorted((place, name) for name, place in found if place)]
+            ((strict,),) = database.execute(
+                f"SELECT strict FROM pragma_table_list WHERE name = '{table.name}'"
+            )
+            assert strict == 1
+        else:
+            columns = [
+                name
+                for (name,) in database.execute(
+                    "SELECT column_name::text FROM information_schema.columns"
+                    f" WHERE table_name = '{table.name}' AND table_schema = 'public'"
+                    " ORDER BY ordinal_position"
+                )
+            ]
+            key = [
+                name
+                for (name,) in database.execute(
+                    "SELECT column_name::text FROM information_schema.key_column_usage"
+                    f" WHERE table_name = '{table.name}' AND table_schema = 'public'"
+                    " ORDER BY ordinal_position"
+                )
+            ]
+        assert (tuple(columns), tuple(key)) == (table.columns, table.key)
+    others = database.tables - {table.name for table in schema.TABLES} - {"schema_versions"}
+    assert all(name.startswith(schema.IDENTITY_TABLE_PREFIX) for name in others)
+
+
+# --- who creates and migrates -------------------------------------------------------------------
+
+
+def test_a_new_database_has_all_tables_and_their_version(database: Database) -> None:
+    assert database.versions == [1]
+    assert {"entries", "people_accounts"} <= database.tables
+    database.open("require")
+    database.open(serving=True)
+    assert database.versions == [1]
+
+
+def test_an_empty_database_stays_empty_for_those_who_read(empty: Database) -> None:
+    with pytest.raises(StoreUnusable, match="holds no tables"):
+        empty.open("require")
+    assert empty.tables == set()
+
+
+def test_a_database_of_the_version_without_versions_is_read_as_it_is(old: Database) -> None:
+    before = old.tables
+    old.open("require")
+    old.open("create")
+    assert old.tables == before
+
+
+def test_a_database_of_the_version_without_versions_gets_one_when_it_is_served(
+    old: Database,
+) -> None:
+    entries = old.execute("SELECT count(*) FROM entries")
+    accounts = old.execute("SELECT count(*) FROM people_accounts")
+    old.open(serving=True)
+    assert old.versions == [1]
+    assert old.execute("SELECT count(*) FROM entries") == entries
+    assert old.execute("SELECT count(*) FROM people_accounts") == accounts
+
+
+def test_a_log_that_never_had_accounts_gets_their_tables_by_a_migration(
+    old: Database, tmp_path: Path
+) -> None:
+    for name in sorted(old.tables):
+        if name.startswith(schema.IDENTITY_TABLE_PREFIX):
+            old.execute(f"DROP TABLE {name}")
+    with pytest.raises(StoreUnusable, match="run threedice migrate"):
+        open_identity(old.url, state=tmp_path / "state", cost=TEST_COST)
+    old.open("migrate")
+    with closing(open_identity(old.url, state=tmp_path / "state", cost=TEST_COST)) as people:
+        assert people.accounts.all() == []
+
+
+# --- other versions -----------------------------------------------------------------------------
+
+ADD_COLOUR = ["ALTER TABLE games ADD COLUMN colour TEXT"]
+PAINT = ["UPDATE games SET colour = 'red'"]
+
+
+@pytest.mark.parametrize("policy", ["create", "require"])
+def test_an_older_database_is_migrated_by_nobody_who_was_not_asked_to(
+    database: Database, policy: TablePolicy
+) -> None:
+    with pytest.raises(
+        StoreUnusable, match=r"version 1, this program needs version 2; .* threedice migrate"
+    ):
+        database.prepare(policy, {2: ADD_COLOUR})
+    assert database.versions == [1]
+
+
+@pytest.mark.parametrize("start", ["new", "old"])
+def test_older_tables_are_migrated_step_by_step(
+    start: str, empty: Database, request: pytest.FixtureRequest
+) -> None:
+    database = empty
+    if start == "new":
+        database.open()
+    else:
+        request.getfixturevalue("old")
+    byte = "x'01'" if database.dialect == "sqlite" else r"'\x01'::bytea"
+    database.execute(f"INSERT INTO games (hash, canonical) VALUES ('h', {byte})")
+
+    database.prepare("migrate", {2: ADD_COLOUR, 3: PAINT})
+
+    assert database.execute("SELECT colour FROM games WHERE hash = 'h'") == [("red",)]
+    assert database.versions == [1, 2, 3]
+    database.prepare("migrate", {2: ADD_COLOUR, 3: PAINT})
+    for policy in ("migrate", "create", "require"):
+        with pytest.raises(
+            StoreUnusable, match=r"version 3, this program knows version 1; use the newer"
+        ):
+            database.open(policy)
+
+
+def test_a_migration_that_fails_changes_nothing(database: Database) -> None:
+    with pytest.raises(Exception, match="nonsense"):
+        database.prepare("migrate", {2: ["DROP TABLE games"], 3: ["SELECT nonsense"]})
+    assert "games" in database.tables
+    assert database.versions == [1]
+    database.open()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "UPDATE meta SET value = 'poker' WHERE name = 'program'",
+        "DELETE FROM meta WHERE name = 'program'",
+        "DELETE FROM schema_versions",
+        "DROP TABLE meta; DROP TABLE people_meta",
+        "DROP TABLE entries",
+    ],
+)
+def test_a_database_of_something_else_is_refused(database: Database, spoil: str) -> None:
+    for statement in spoil.split(";"):
+        database.execute(statement)
+    with pytest.raises(StoreUnusable, match="give it a new file or an empty database"):
+        database.open()
+
+
+def test_a_database_with_other_tables_is_left_as_it_is(empty: Database) -> None:
+    empty.execute("CREATE TABLE recipes (name TEXT)")
+    for policy in ("migrate", "create", "require"):
+        with pytest.raises(StoreUnusable, match="tables of another program"):
+            empty.open(policy)
+    assert empty.tables == {"recipes"}
