@@ -66,12 +66,13 @@ async def test_a_house_that_cannot_write_is_not_well_and_does_not_say_why(served
 async def test_trouble_that_does_not_stop_play_is_told(served: Served) -> None:
     house = served.context.house
     house.background_error = "the checkpoint could not be signed"
-    house.damaged["table/9"] = "version 4 breaks the chain"
+    stopped = house.command_handler.streams.stopped
+    stopped["table/9"] = "table/9: float holds 5 by the state, but its postings sum to 6"
     try:
         answer = await get(served, "/health")
     finally:
         house.background_error = ""
-        house.damaged.clear()
+        stopped.clear()
     assert answer.status_code == 200
     told = answer.json()
     assert (told["status"], told["books"], told["damaged"]) == ("trouble", "behind", 1)
