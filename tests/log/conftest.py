@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +15,6 @@ from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
     from threedice.log.store import Store
@@ -55,3 +56,10 @@ def file(tmp_path: Path) -> Path:
 def path(tmp_path: Path) -> Path:
     """Where a log in SQLite is to be."""
     return tmp_path / "log.sqlite"
+
+
+@pytest.fixture
+def disk_path() -> Iterator[Path]:
+    """A folder on a disk; `tmp_path` may be in memory."""
+    with tempfile.TemporaryDirectory(prefix="threedice-", dir="/var/tmp") as folder:
+        yield Path(folder)

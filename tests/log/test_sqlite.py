@@ -426,9 +426,9 @@ def is_forgotten_when_asked(file: Path) -> bool:
     ids=["log", "new file"],
 )
 def test_what_a_store_goes_by_is_read_from_the_disk_when_it_is_opened(
-    tmp_path: Path, name: str, size: int
+    disk_path: Path, name: str, size: int
 ) -> None:
-    path, file, cached = tmp_path / "house.sqlite", tmp_path / name, list[bool]()
+    path, file, cached = disk_path / "house.sqlite", disk_path / name, list[bool]()
     if not is_forgotten_when_asked(file):
         pytest.skip("this file system keeps everything in memory")
 
