@@ -103,6 +103,8 @@ def attempt(disk: Disk, batches: list[Batch], way: Way) -> Attempt:
 
 
 def _write_all(made: Attempt, write: Write, store: Store) -> None:
+    with suppress(StoreFailed):  # then the next write must fail
+        store.acquire_lease("dealer", "this server", 60.0)  # which the next server deletes
     while made.rest:
         if len(made.rest) % 3 == 0:
             with suppress(StoreFailed):  # then the next write must fail

@@ -75,13 +75,15 @@ class SqliteStore(SqlStore):
             raise
         super().__init__(self._database)
         try:
-            self._database.prepare_tables(
-                tables or ("migrate" if serving else "create"), needed="streams"
-            )
-            if self._serving_lock is not None:
+            if serving:
+                # Before anything is written: the log that a crash left may end within a sector,
+                # and a power cut while that sector is written again would tear what is in it.
+                self._database.checkpoint_wal("TRUNCATE")
+            policy = tables or ("migrate" if serving else "create")
+            self._database.prepare_tables(policy, needed="streams")
+            if serving and self._query("SELECT 1 FROM leases LIMIT 1"):
                 # Their holders are gone; if the clock was set back, the leases would not expire.
                 self._transact(lambda run: run("DELETE FROM leases"))
-                self._database.checkpoint_wal("TRUNCATE")
         except BaseException:
             self.close()
             raise
