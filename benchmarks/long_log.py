@@ -2,10 +2,10 @@
 
 Run it with `python benchmarks/long_log.py [ENTRIES]`. The entries are those of ordinary rounds,
 written to an SQLite file: of one table with a hundred players, and of a hundred tables with twenty
-each. The one table is loaded with and without its snapshot, and each house is audited on one core,
-several times: with the functions that `threedice log verify` uses, and by that command including
-its start. Each figure is printed with the time of a plain loop in the same minutes: on a shared
-machine, the two rise and fall together.
+each. The one table is loaded with and without its snapshot, and each house is audited several
+times: with the functions that `threedice log verify` uses, in this process and in one per core, and
+by that command including its start. Each figure is printed with the time of a plain loop in the
+same minutes: on a shared machine, the two rise and fall together.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import closing
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -37,7 +38,7 @@ from threedice.log.proof.keys import open_keys
 from threedice.log.proof.verification import verify_log
 from threedice.log.store import Append, Proposal
 from threedice.log.stores.sqlite import SqliteStore
-from threedice.log.stores.sqlite_rows import open_sqlite_rows_with_apsw
+from threedice.log.stores.sqlite_rows import open_house_file
 from threedice.log.stores.urls import state_directory
 from threedice.table import TableState, decide, evolve
 from threedice.table.commands import Actor, BuyIn, OpenTable, PlaceBet
@@ -149,7 +150,7 @@ def verifier(
     """Return a function that verifies a file as the command does."""
 
     def run() -> VerificationReport:
-        with open_sqlite_rows_with_apsw(file) as rows:
+        with open_house_file(file) as rows:
             return verify(rows, public_keys=public_keys)
 
     return run
@@ -197,7 +198,9 @@ def run_night(entries: int, tables: int, players: int) -> None:
             print(f"{streams[0]} starts from its snapshot in {perf_counter() - started:.3f} s")
         keys = open_keys(state).public
         measure("chains, answers, checkpoints", verifier(file, verify_log, keys))
-        measure("with states, statements and balances", verifier(file, audit, keys))
+        for processes, label in ((0, "one process"), (None, "a process per core")):
+            audited = partial(audit, processes=processes)
+            measure(f"with states, statements and balances, {label}", verifier(file, audited, keys))
         measure_command(file)
         with closing(SqliteStore(file)) as store:
             store.delete_derived_data()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tests.log.logs import bet, stored_log, told
 from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys
-from threedice.log.proof.verification import verify_log, verify_rows
+from threedice.log.proof.verification import verify_log
 from threedice.log.store import decode_spans
 from threedice.log.stores import schema
 from threedice.log.stores.sqlite_rows import SqliteRows, open_sqlite_rows
@@ -41,12 +41,12 @@ def test_a_flipped_bit_of_every_byte_is_detected_and_located(tmp_path: Path) -> 
     injected, refused = 0, 0
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
         rows = SqliteRows(connection)
-        assert verify_rows(rows, public_keys={}).is_sound
+        assert verify_log(rows, public_keys={}).is_sound
         for table in PROVED:
             bits, unmade = _flip_all(connection, rows, table)
             print(f"{table.name}: {bits} bits flipped, all found; {unmade} more refused")  # noqa: T201
             injected, refused = injected + bits, refused + unmade
-        assert verify_rows(rows, public_keys={}).is_sound
+        assert verify_log(rows, public_keys={}).is_sound
     assert injected >= 12_500 * BITS
     assert refused < injected / 1000  # a key that another row has: no database would hold it
 
@@ -65,7 +65,7 @@ def test_every_flipped_bit_of_a_checkpoint_is_detected_and_located(tmp_path: Pat
             for flipped, cast in _flips(value):
                 connection.execute("BEGIN")
                 assert _is_set(connection, "checkpoints", column, cast, flipped, rowid)
-                report = verify_rows(rows, public_keys=keys.public, streams=())
+                report = verify_log(rows, public_keys=keys.public, streams=())
                 connection.execute("ROLLBACK")
                 assert any(each.where.startswith("checkpoint") for each in report.findings)
                 injected += 1
@@ -84,7 +84,7 @@ def test_flipped_bits_are_found_when_all_is_verified_at_once(tmp_path: Path) -> 
                 for flipped, cast in choose.sample(list(_flips(value)), 2):
                     connection.execute("BEGIN")
                     if _is_set(connection, table.name, column, cast, flipped, rowid):
-                        found = [each.where for each in verify_rows(rows, public_keys={}).findings]
+                        found = [each.where for each in verify_log(rows, public_keys={}).findings]
                         assert any(each.startswith(places) for each in found), (column, flipped)
                         injected += 1
                     connection.execute("ROLLBACK")
@@ -101,7 +101,7 @@ def _flip_all(connection: sqlite3.Connection, rows: SqliteRows, table: Table) ->
             if not _is_set(connection, table.name, column, cast, flipped, rowid):
                 refused += 1
             else:
-                report = verify_rows(rows, public_keys={}, streams=concerned)
+                report = verify_log(rows, public_keys={}, streams=concerned)
                 found = [finding.where for finding in report.findings]
                 assert any(each.startswith(places) for each in found), (column, value, flipped)
                 injected += 1

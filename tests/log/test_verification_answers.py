@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.log.logs import at, bet, found, tampering
-from threedice.log.entry import hash_cause
 from threedice.log.proof import answers
-from threedice.log.proof.answers import encode_answer_records, encode_record
 from threedice.log.proof.verification import verify_log
 from threedice.log.store import Proposal
-from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
-from threedice.log.stores.rows import MemoryRows
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -85,21 +80,12 @@ def test_command_without_entries_is_no_answer_to_anything() -> None:
     assert at(verify_log(store, public_keys={})) == ["answer to ann k"]
 
 
-def test_more_causes_than_memory_holds_are_matched(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("versions", [1, 2, 4096])
+def test_what_differs_is_found_however_finely_the_versions_are_summed_up(
+    file: Path, versions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = []
-
-    def made() -> IO[bytes]:
-        files.append(TemporaryFile())  # noqa: SIM115 -- closed by whoever asked for it
-        return files[-1]
-
-    monkeypatch.setattr(answers, "TemporaryFile", made)
-    monkeypatch.setattr(answers, "MAX_MEMORY_BYTES", 60)
-    monkeypatch.setattr(answers, "PARTITIONS", 2)
+    monkeypatch.setattr(answers, "VERSIONS_PER_SUM", versions)
     assert verify_log(file, public_keys={}).is_sound
-    assert files
-    assert all(each.closed for each in files)
 
     with tampering(file) as run:
         run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), 'cage')")
@@ -133,35 +119,6 @@ def test_streams_of_any_name_are_matched(store: Store) -> None:
     report = verify_log(store, public_keys={})
     assert found(report) == []
     assert report.answers == 3 * len(STRANGE_NAMES)
-
-
-@pytest.mark.parametrize(
-    ("alone", "together"),
-    [
-        (("table/1",), ()),
-        (("table/1", "table/10"), ()),
-        (("table/1",), ("table/1", "table/2")),
-        (STRANGE_NAMES, STRANGE_NAMES),
-    ],
-)
-def test_what_all_answers_say_is_what_each_says(
-    alone: tuple[str, ...], together: tuple[str, ...]
-) -> None:
-    store = MemoryStore()
-    for _ in range(3):
-        for name in alone:
-            bet(store, name, account=name, entries=2)
-    if together:
-        bet(store, *together)
-    each: dict[bytes, list[bytes]] = {}
-    for answer in store.answers():
-        cause = hash_cause(answer.account, answer.key, answer.command_hash)
-        for span in answer.spans:
-            begin, said = encode_record(cause, span)
-            each.setdefault(begin, []).append(said)
-
-    (chunk,) = MemoryRows(store).chunks_unordered(schema.answers)
-    assert encode_answer_records(chunk) == each
 
 
 @pytest.mark.parametrize("name", STRANGE_NAMES)

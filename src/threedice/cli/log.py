@@ -58,7 +58,7 @@ def open_log(url: str) -> Iterator[Store]:
 @contextmanager
 def open_for_audit(url: str) -> Iterator[Store | LogRows]:
     """Open a log to verify it; a SQLite file is opened read-only."""
-    from threedice.log.stores.sqlite_rows import open_sqlite_rows_with_apsw
+    from threedice.log.stores.sqlite_rows import open_house_file
     from threedice.log.stores.urls import sqlite_path
 
     file = sqlite_path(require_database(url))
@@ -66,7 +66,7 @@ def open_for_audit(url: str) -> Iterator[Store | LogRows]:
         with open_log(url) as store:
             yield store
     else:
-        with open_sqlite_rows_with_apsw(file) as rows:
+        with open_house_file(file) as rows:
             yield rows
 
 

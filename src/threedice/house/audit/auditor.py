@@ -1,32 +1,40 @@
 """Audit a house: verify its log, and compare everything derived from the log with a replay.
 
-`verify_rows` passes every stored row once; the auditor decodes and replays it, and compares the
-results with the snapshots, the statement rows and the balances read from the same state of the
-database.
+`verify_log` passes every stored row once; the entries are decoded and replayed with the functions
+that ran the house, and the results compared with the snapshots, the statement rows and the balances
+read from the same state of the database.
+
+The streams of a large log are divided among processes, one for each core (`processes`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from threedice.errors import InvariantBroken, TamperedData
+from threedice.house.audit.processes import ProcessFailed, start_processes, useful_processes
 from threedice.house.audit.replay import StatementsReplay, StreamReplay
 from threedice.house.interpreter import reduced_gc
 from threedice.house.stream_state import account_stream
 from threedice.house.streams import SNAPSHOT_NAME
 from threedice.log.proof import IntegrityFinding, VerificationReport
-from threedice.log.proof.verification import verify_rows
+from threedice.log.proof.verification import verify_log
 from threedice.log.stores import schema
 from threedice.log.stores.rows import open_rows
 from threedice.rulebook.game import from_canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from threedice.house.audit.processes import AuditProcesses, TaskResult
     from threedice.log.proof.keys import PublicKey
+    from threedice.log.proof.verification import SignedHashes, StreamsCheck
     from threedice.log.store import Checkpoint, Store, StoredRow
     from threedice.log.stores.rows import LogRows
     from threedice.log.stores.schema import Table
@@ -39,32 +47,86 @@ def audit(
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),
     progress: Callable[[int, int], None] | None = None,
+    processes: int | None = None,
 ) -> VerificationReport:
-    """Verify a house's log and all data derived from it, as of one moment."""
-    findings: list[IntegrityFinding] = []
+    """Verify a house's log and all data derived from it, as of one moment.
+
+    `processes` is the number of processes that verify and replay streams. None chooses as many as
+    are worth starting; with 0, or if other processes cannot read the log, all is done here.
+    """
+    verify = partial(verify_log, public_keys=public_keys, against=against)
     try:
         with reduced_gc(), open_rows(store) as rows:
-            auditor = Auditor(rows, findings)
-            report = verify_rows(
-                rows,
-                public_keys=public_keys,
-                against=against,
-                visitor=auditor,
-                progress=progress,
-            )
-            all_findings = (*report.findings, *auditor.finish())
+            if processes is None:
+                processes = useful_processes(rows)
+            if processes:
+                with suppress(ProcessFailed), start_processes(rows, processes) as others:
+                    return _audit_with(others, Auditor(rows), partial(verify, rows), progress)
+            auditor = Auditor(rows)
+            report = verify(rows, visitor=auditor, progress=progress)
+            return _complete(report, auditor, auditor.take_results())
     except TamperedData as error:
-        return VerificationReport(
-            (*findings, IntegrityFinding(error.where, error.problem)), 0, 0, 0, 0, 0
-        )
-    return replace(report, findings=tuple(dict.fromkeys(all_findings)))
+        return VerificationReport((IntegrityFinding(error.where, error.problem),), 0, 0, 0, 0, 0)
+
+
+def _audit_with(
+    others: AuditProcesses,
+    auditor: Auditor,
+    verify: Callable[..., VerificationReport],
+    progress: Callable[[int, int], None] | None,
+) -> VerificationReport:
+    """Audit a house while other processes verify and replay its streams."""
+    results = auditor.take_results()
+
+    def start(signed: SignedHashes, key: bytes) -> Callable[[StreamsCheck], None]:
+        return partial(_add_results, others.start(signed, key, progress), results)
+
+    return _complete(verify(elsewhere=start), auditor, results)
+
+
+def _add_results(
+    pending: Iterable[TaskResult], results: ReplayResults, checks: StreamsCheck
+) -> None:
+    for check, replayed in pending:
+        checks.add(check)
+        results.add(replayed)
+    checks.findings.sort()
+    results.findings.sort()
+
+
+def _complete(
+    report: VerificationReport, auditor: Auditor, results: ReplayResults
+) -> VerificationReport:
+    """Add the findings of the replay to a report."""
+    findings = (*report.findings, *results.findings, *auditor.compare_streams(results))
+    return replace(report, findings=tuple(dict.fromkeys(findings)))
+
+
+@dataclass(slots=True)
+class ReplayResults:
+    """The findings of replayed streams, and what must agree between streams."""
+
+    findings: list[IntegrityFinding] = field(default_factory=list)
+    transfers: Counter[str] = field(default_factory=Counter)
+    """What accounts and tables say went from one to the other, by transfer account."""
+    visited: set[str] = field(default_factory=set)
+    is_incomplete: bool = False
+    """Whether a stream could not be replayed to its end, so that postings are missing."""
+
+    def add(self, other: ReplayResults) -> None:
+        """Add the results of other streams."""
+        self.findings += other.findings
+        self.transfers.update(other.transfers)
+        self.visited |= other.visited
+        self.is_incomplete |= other.is_incomplete
 
 
 class Auditor:
     """Replay a house's entries stream by stream, and record differences from the stored data."""
 
-    def __init__(self, rows: LogRows, findings: list[IntegrityFinding]) -> None:
-        self._rows, self._findings = rows, findings
+    def __init__(self, rows: LogRows) -> None:
+        self._rows, self._results = rows, ReplayResults()
+        self._findings: list[IntegrityFinding] = []
         self._canonical: dict[str, bytes] = dict(self._read_all(schema.games))
         self._games: dict[str, Game] = {}
         self._statements = StatementsReplay(rows, self._game, self._findings)
@@ -73,12 +135,8 @@ class Auditor:
             if name == SNAPSHOT_NAME:
                 self._snapshots[stream] = tuple(snapshot)
             else:
-                problem = f"has the unknown name {name!r}"
-                self._findings.append(IntegrityFinding(f"snapshot of {stream}", problem))
-        self._transfers: dict[str, int] = {}
+                self._note(f"snapshot of {stream}", f"has the unknown name {name!r}")
         self._replay: StreamReplay | None = None
-        self._visited: set[str] = set()
-        self._is_incomplete = False
 
     def visit(self, rows: Sequence[StoredRow]) -> None:
         """Replay the next rows of a stream; after a row that fails, ignore the rest."""
@@ -92,47 +150,46 @@ class Auditor:
         if replay is not None:
             replay.failed = True
 
-    def finish(self) -> list[IntegrityFinding]:
-        """Return all findings."""
+    def take_results(self) -> ReplayResults:
+        """Return the results of the streams visited since the last call."""
         self._finish_stream()
-        for stream in sorted(self._snapshots.keys() - self._visited, key=repr):
-            self._findings.append(
-                IntegrityFinding(f"snapshot of {stream}", "the stream has no entries")
-            )
-        self._findings += self._statements.finish(self._visited)
-        if not self._is_incomplete:  # otherwise postings are missing from the sums
-            self._compare_transfers()
-        return self._findings
+        results, self._results = self._results, ReplayResults()
+        results.findings += self._findings
+        self._findings.clear()
+        return results
 
-    def _compare_transfers(self) -> None:
-        """Compare what players' accounts and tables say went from one to the other."""
-        for account, amount in sorted(self._transfers.items()):
-            if amount:
-                player = account.partition("/")[2]
-                problem = f"the account and the tables differ by {amount} over their transfers"
-                self._findings.append(IntegrityFinding(account_stream(player), problem))
+    def compare_streams(self, results: ReplayResults) -> list[IntegrityFinding]:
+        """Compare what spans streams, once all are visited."""
+        findings = [
+            IntegrityFinding(f"snapshot of {stream}", "the stream has no entries")
+            for stream in sorted(self._snapshots.keys() - results.visited, key=repr)
+        ]
+        findings += self._statements.finish(results.visited)
+        if not results.is_incomplete:
+            findings += _compare_transfers(results.transfers)
+        return findings
 
     def _read_all(self, table: Table) -> list[StoredRow]:
         """Read all rows of a small table; return none and record a finding if that fails."""
         try:
             return list(chain.from_iterable(self._rows.chunks(table)))
         except TamperedData as error:
-            self._findings.append(IntegrityFinding(error.where, error.problem))
+            self._note(error.where, error.problem)
             return []
 
     def _replay_of(self, name: str) -> StreamReplay | None:
         """Return the replay of a stream; None if the stream is not one of a house's."""
         if self._replay is not None and self._replay.name == name:
             return self._replay
-        if name in self._visited:
+        if name in self._results.visited:
             return None
         self._finish_stream()
-        self._visited.add(name)
+        self._results.visited.add(name)
         snapshot, statements = self._snapshots.get(name), self._statements.for_stream(name)
         try:
             self._replay = StreamReplay(name, snapshot, statements, self._canonical)
         except InvariantBroken as error:
-            self._findings.append(IntegrityFinding(name, str(error)))
+            self._note(name, str(error))
         return self._replay
 
     def _finish_stream(self) -> None:
@@ -143,13 +200,25 @@ class Auditor:
             self._findings += replay.finish()
         except Exception as error:  # bad derived data must not stop the verification of the log
             problem = f"derived data cannot be compared: {str(error) or type(error).__name__}"
-            self._findings.append(IntegrityFinding(replay.name, problem))
-        self._is_incomplete = self._is_incomplete or replay.failed
+            self._note(replay.name, problem)
+        self._results.is_incomplete |= replay.failed
         for account, amount in replay.balances.items():
             if account.startswith("transfer/"):
-                self._transfers[account] = self._transfers.get(account, 0) + amount
+                self._results.transfers[account] += amount
 
     def _game(self, game_hash: str) -> Game:
         if game_hash not in self._games:
             self._games[game_hash] = from_canonical(self._canonical[game_hash])
         return self._games[game_hash]
+
+    def _note(self, where: str, problem: str) -> None:
+        self._findings.append(IntegrityFinding(where, problem))
+
+
+def _compare_transfers(transfers: Mapping[str, int]) -> Iterator[IntegrityFinding]:
+    """Compare what players' accounts and tables say went from one to the other."""
+    for account, amount in sorted(transfers.items()):
+        if amount:
+            player = account.partition("/")[2]
+            problem = f"the account and the tables differ by {amount} over their transfers"
+            yield IntegrityFinding(account_stream(player), problem)

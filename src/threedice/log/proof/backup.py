@@ -31,9 +31,10 @@ from threedice.log.entry import Head
 from threedice.log.proof import describe_versions
 from threedice.log.proof.answers import MALFORMED_ANSWER_ERRORS, decode_canonical_spans
 from threedice.log.proof.checkpoints import signed_heads
-from threedice.log.proof.verification import verify_log, verify_rows
+from threedice.log.proof.verification import verify_log
 from threedice.log.store import Checkpoint
 from threedice.log.stores import schema
+from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.rows import READ_TIMEOUT_SECONDS, PostgresRows, open_rows
 from threedice.log.stores.sqlite import SqliteStore
@@ -86,6 +87,8 @@ def create_backup(store: Store, file: Path, *, people: bool = True) -> dict[str,
     To include all entries, sign a checkpoint first (`CheckpointSigner.create_checkpoint`). Without
     `people`, the backup holds no personal data.
     """
+    if isinstance(store, MemoryStore):
+        raise InvalidInput("a store in memory cannot be backed up")
     part = _create_part_file(file)
     try:
         with open_rows(store) as rows, _translate_errors():
@@ -130,7 +133,7 @@ def restore_backup(
     ):
         for table in (*BACKUP_TABLES, schema.people):
             fill(table, backup_rows.chunks(table))
-        copy_report = verify_rows(rows, public_keys=public_keys, against=against, progress=progress)
+        copy_report = verify_log(rows, public_keys=public_keys, against=against, progress=progress)
         _refuse_unsound(copy_report, "the copy")
         _refuse_unsigned(rows, "the copy")
     return copy_report

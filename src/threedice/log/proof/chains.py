@@ -1,14 +1,9 @@
-"""Recompute the hash chain of every stream, entry by entry.
-
-This is the inner loop of a verification. It computes the same as `entry.hash_entry`, inlined for
-speed; a test compares the two.
-"""
+"""Recompute the hash chain of every stream, entry by entry."""
 
 from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from hashlib import sha256
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,18 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from threedice.errors import TamperedData
 from threedice.log.entry import EMPTY_HEAD, HASHED_COLUMNS, hash_entry
 from threedice.log.proof import IntegrityFinding, describe_versions
-from threedice.log.proof.answers import CAUSE_BYTES, span_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from threedice.log.proof.answers import AnswerMatcher
+    from threedice.log.proof.answers import SpanRecorder
     from threedice.log.proof.verification import SignedHashes
     from threedice.log.store import StoredRow
 
 _stream_of = itemgetter(0)
-_RECORD_FORMAT = b"%b%b%d,%d]]"
-"""A record of `answers`: cause, span prefix of the stream, first and last version."""
+CAUSE_BYTES = 32
 
 _MALFORMED_ERRORS = (struct.error, TypeError, AttributeError, UnicodeEncodeError)
 _COLUMN_TYPES = {
@@ -58,11 +51,11 @@ class ChainVerifier:
         self,
         heads: dict[Any, tuple[Any, Any]],
         signed_hashes: SignedHashes,
-        matcher: AnswerMatcher,
+        spans: SpanRecorder,
         findings: list[IntegrityFinding],
         visitor: RowVisitor | None,
     ) -> None:
-        self._heads, self._signed_hashes, self._matcher = heads, signed_hashes, matcher
+        self._heads, self._signed_hashes, self._spans = heads, signed_hashes, spans
         self._findings, self._visitor = findings, visitor
         self._chain: _StreamChain | None = None
         self._current_stream: Any = object()
@@ -98,15 +91,13 @@ class ChainVerifier:
         self._current_stream = stream
         self.stream_count += 1
         try:
-            name = stream.encode()
+            stream.encode()
         except (AttributeError, UnicodeEncodeError):
             self._note(f"stream {stream!r}", "is not a valid stream name")
             self._heads.pop(stream, None)
             return
         signed = _SignedVersions(stream, self._signed_hashes.pop(stream))
-        self._chain = _StreamChain(
-            stream, name, signed, self._matcher, self._findings, self._visitor
-        )
+        self._chain = _StreamChain(stream, signed, self._spans, self._findings, self._visitor)
 
     def _end(self) -> None:
         if self._chain is not None:
@@ -134,17 +125,14 @@ class _StreamChain:
     def __init__(
         self,
         stream: str,
-        name: bytes,
         signed: _SignedVersions,
-        matcher: AnswerMatcher,
+        spans: SpanRecorder,
         findings: list[IntegrityFinding],
         visitor: RowVisitor | None,
     ) -> None:
         self._stream = stream
-        self._name_length, self._suffixes = len(name), _HashSuffixes(name)
-        self._span_prefix = span_prefix(stream)
         self._signed, self._examiner = signed, _EntryExaminer(stream, findings)
-        self._matcher, self._findings, self._visitor = matcher, findings, visitor
+        self._spans, self._findings, self._visitor = spans, findings, visitor
         self._version, self._hash = EMPTY_HEAD.version, EMPTY_HEAD.hash
         self._cause, self._first = b"", 0
 
@@ -164,38 +152,27 @@ class _StreamChain:
 
     def finish(self) -> tuple[int, bytes]:
         """Return the version and hash at the end of the stream."""
-        self._record_current_cause()
+        self._record_span(self._version)
         self._findings += self._signed.find_contradictions(self._version)
         return self._version, self._hash
 
     def _check_sound_rows(self, rows: Sequence[StoredRow], start: int) -> int:
         """Check rows until one deviates; return the index of that row."""
         version, previous = self._version, self._hash
-        current_cause, first = self._cause, self._first
-        name_length, suffixes = self._name_length, self._suffixes
-        prefix, pack = self._span_prefix, HASHED_COLUMNS.pack
-        records: list[tuple[bytes, bytes, int, int]] = []
         try:
-            for _, number, at, kind, schema, data, cause, digest in rows[start:]:
-                kind_length, suffix = suffixes[kind]
-                columns = pack(
-                    previous, name_length, number, at, kind_length, schema, len(data), cause
-                )
-                expected_hash = sha256(columns + suffix + data).digest()
+            for row in rows[start:]:
+                _, number, _, _, _, _, cause, digest = row
+                expected_hash = hash_entry(previous, *row[:7])
                 if expected_hash != digest or number != version + 1 or len(cause) != CAUSE_BYTES:
                     break
-                if cause != current_cause:
-                    if current_cause:
-                        records.append((current_cause, prefix, first, version))
-                    current_cause, first = cause, number
+                if cause != self._cause:
+                    self._record_span(version)
+                    self._cause, self._first = cause, number
                 version, previous = number, digest
         except _MALFORMED_ERRORS:
             pass  # `_examine` reports what is wrong
         stop = start + version - self._version
         self._version, self._hash = version, previous
-        self._cause, self._first = current_cause, first
-        if records:
-            self._matcher.add_found(prefix, [_RECORD_FORMAT % each for each in records])
         return stop
 
     def _examine(self, row: StoredRow) -> None:
@@ -211,15 +188,15 @@ class _StreamChain:
             row, self._version + 1, self._hash, expected_hash
         )
         if cause != self._cause:
-            self._record_current_cause()
+            self._record_span(self._version)
             self._cause, self._first = cause, version
         self._signed.compare(version, [(*row[:7], digest)])
         self._version, self._hash = version, digest
 
-    def _record_current_cause(self) -> None:
+    def _record_span(self, last: int) -> None:
+        """Record the entries since the cause changed, up to `last`."""
         if self._cause:
-            record = (self._cause, self._span_prefix, self._first, self._version)
-            self._matcher.add_found(self._span_prefix, [_RECORD_FORMAT % record])
+            self._spans.add_found(self._cause, self._stream, self._first, last)
 
     def _visit(self, rows: Sequence[StoredRow]) -> None:
         if self._visitor is None:
@@ -228,19 +205,6 @@ class _StreamChain:
             self._visitor.visit(rows)
         except TamperedData as tampered:
             self._findings.append(IntegrityFinding(tampered.where, tampered.problem))
-
-
-class _HashSuffixes(dict[str, tuple[int, bytes]]):
-    """The hashed bytes after the columns, cached for the few kinds of a stream."""
-
-    def __init__(self, name: bytes) -> None:
-        super().__init__()
-        self._name = name
-
-    def __missing__(self, kind: str) -> tuple[int, bytes]:
-        kind_bytes = kind.encode()
-        self[kind] = suffix = len(kind_bytes), self._name + kind_bytes
-        return suffix
 
 
 class _EntryExaminer:
@@ -290,8 +254,8 @@ def _describe_malformation(row: StoredRow) -> str:
         if type(value) is not kind:
             return f"its {column} is {'empty' if value is None else type(value).__name__}"
     _, version, at, kind, schema, data, cause, digest = row
-    if len(cause) != 32 or len(digest) != 32:
-        return f"its {'cause' if len(cause) != 32 else 'hash'} is not 32 bytes long"
+    if len(cause) != CAUSE_BYTES or len(digest) != 32:
+        return f"its {'cause' if len(cause) != CAUSE_BYTES else 'hash'} is not 32 bytes long"
     try:
         HASHED_COLUMNS.pack(digest, 0, version, at, len(kind.encode()), schema, len(data), cause)
     except UnicodeEncodeError:

@@ -11,33 +11,29 @@ unchanged.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import chain, pairwise
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from threedice.errors import TamperedData
-from threedice.log.entry import hash_cause
 from threedice.log.proof import IntegrityFinding, VerificationReport, describe_versions
-from threedice.log.proof.answers import (
-    MALFORMED_ANSWER_ERRORS,
-    AnswerMatcher,
-    decode_canonical_spans,
-    encode_answer_records,
-    encode_record,
-)
+from threedice.log.proof.answers import SpanSums, find_mismatches, read_claims
 from threedice.log.proof.chains import ChainVerifier
 from threedice.log.proof.checkpoints import decode_checkpoint, link_hash
 from threedice.log.proof.keys import is_valid_signature, retired_keys
 from threedice.log.store import Checkpoint
 from threedice.log.stores import schema
 from threedice.log.stores.rows import open_rows
+from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from threedice.log.proof.answers import AnswerMismatch
+    from threedice.log.proof.answers import SelectedSpans
     from threedice.log.proof.chains import RowVisitor
     from threedice.log.proof.checkpoints import CheckpointBody
     from threedice.log.proof.keys import PublicKey
@@ -53,65 +49,47 @@ def verify_log(
     streams: Sequence[str] | None = None,
     visitor: RowVisitor | None = None,
     progress: Callable[[int, int], None] | None = None,
+    elsewhere: StreamsStarter | None = None,
 ) -> VerificationReport:
     """Verify a store, an SQLite file such as a backup, or rows, as of this moment.
 
-    The visitor receives all sound rows. `progress` receives the number of entries done and the
-    total.
+    With `streams`, only those streams and the records about them are verified. The visitor receives
+    all sound rows. `progress` receives the number of entries done and the total. With `elsewhere`,
+    other processes verify the streams, and the rest is verified here in the meantime.
     """
-    try:
-        with open_rows(store) as rows:
-            return verify_rows(
-                rows,
-                public_keys=public_keys,
-                against=against,
-                streams=streams,
-                visitor=visitor,
-                progress=progress,
-            )
-    except TamperedData as tampered:
-        return VerificationReport(
-            (IntegrityFinding(tampered.where, tampered.problem),), 0, 0, 0, 0, 0
-        )
-
-
-def verify_rows(
-    rows: LogRows,
-    *,
-    public_keys: Mapping[str, PublicKey],
-    against: Sequence[Checkpoint] = (),
-    streams: Sequence[str] | None = None,
-    visitor: RowVisitor | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> VerificationReport:
-    """Verify rows; with `streams`, only those streams and the records about them."""
-    findings: list[IntegrityFinding] = []
-    if streams is None:
-        findings += (IntegrityFinding("the database", what) for what in rows.find_damage())
-    with AnswerMatcher() as matcher:
-        checkpoints = CheckpointVerifier(public_keys, findings)
-        with _tampering_as_finding(findings):
+    findings, checks, game_count = list[IntegrityFinding](), StreamsCheck(), 0
+    checkpoints, answers = CheckpointVerifier(public_keys), AnswersCheck(streams)
+    with _tampering_as_finding(findings), open_rows(store) as rows:
+        with _tampering_as_finding(checkpoints.findings):
             checkpoints.verify(chain.from_iterable(rows.chunks(schema.checkpoints)), against)
-        walk = _LogWalk(rows, checkpoints.signed_hashes, matcher, findings, streams)
-        with _tampering_as_finding(findings):
-            walk.check_streams(visitor, progress)
+        signed = checkpoints.signed_hashes.select(streams)
+        finish_streams = (
+            partial(check_streams, rows, streams, signed, answers.sums.key, visitor, progress)
+            if elsewhere is None
+            else elsewhere(signed, answers.sums.key)
+        )
+        if streams is None:
+            findings += _database_findings(rows.find_damage())
+        answers.add_claims(rows)
+        with _tampering_as_finding(checks.findings):
+            finish_streams(checks)
             if streams is None:
-                findings += (
-                    IntegrityFinding("the database", what)
-                    for what in rows.find_unread_entries(walk.entry_count)
-                )
-            walk.check_answers()
-        games = 0
-        with _tampering_as_finding(findings):
-            games = _check_games(rows, findings)
+                checks.findings += _database_findings(rows.find_unread_entries(checks.entries))
+            answers.compare(rows, checks.sums)
+        findings += (*checkpoints.findings, *checks.findings, *answers.findings)
+        game_count = _check_games(rows, findings)
     return VerificationReport(
         tuple(findings),
-        walk.stream_count,
-        walk.entry_count,
-        walk.answer_count,
-        games,
+        checks.streams,
+        checks.entries,
+        answers.count,
+        game_count,
         checkpoints.checkpoint_count,
     )
+
+
+def _database_findings(problems: Iterable[str]) -> list[IntegrityFinding]:
+    return [IntegrityFinding("the database", problem) for problem in problems]
 
 
 @contextmanager
@@ -123,114 +101,130 @@ def _tampering_as_finding(findings: list[IntegrityFinding]) -> Iterator[None]:
         findings.append(IntegrityFinding(tampered.where, tampered.problem))
 
 
-# --- streams and answers ------------------------------------------------------------------------
+# --- streams ------------------------------------------------------------------------------------
 
 
-class _LogWalk:
-    """Read streams and answers once, and compare them with each other."""
+@dataclass(slots=True)
+class StreamsCheck:
+    """The findings about some streams, how much was verified, and the sums of their spans."""
 
-    def __init__(
-        self,
-        rows: LogRows,
-        signed_hashes: SignedHashes,
-        matcher: AnswerMatcher,
-        findings: list[IntegrityFinding],
-        names: Sequence[str] | None,
-    ) -> None:
-        self._rows, self._signed_hashes, self._matcher = rows, signed_hashes, matcher
-        self._findings, self._names = findings, names
-        self.stream_count = self.entry_count = self.answer_count = 0
+    findings: list[IntegrityFinding] = field(default_factory=list)
+    streams: int = 0
+    entries: int = 0
+    sums: dict[tuple[str, int], int] = field(default_factory=dict)
 
-    def check_streams(
-        self,
-        visitor: RowVisitor | None,
-        progress: Callable[[int, int], None] | None,
-    ) -> None:
-        """Verify every stream."""
-        heads = {
-            stream: (version, digest)
-            for chunk in self._rows.chunks(schema.streams, self._names)
-            for stream, version, digest in chunk
-        }
-        total = sum(version for version, _ in heads.values() if type(version) is int)
-        signed = (
-            self._signed_hashes if self._names is None else self._signed_hashes.select(self._names)
-        )
-        chains = ChainVerifier(heads, signed, self._matcher, self._findings, visitor)
-        try:
-            for chunk in self._rows.chunks(schema.entries, self._names):
-                chains.check_rows(chunk)
-                self.entry_count += len(chunk)
-                if progress is not None:
-                    progress(self.entry_count, max(total, self.entry_count))
-        finally:
-            self.stream_count = chains.stream_count
-        chains.finish()
+    def add(self, other: StreamsCheck) -> None:
+        """Add the results of other streams."""
+        self.findings += other.findings
+        self.streams += other.streams
+        self.entries += other.entries
+        self.sums |= other.sums
 
-    def check_answers(self) -> None:
-        """Compare the entries that answers claim with those found."""
-        if not self._answers_match():
-            self._matcher.clear_claimed()
-            self._add_answers()
-            self._report_mismatches()
 
-    def _answers_match(self) -> bool:
-        """Return whether all answers agree with all entries, without locating faults."""
-        if self._names is not None:
-            return False
-        try:
-            for chunk in self._rows.chunks_unordered(schema.answers):
-                self.answer_count += len(chunk)
-                for prefix, records in encode_answer_records(chunk).items():
-                    self._matcher.add_claimed(prefix, records)
-        except MALFORMED_ANSWER_ERRORS:
-            return False
-        return self._matcher.is_consistent()
+class StreamsStarter(Protocol):
+    """Starts to verify all streams in other processes."""
 
-    def _add_answers(self) -> None:
-        """Add the claims of every answer one by one, and report malformed answers."""
-        wanted = None if self._names is None else set(self._names)
-        self.answer_count = 0
-        for row in self._all_answers():
-            self.answer_count += 1
-            account, key, command_hash, spans = row
-            try:
-                decoded = decode_canonical_spans(spans)
-                cause = hash_cause(account, key, command_hash)
-                for span in decoded:
-                    if wanted is None or span.stream in wanted:
-                        prefix, record = encode_record(cause, span)
-                        self._matcher.add_claimed(prefix, [record])
-            except MALFORMED_ANSWER_ERRORS as error:
-                self._note(_describe_answer(row), f"cannot be read: {error}")
+    def __call__(self, signed: SignedHashes, key: bytes) -> Callable[[StreamsCheck], None]:
+        """Start, and return a function that waits for the result and fills it in."""
 
-    def _report_mismatches(self) -> None:
-        """Report entries that no answer claims, and answers with wrong claims."""
-        mismatches = {each.cause: each for each in self._matcher.mismatches()}
-        for mismatch in mismatches.values():
-            if not mismatch.claimed:
-                for span in mismatch.found:
+
+def check_streams(
+    rows: LogRows,
+    names: Sequence[str] | None,
+    signed: SignedHashes,
+    key: bytes,
+    visitor: RowVisitor | None,
+    progress: Callable[[int, int], None] | None,
+    checks: StreamsCheck,
+) -> None:
+    """Verify the chains and heads of some streams, or of all, and fill in the results."""
+    sums = SpanSums(key)
+    heads = {
+        stream: (version, digest)
+        for chunk in rows.chunks(schema.streams, names)
+        for stream, version, digest in chunk
+    }
+    total = sum(version for version, _ in heads.values() if type(version) is int)
+    chains = ChainVerifier(heads, signed, sums, checks.findings, visitor)
+    try:
+        for chunk in rows.chunks(schema.entries, names):
+            chains.check_rows(chunk)
+            checks.entries += len(chunk)
+            if progress is not None:
+                progress(checks.entries, max(total, checks.entries))
+    finally:
+        checks.streams = chains.stream_count
+    chains.finish()
+    checks.sums = dict(sums.sums)
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+class AnswersCheck:
+    """Compare the entries that answers claim with those found."""
+
+    def __init__(self, names: Sequence[str] | None) -> None:
+        self.findings: list[IntegrityFinding] = []
+        self.sums, self.count = SpanSums(SYSTEM_RUNTIME.random_bytes(32)), 0
+        self._names, self._is_readable = names, False
+
+    def add_claims(self, rows: LogRows) -> None:
+        """Subtract the claims of all answers from the sums, and report malformed answers."""
+        with _tampering_as_finding(self.findings):
+            for _, cause, spans in self._claims(rows, self._note):
+                self.sums.add_claimed(cause, spans)
+            self._is_readable = True
+
+    def compare(self, rows: LogRows, found: Mapping[tuple[str, int], int]) -> None:
+        """Report the causes whose claims differ from the entries found, given their sums."""
+        self.sums.merge(found)
+        if not self._is_readable or not (differing := self.sums.differing()):
+            return
+        causes = find_mismatches(differing, partial(self._collect, rows)).values()
+        for each in causes:
+            if not each.answer:
+                for span in each.found:
                     self._note(_describe_span(span), "no answer names the command that caused it")
-        if any(mismatch.claimed for mismatch in mismatches.values()):
-            self._report_answers(mismatches)
+        for each in causes:
+            if each.answer:
+                claimed, caused = _describe_spans(each.claimed), _describe_spans(each.found)
+                self._note(each.answer, f"claims {claimed}; its command caused {caused}")
 
-    def _report_answers(self, mismatches: Mapping[bytes, AnswerMismatch]) -> None:
-        """Report the answers with wrong claims, found by a second pass over all."""
-        for row in self._all_answers():
-            try:
-                mismatch = mismatches.get(hash_cause(*row[:3]))
-            except MALFORMED_ANSWER_ERRORS:
-                continue
-            if mismatch is not None:
-                claimed = _describe_spans(mismatch.claimed)
-                found = _describe_spans(mismatch.found)
-                self._note(_describe_answer(row), f"claims {claimed}; its command caused {found}")
+    def _collect(self, rows: LogRows, spans: SelectedSpans) -> None:
+        chains = ChainVerifier({}, SignedHashes(), spans, [], None)
+        for chunk in rows.chunks(schema.entries, self._names):
+            chains.check_rows(chunk)
+        chains.finish()
+        for answer, cause, claimed in self._claims(rows):
+            spans.add_claimed(answer, cause, claimed)
 
-    def _all_answers(self) -> Iterator[StoredRow]:
-        return chain.from_iterable(self._rows.chunks(schema.answers))
+    def _claims(
+        self, rows: LogRows, note: Callable[[str, str], None] | None = None
+    ) -> Iterator[tuple[StoredRow, bytes, Sequence[EntrySpan]]]:
+        """Yield each answer with its cause and its claims about the wanted streams."""
+        self.count = 0
+        for chunk in rows.chunks_unordered(schema.answers):
+            self.count += len(chunk)
+            for answer, cause, spans in read_claims(chunk, note):
+                if self._names is None:
+                    yield answer, cause, spans
+                else:
+                    yield answer, cause, [span for span in spans if span.stream in self._names]
 
     def _note(self, where: str, what: str) -> None:
-        self._findings.append(IntegrityFinding(where, what))
+        self.findings.append(IntegrityFinding(where, what))
+
+
+def _describe_spans(spans: Sequence[EntrySpan]) -> str:
+    return ", ".join(map(_describe_span, spans)) or "nothing"
+
+
+def _describe_span(span: EntrySpan) -> str:
+    return describe_versions(span.stream, span.first, span.last)
+
+
+# --- games --------------------------------------------------------------------------------------
 
 
 def _check_games(rows: LogRows, findings: list[IntegrityFinding]) -> int:
@@ -242,29 +236,16 @@ def _check_games(rows: LogRows, findings: list[IntegrityFinding]) -> int:
     return count
 
 
-def _describe_answer(row: StoredRow) -> str:
-    return f"answer to {row[0]} {row[1]}"
-
-
-def _describe_spans(spans: Sequence[EntrySpan]) -> str:
-    return ", ".join(map(_describe_span, spans)) or "nothing"
-
-
-def _describe_span(span: EntrySpan) -> str:
-    return describe_versions(span.stream, span.first, span.last)
-
-
 # --- checkpoints --------------------------------------------------------------------------------
 
 
 class CheckpointVerifier:
     """Verify checkpoints one by one, and collect their signed hashes."""
 
-    def __init__(
-        self, public_keys: Mapping[str, PublicKey], findings: list[IntegrityFinding]
-    ) -> None:
+    def __init__(self, public_keys: Mapping[str, PublicKey]) -> None:
+        self.findings: list[IntegrityFinding] = []
         self.signed_hashes, self.checkpoint_count = SignedHashes(), 0
-        self._keys, self._findings = public_keys, findings
+        self._keys = public_keys
         self._retires = retired_keys(public_keys)
         self._retired: dict[str, int] = {}  # key id -> number of the retiring checkpoint
         self._last: Checkpoint | None = None
@@ -358,7 +339,7 @@ class CheckpointVerifier:
         return None
 
     def _note(self, number: object, what: str) -> None:
-        self._findings.append(IntegrityFinding(f"checkpoint {number}", what))
+        self.findings.append(IntegrityFinding(f"checkpoint {number}", what))
 
 
 _SIGNED_HASH = Struct(">Q32sQ")
@@ -382,8 +363,10 @@ class SignedHashes:
             claims.setdefault(version, []).append((digest, number))
         return claims
 
-    def select(self, streams: Iterable[str]) -> SignedHashes:
-        """Return the signed hashes of some streams only."""
+    def select(self, streams: Iterable[str] | None) -> SignedHashes:
+        """Return the signed hashes of some streams, or of all."""
+        if streams is None:
+            return self
         part = SignedHashes()
         part._packed = {name: self._packed[name] for name in streams if name in self._packed}
         return part

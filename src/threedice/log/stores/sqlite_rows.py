@@ -1,34 +1,29 @@
-"""Read the rows of an SQLite file from one snapshot, and find damage in the file itself.
-
-There are two drivers. The standard one is the one that writes, so a process that has the file open
-must read it with that one. APSW decodes rows in half the time, but brings an SQLite library of its
-own that does not know the locks of the other, so it is only for a process that has the file open
-in no other way.
-"""
+"""Read the rows of an SQLite file from one snapshot, and find damage in the file itself."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 from contextlib import closing, contextmanager
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import apsw
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from threedice.db.schema import VERSION_TABLE, load_migrations, prepare_tables
 from threedice.db.sqlite import SELECT_TABLE_NAMES, is_locked, is_undecodable, set_common_pragmas
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
 from threedice.log.stores.schema import IDENTITY_TABLE_PREFIX
+from threedice.log.stores.sql_rows import LogRows, Query, SnapshotAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
-    from threedice.db.sqlite import SqliteConnection
     from threedice.log.store import StoredRow
     from threedice.log.stores.schema import Table
+
+IMMUTABLE: Final = "immutable=1"
+"""How to open a file that nobody changes."""
 
 CHUNK_ROWS: Final = 250
 """Rows read at a time: few, so that they stay in the processor's cache."""
@@ -41,8 +36,8 @@ IRREPLACEABLE_TABLES: Final = ("streams", "entries", "answers", "games", "checkp
 
 _ENTRIES_INDEX: Final = "sqlite_autoindex_entries_1"
 _LINES_INDEX: Final = "sqlite_autoindex_lines_1"
-_DRIVER_ERRORS: Final = (sqlite3.Error, apsw.Error, UnicodeDecodeError)
-"""Errors of both drivers; APSW raises UnicodeDecodeError for text that is not UTF-8."""
+_READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""Errors of the driver; it raises UnicodeDecodeError for a message that is not UTF-8."""
 
 _REFUSING_TRIGGER: Final = re.compile(r"[^;]* BEGIN SELECT RAISE\(ABORT, '[^']*'\); END")
 """Definition of a trigger that does nothing but abort."""
@@ -50,25 +45,21 @@ _REFUSING_TRIGGER: Final = re.compile(r"[^;]* BEGIN SELECT RAISE\(ABORT, '[^']*'
 
 @contextmanager
 def open_sqlite_rows(path: Path) -> Iterator[SqliteRows]:
-    """Open a snapshot of a file with the standard driver; this process may have the file open."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    with _open_rows(path, lambda: sqlite3.connect(uri, uri=True, isolation_level=None)) as rows:
+    """Open a snapshot of a file, which others may have open."""
+    with _open_rows(path, "mode=ro") as rows:
         yield rows
 
 
 @contextmanager
-def open_sqlite_rows_with_apsw(path: Path) -> Iterator[SqliteRows]:
-    """Open a snapshot of a house's file with APSW; this process must not have the file open.
+def open_house_file(path: Path) -> Iterator[SqliteRows]:
+    """Open a snapshot of a house's file without leaving a trace.
 
-    Otherwise closing it here would release the POSIX locks of the other SQLite library. A file that
-    no process has open is opened as immutable, so that SQLite creates no `-wal` and `-shm` files:
-    the house could not open those if it runs as another user.
+    A file that no process has open is opened as immutable, so that SQLite creates no `-wal` and
+    `-shm` files: the house could not open those if it runs as another user.
     """
     path = path.resolve()  # -wal and -shm lie next to the file itself, not to a link
     idle_fingerprint = _idle_fingerprint(path)
-    uri = f"{path.absolute().as_uri()}?{'immutable=1' if idle_fingerprint else 'mode=ro'}"
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    with _open_rows(path, lambda: apsw.Connection(uri, flags=flags)) as rows:
+    with _open_rows(path, IMMUTABLE if idle_fingerprint else "mode=ro") as rows:
         rows.require_current_schema(str(path))
         yield rows
     if idle_fingerprint and _idle_fingerprint(path) != idle_fingerprint:
@@ -88,45 +79,42 @@ def _idle_fingerprint(path: Path) -> tuple[int, int, int] | None:
 
 
 @contextmanager
-def _open_rows(path: Path, connect: Callable[[], SqliteConnection]) -> Iterator[SqliteRows]:
+def open_shared_sqlite_rows(address: SnapshotAddress) -> Iterator[SqliteRows]:
+    """Open the snapshot that another process shares."""
+    with _open_rows(Path(address.name), address.snapshot) as rows:
+        yield rows
+
+
+@contextmanager
+def _open_rows(path: Path, mode: str) -> Iterator[SqliteRows]:
     if path.is_dir():
         raise StoreUnusable(f"{path} is a folder; give the SQLite file in it")
+    uri = f"{path.absolute().as_uri()}?{mode}"
     try:
-        connection = connect()
-    except _DRIVER_ERRORS as error:
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    except _READ_ERRORS as error:
         raise StoreUnusable(f"{path} cannot be opened: {error}; does it exist?") from error
     with closing(connection):
+        rows = SqliteRows(connection, SnapshotAddress("sqlite", str(path.absolute()), mode))
         try:
             set_common_pragmas(connection)
-            for statement in (
-                f"PRAGMA mmap_size = {MMAP_BYTES}",
-                "BEGIN",
-                "SELECT count(*) FROM sqlite_master",  # the first read fixes the snapshot
-            ):
-                list(connection.execute(statement))
-        except _DRIVER_ERRORS as error:
+            connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
+            rows.begin()
+        except _READ_ERRORS as error:
             raise _read_error(str(path), error) from error
-        yield SqliteRows(connection)
+        yield rows
 
 
-class _Query(NamedTuple):
-    """A SELECT: its columns, and the statement from FROM on."""
-
-    columns: Sequence[str]
-    rest: str
-
-    @property
-    def plain(self) -> str:
-        return f"SELECT {', '.join(self.columns)} {self.rest}"
-
-    @property
-    def with_types(self) -> str:
-        """The query with each value preceded by its type, and with text as bytes."""
-        columns = (
-            f"typeof({column}), iif(typeof({column}) = 'text', CAST({column} AS BLOB), {column})"
-            for column in self.columns
-        )
-        return f"SELECT {', '.join(columns)} {self.rest}"
+def _lock_writes(path: Path) -> sqlite3.Connection:
+    """Keep everybody from committing to a file until the returned connection is closed."""
+    lock = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None)
+    try:
+        set_common_pragmas(lock)
+        lock.execute("BEGIN IMMEDIATE")
+    except BaseException:
+        lock.close()
+        raise
+    return lock
 
 
 _SELECT_DEFINITIONS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
@@ -134,18 +122,44 @@ _COUNT_FRACTIONS: Final = (
     "SELECT count(*) FROM lines NOT INDEXED"
     " WHERE typeof(version) = 'real' OR typeof(place) = 'real' OR typeof(at) = 'real'"
 )
-_PROJECTED_STREAMS: Final = _Query(("view", "stream"), "FROM lines GROUP BY view, stream")
-_PROJECTION_LINES: Final = _Query(
-    ("subject", "version", "place", "at", "data"),
-    "FROM lines WHERE view = ? AND stream = ? ORDER BY version, place",
-)
 
 
-class SqliteRows:
+class SqliteRows(LogRows):
     """The rows of an SQLite file, read through a connection in a transaction."""
 
-    def __init__(self, connection: SqliteConnection) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: sqlite3.Connection, address: SnapshotAddress | None = None
+    ) -> None:
+        self._connection, self._address = connection, address
+
+    def begin(self) -> None:
+        """Begin a transaction and fix its snapshot."""
+        self._connection.execute("BEGIN")
+        self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+
+    @contextmanager
+    def shared(self) -> Iterator[SnapshotAddress | None]:
+        """Move to the present state of the file, and let other processes open the same.
+
+        SQLite cannot name a snapshot. So for the moment that the others need to open theirs, a
+        write lock keeps everybody from committing. Without the right to write the file there is
+        nothing to share.
+        """
+        if self._address is None or self._address.snapshot == IMMUTABLE:
+            yield self._address
+            return
+        try:
+            lock = _lock_writes(Path(self._address.name))
+        except sqlite3.Error:
+            yield None
+            return
+        with closing(lock):
+            try:
+                self._connection.execute("COMMIT")
+                self.begin()
+            except _READ_ERRORS as error:
+                raise _read_error(self._address.name, error) from error
+            yield self._address
 
     def require_current_schema(self, database: str) -> None:
         """Refuse a file that is not a house's database, or has another schema version."""
@@ -158,7 +172,7 @@ class SqliteRows:
                 database=database,
                 policy="require",
             )
-        except _DRIVER_ERRORS as error:
+        except _READ_ERRORS as error:
             raise _read_error(database, error) from error
 
     def find_damage(self) -> Iterator[str]:
@@ -181,7 +195,7 @@ class SqliteRows:
             ((fractions,),) = self._connection.execute(_COUNT_FRACTIONS)
             if fractions:
                 yield f"there are {fractions} lines with a number that is not stored as a whole one"
-        except _DRIVER_ERRORS as error:
+        except _READ_ERRORS as error:
             yield str(error)
 
     def _find_foreign_definitions(self) -> Iterator[str]:
@@ -215,63 +229,62 @@ class SqliteRows:
         )
         try:
             ((rows, indexed),) = self._connection.execute(sql)
-        except _DRIVER_ERRORS as error:
+        except _READ_ERRORS as error:
             yield f"{table} cannot be counted: {error}"
             return
         if not rows == indexed == (rows if read_count is None else read_count):
             reached = "" if read_count is None else f", which leads to {read_count}"
             yield f"there are {rows} {table}, and {indexed} in their index {index}{reached}"
 
-    def chunks(
-        self, table: Table, streams: Sequence[str] | None = None
-    ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table in primary key order, all or those of some streams."""
-        if streams is None:
-            yield from self._chunks(table.name, _query_by_key(table))
-        else:
-            for stream in sorted(streams):
-                yield from self._chunks(table.name, _query_by_key(table, "stream = ?"), (stream,))
+    def _select(self, table: Table, condition: str = "") -> Query:
+        """Read each entry through its index, and only if the index points to the right row."""
+        if table.name != "entries":
+            return super()._select(table, condition)
+        where = f" AND indexed.{condition}" if condition else ""
+        return Query(
+            [f"stored.{name}" for name in table.columns],
+            f"FROM entries AS indexed INDEXED BY {_ENTRIES_INDEX}"
+            " CROSS JOIN entries AS stored NOT INDEXED ON stored.rowid = indexed.rowid"
+            f" WHERE stored.stream IS indexed.stream AND stored.version IS indexed.version{where}"
+            " ORDER BY indexed.stream, indexed.version",
+        )
 
-    def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a table in file order, without using an index."""
-        query = _Query(table.columns, f"FROM {table.name} ORDER BY rowid")
-        return self._chunks(table.name, query)
-
-    def projected_streams(self) -> set[tuple[Any, Any]]:
-        """Return the pairs of view and stream that have lines."""
-        return set(chain.from_iterable(self._chunks("lines", _PROJECTED_STREAMS)))
-
-    def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
-        """Yield the lines of a view and stream: subject, version, place, time and data."""
-        return self._chunks("lines", _PROJECTION_LINES, (view, stream))
-
-    def _chunks(
-        self, name: str, query: _Query, params: StoredRow = ()
+    def _read(
+        self, table: str, query: Query, params: Sequence[Any] = ()
     ) -> Iterator[list[StoredRow]]:
         """Read rows; from the first one with invalid UTF-8 on, read text as bytes, more slowly."""
         yielded = 0
         try:
-            for chunk in self._read(query.plain, params):
+            for chunk in self._fetch(str(query), params):
                 yield chunk
                 yielded += len(chunk)
-        except _DRIVER_ERRORS as error:
+        except _READ_ERRORS as error:
             if not is_undecodable(error):
-                raise _read_error(f"table {name}", error) from error
+                raise _read_error(f"table {table}", error) from error
         else:
             return
         try:
-            for chunk in self._read(f"{query.with_types} LIMIT -1 OFFSET {yielded}", params):
+            for chunk in self._fetch(f"{_with_types(query)} LIMIT -1 OFFSET {yielded}", params):
                 yield [tuple(map(_decode_value, row[::2], row[1::2])) for row in chunk]
-        except _DRIVER_ERRORS as error:
-            raise _read_error(f"table {name}", error) from error
+        except _READ_ERRORS as error:
+            raise _read_error(f"table {table}", error) from error
 
-    def _read(self, sql: str, params: StoredRow) -> Iterator[list[StoredRow]]:
-        rows = iter(self._connection.execute(sql, params))
-        while chunk := list(islice(rows, CHUNK_ROWS)):
+    def _fetch(self, sql: str, params: Sequence[Any]) -> Iterator[list[StoredRow]]:
+        cursor = self._connection.execute(sql, params)
+        while chunk := cursor.fetchmany(CHUNK_ROWS):
             yield chunk
 
 
-def _read_definitions(connection: SqliteConnection) -> dict[tuple[str, str], str]:
+def _with_types(query: Query) -> Query:
+    """Return a query with each value preceded by its type, and with text as bytes."""
+    columns = [
+        f"typeof({column}), iif(typeof({column}) = 'text', CAST({column} AS BLOB), {column})"
+        for column in query.columns
+    ]
+    return Query(columns, query.rest)
+
+
+def _read_definitions(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
     """Return the definitions that concern the log, by name and kind, with single spaces."""
     return {
         (name, kind): " ".join(str(sql).split())
@@ -298,18 +311,3 @@ def _read_error(where: str, error: Exception) -> TamperedData | StoreUnavailable
     if is_locked(error):
         return StoreUnavailable(f"{where} is locked by another process; try again: {error}")
     return TamperedData(where, f"cannot be read: {error}")
-
-
-def _query_by_key(table: Table, condition: str = "") -> _Query:
-    if table.name == "entries":
-        where = f" AND indexed.{condition}" if condition else ""
-        # Read each entry through its index, and only if the index points to the right row.
-        return _Query(
-            [f"stored.{name}" for name in table.columns],
-            f"FROM entries AS indexed INDEXED BY {_ENTRIES_INDEX}"
-            " CROSS JOIN entries AS stored NOT INDEXED ON stored.rowid = indexed.rowid"
-            f" WHERE stored.stream IS indexed.stream AND stored.version IS indexed.version{where}"
-            f" ORDER BY {', '.join(f'indexed.{name}' for name in table.key)}",
-        )
-    where = f" WHERE {condition}" if condition else ""
-    return _Query(table.columns, f"FROM {table.name}{where} ORDER BY {table.key_list}")

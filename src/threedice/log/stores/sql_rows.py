@@ -1,0 +1,102 @@
+"""Read the rows of a database exactly as stored, from one snapshot.
+
+Verification and backup read a log through this class, concurrently with writes and without
+trusting any row: a wrong type or damaged text is returned as it is stored, and a row that the
+database itself cannot read raises `TamperedData`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from threedice.log.store import StoredRow
+    from threedice.log.stores.schema import Table
+
+
+class SnapshotAddress(NamedTuple):
+    """Where another process finds a snapshot of a database, to read the same rows."""
+
+    kind: Literal["sqlite", "postgres"]
+    name: str
+    snapshot: str
+
+
+class Query(NamedTuple):
+    """A SELECT: its columns, and the statement from FROM on."""
+
+    columns: Sequence[str]
+    rest: str
+
+    def __str__(self) -> str:
+        return f"SELECT {', '.join(self.columns)} {self.rest}"
+
+
+_ENTRY_STREAMS: Final = Query(["stream"], "FROM entries GROUP BY stream")
+_PROJECTED_STREAMS: Final = Query(["view", "stream"], "FROM lines GROUP BY view, stream")
+_PROJECTION_LINES: Final = Query(
+    ["subject", "version", "place", "at", "data"],
+    "FROM lines WHERE view = ? AND stream = ? ORDER BY version, place",
+)
+
+
+class LogRows(ABC):
+    """The rows of a log in one snapshot of a database."""
+
+    @abstractmethod
+    def shared(self) -> AbstractContextManager[SnapshotAddress | None]:
+        """Give the address of a snapshot that other processes can open while the context lasts.
+
+        The rows themselves are read from that snapshot too. The address is None if other processes
+        cannot read the same.
+        """
+
+    @abstractmethod
+    def find_damage(self) -> Iterator[str]:
+        """Yield the damage found in the database itself: in its files and its definitions."""
+
+    def find_unread_entries(self, read_count: int) -> Iterator[str]:  # noqa: ARG002
+        """Yield a finding if the store holds more entries than the `read_count` that were read."""
+        yield from ()
+
+    @abstractmethod
+    def _read(
+        self, table: str, query: Query, params: Sequence[Any] = ()
+    ) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a query about a table."""
+
+    def chunks(
+        self, table: Table, streams: Sequence[str] | None = None
+    ) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table in primary key order, all or those of some streams."""
+        if streams is None:
+            yield from self._read(table.name, self._select(table))
+        else:
+            for stream in sorted(streams):
+                yield from self._read(table.name, self._select(table, "stream = ?"), (stream,))
+
+    def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a table in the order that is fastest to read."""
+        return self._read(table.name, Query(table.columns, f"FROM {table.name}"))
+
+    def entry_streams(self) -> set[Any]:
+        """Return the streams that have entries."""
+        return {stream for (stream,) in chain.from_iterable(self._read("entries", _ENTRY_STREAMS))}
+
+    def projected_streams(self) -> set[StoredRow]:
+        """Return the pairs of view and stream that have lines."""
+        return set(chain.from_iterable(self._read("lines", _PROJECTED_STREAMS)))
+
+    def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
+        """Yield the lines of a view and stream: subject, version, place, time and data."""
+        return self._read("lines", _PROJECTION_LINES, (view, stream))
+
+    def _select(self, table: Table, condition: str = "") -> Query:
+        """Return the query for the rows of a table in primary key order."""
+        where = f" WHERE {condition}" if condition else ""
+        return Query(table.columns, f"FROM {table.name}{where} ORDER BY {table.key_list}")
