@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).parents[1] / "src" / "threedice"
 NONDETERMINISTIC = {"time", "secrets", "random", "uuid", "concurrent", "multiprocessing"}
 PRIMITIVES = {"Thread", "Timer", "to_thread", "token_hex", "token_bytes", "urandom"}
-OF_THE_MACHINE = {"postgres", "postgres_connection", "postgres_streams", "files", "keys"}
-"""Modules about database servers, files and keys, which are the machine's whatever the clock."""
+OF_THE_MACHINE = {"postgres", "postgres_streams", "files", "keys", "processes", "worker"}
+"""Modules about database servers, files and keys, which are the machine's whatever the clock, and
+about the processes of an audit, which run beside the house."""
 
 
 class CountedPeople(People):
