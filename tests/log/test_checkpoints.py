@@ -12,11 +12,9 @@ from threedice.errors import StoreFailed, StreamConflict, TamperedData
 from threedice.log.entry import EMPTY_HEAD, Head
 from threedice.log.proof.checkpoints import (
     CHECKPOINTS_FILE,
-    CheckpointPolicy,
     CheckpointSigner,
     decode_checkpoint,
     encode_checkpoint_line,
-    is_checkpoint_due,
     link_hash,
     read_checkpoint_lines,
     read_checkpoints,
@@ -28,27 +26,6 @@ from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.mark.parametrize(
-    ("policy", "settled", "seconds", "expected"),
-    [
-        (CheckpointPolicy(rounds=1, seconds=None), 0, 1e6, False),
-        (CheckpointPolicy(rounds=1, seconds=None), 1, 0, True),
-        (CheckpointPolicy(rounds=3, seconds=None), 2, 0, False),
-        (CheckpointPolicy(rounds=3, seconds=None), 3, 0, True),
-        (CheckpointPolicy(rounds=None, seconds=10), 99, 9.999999, False),
-        (CheckpointPolicy(rounds=None, seconds=10), 0, 10, True),
-        (CheckpointPolicy(rounds=2, seconds=10), 1, 9, False),
-        (CheckpointPolicy(rounds=2, seconds=10), 1, 10, True),
-        (CheckpointPolicy(rounds=None, seconds=None), 99, 1e6, False),
-    ],
-)
-def test_due_after_rounds_or_seconds(
-    policy: CheckpointPolicy, settled: int, seconds: float, expected: bool
-) -> None:
-    now = 1_000_000 + round(seconds * 1_000_000)
-    assert is_checkpoint_due(policy, settled=settled, last=1_000_000, now=now) is expected
 
 
 def test_checkpoint_says_which_heads_there_are(tmp_path: Path) -> None:

@@ -58,10 +58,6 @@ class ApiToken(msgspec.Struct, frozen=True):
     expires: int
     used: int
 
-    def has_scope(self, scope: str) -> bool:
-        """Return whether the token has a scope."""
-        return scope in self.scopes
-
 
 class NewToken(msgspec.Struct, frozen=True):
     """A new API token with its secret, which is shown once and not stored."""

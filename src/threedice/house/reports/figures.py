@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING
@@ -147,8 +146,3 @@ def exposure(game: Game, state: TableState) -> dict[Roll, int]:
         if payoffs and total:
             nets = [net - total * payoff for net, payoff in zip(nets, payoffs, strict=True)]
     return {roll: net // unit for roll, net in zip(ROLLS, nets, strict=True)}
-
-
-def format_time(at: int) -> str:
-    """Format a time in microseconds since 1970 as date and time in UTC."""
-    return datetime.fromtimestamp(at / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")

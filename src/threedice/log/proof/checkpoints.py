@@ -230,34 +230,6 @@ def link_hash(previous: Checkpoint | None) -> str:
     return sha256(previous.body + previous.signature).hexdigest()
 
 
-# --- when to sign -------------------------------------------------------------------------------
-
-
-class CheckpointPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When to create a checkpoint: after some settled rounds, some seconds, or either.
-
-    None means never.
-    """
-
-    rounds: int | None = 1
-    seconds: float | None = 10.0
-
-
-def is_checkpoint_due(policy: CheckpointPolicy, *, settled: int, last: int, now: int) -> bool:
-    """Return whether a checkpoint is due, given the rounds settled since the last one.
-
-    `last` and `now` count microseconds, like the times of entries.
-
-    >>> is_checkpoint_due(CheckpointPolicy(rounds=1), settled=1, last=0, now=0)
-    True
-    >>> by_time = CheckpointPolicy(rounds=None, seconds=10)
-    >>> is_checkpoint_due(by_time, settled=7, last=0, now=9_999_999)
-    False
-    """
-    by_rounds = policy.rounds is not None and settled >= policy.rounds
-    return by_rounds or (policy.seconds is not None and now - last >= policy.seconds * 1_000_000)
-
-
 # --- the file outside the store -----------------------------------------------------------------
 
 
