@@ -62,6 +62,24 @@ def test_a_correction_needs_a_bet_in_that_round_and_a_ruling_a_known_player() ->
     assert table.refuses("shift-manager rules 5 for nobody: goodwill").code == "player/unknown"
 
 
+def test_a_ruling_needs_a_reason_whole_chips_and_a_float_that_holds_it() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4")
+    over = table.state.float_amount + table.state.chips[0]
+
+    for amount, reason, code in (
+        (500, " ", "reason/missing"),
+        (0, "goodwill", "amount/zero"),
+        (1, "goodwill", "chips/amount"),
+        (over, "goodwill", "float/short"),
+    ):
+        manager = Actor(id="mia", role="shift-manager")
+        ruling = commands.MakeRuling(by=manager, player="ann", amount=amount, reason=reason)
+        with pytest.raises(Refusal) as refused:
+            decide(table.game, table.state, ruling)
+        assert refused.value.code == code
+
+
 def test_a_spin_void_at_its_first_step_is_the_one_that_is_void() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "dice 6 5 4")
