@@ -13,13 +13,19 @@ from threedice.account.commands import Deposit, OpenAccount
 from threedice.house import CommandHandler
 from threedice.house.codec import encode
 from threedice.house.house import House
-from threedice.house.reports.projection import VIEW, StatementProjector, player_subject
+from threedice.house.reports.projection import (
+    EVENTS_WITHOUT_ROWS,
+    VIEW,
+    StatementProjector,
+    player_subject,
+)
 from threedice.house.reports.statements import StatementReader, StatementTail
-from threedice.house.stream_state import account_stream
+from threedice.house.stream_state import account_stream, postings_of
 from threedice.log.entry import EMPTY_HEAD, extend_stream
 from threedice.log.store import ProjectionLine
 from threedice.log.stores.memory import MemoryStore
 from threedice.table import commands
+from threedice.table.events import BetPlaced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,3 +131,17 @@ def test_stored_rows_and_the_tail_are_the_rows_of_the_whole_stream() -> None:
                     expected = StatementReader(MemoryStore(), lines).rows(subject)
                     assert reader.rows(subject) == expected
                     assert reader.rows(subject, limit=2) == expected[-2:]
+
+
+def test_events_that_are_skipped_change_nothing_that_a_statement_shows() -> None:
+    seen = set()
+    for number, (name, readings) in enumerate(GAMES):
+        for event in drive(load(name, readings), "record", number, 300).events:
+            if type(event) in EVENTS_WITHOUT_ROWS:
+                seen.add(type(event))
+                moves = {(posting.source, posting.destination) for posting in postings_of(event)}
+                bet = (
+                    {(f"stack/{event.player}", "layout")} if isinstance(event, BetPlaced) else set()
+                )
+                assert moves == bet
+    assert seen == EVENTS_WITHOUT_ROWS

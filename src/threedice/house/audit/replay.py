@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 from threedice.errors import TamperedData
 from threedice.house.codec import decode
 from threedice.house.events import TableEstablished
-from threedice.house.reports.projection import FORMER_VIEWS, VIEW, StatementProjector
+from threedice.house.reports.projection import (
+    EVENTS_WITHOUT_ROWS,
+    FORMER_VIEWS,
+    VIEW,
+    StatementProjector,
+)
 from threedice.house.stream_state import StreamBalances, fold_of
 from threedice.log.entry import Entry
 from threedice.log.proof import IntegrityFinding
 from threedice.log.stores import schema
-from threedice.table.events import BetPlaced, RoundStarted, TableOpened
+from threedice.table.events import RoundStarted, TableOpened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -69,9 +74,19 @@ class StreamReplay:
 
     def apply(self, rows: Sequence[StoredRow]) -> None:
         """Fold the next entries; raise `TamperedData` at one that no command can have caused."""
+        evolve, post, state = self._fold.evolve, self._balances.post, self.state
         try:
             for row in rows:
-                self._apply_entry(Entry(*row))
+                entry = Entry(*row)
+                self._version = version = entry.version
+                event = decode(entry)
+                evolve(state, event, entry.at, version)
+                post(event, state)
+                if type(event) not in EVENTS_WITHOUT_ROWS:  # which pin no game either
+                    self._require_game(event)
+                    self._statements.apply(entry, event)
+                if version == self._snapshot_version:
+                    self._compare_snapshot(entry.hash)
         except TamperedData:
             self.failed = True
             raise
@@ -79,18 +94,6 @@ class StreamReplay:
             self.failed = True
             problem = f"cannot follow from the entries before: {str(error) or type(error).__name__}"
             raise TamperedData(f"{self.name} version {self._version}", problem) from None
-
-    def _apply_entry(self, entry: Entry) -> None:
-        self._version = entry.version
-        event = decode(entry)
-        self._fold.evolve(self.state, event, entry.at, entry.version)
-        self._balances.post(event, self.state)
-        if type(event) is not BetPlaced:  # most events are bets, which pin no game and have no rows
-            if isinstance(event, _PINNING_EVENTS):
-                self._require_game(event.game_hash)
-            self._statements.apply(entry, event)
-        if entry.version == self._snapshot_version:
-            self._compare_snapshot(entry.hash)
 
     def finish(self) -> list[IntegrityFinding]:
         """Return all findings; after a failed replay nothing more is compared."""
@@ -105,10 +108,10 @@ class StreamReplay:
     def _note(self, where: str, problem: str) -> None:
         self._findings.append(IntegrityFinding(where, problem))
 
-    def _require_game(self, game_hash: str) -> None:
-        if game_hash not in self._games:
+    def _require_game(self, event: AnyStreamEvent) -> None:
+        if isinstance(event, _PINNING_EVENTS) and event.game_hash not in self._games:
             where = f"{self.name} version {self._version}"
-            raise TamperedData(where, f"the pinned game {game_hash} is missing")
+            raise TamperedData(where, f"the pinned game {event.game_hash} is missing")
 
     def _compare_snapshot(self, entry_hash: bytes) -> None:
         if self._stored_snapshot is None:

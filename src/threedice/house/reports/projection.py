@@ -40,6 +40,14 @@ FORMER_VIEWS: Final = ("house",)
 
 _ZERO: Final = Fraction(0)
 
+EVENTS_WITHOUT_ROWS: Final = frozenset({
+    events.BetPlaced, events.BettingOpened, events.BettingClosed, events.StepTaken,
+    events.DiceTumbled, events.ResultCalled, events.KeyPressed, events.ResultEntered,
+    events.AreasLit,
+})  # fmt: skip
+"""The commonest events that no statement shows: a bet's chips are the player's until they are lost,
+and the others move nothing. Skipping them early makes replays faster."""
+
 
 class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One row of a table's results or of a player's statement.
@@ -69,7 +77,7 @@ class StatementProjector:
 
     def project(self, entry: Entry, event: AnyStreamEvent) -> Iterator[ProjectionLine]:
         """Yield the rows of an entry; entries must come in the order of the stream."""
-        if type(event) is events.BetPlaced:  # most events are bets, which have no rows
+        if type(event) in EVENTS_WITHOUT_ROWS:
             return
         for place, (subject, row) in enumerate(self._rows(event)):
             data = _encode_row(row)

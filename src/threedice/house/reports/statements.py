@@ -16,7 +16,13 @@ import msgspec
 
 from threedice.house.codec import decode, tag_of
 from threedice.house.events import TableEstablished
-from threedice.house.reports.projection import FORMER_VIEWS, VIEW, StatementProjector, StatementRow
+from threedice.house.reports.projection import (
+    EVENTS_WITHOUT_ROWS,
+    FORMER_VIEWS,
+    VIEW,
+    StatementProjector,
+    StatementRow,
+)
 from threedice.house.stream_state import HouseTable, fold_of
 from threedice.log.store import ProjectionLine
 from threedice.table import events
@@ -108,7 +114,7 @@ class StatementTail:
 
     def add(self, entry: Entry, event: AnyStreamEvent) -> None:
         """Add an event that was written to the stream."""
-        if type(event) is not events.BetPlaced:  # most events are bets, which have no rows
+        if type(event) not in EVENTS_WITHOUT_ROWS:
             self._events.append((entry, event))
 
     def drop_stored(self, version: int) -> None:
