@@ -1,4 +1,4 @@
-"""Decide which proposals of a batch are accepted; shared by every store.
+"""Decide which proposals of a batch are accepted, and which rows they insert; for every store.
 
 A store reads the heads and answers that a batch concerns, resolves the batch here, and writes the
 accepted proposals. Later proposals of a batch see the effect of earlier ones.
@@ -6,16 +6,31 @@ accepted proposals. Later proposals of a batch see the effect of earlier ones.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from threedice.errors import InvalidInput, InvariantBroken
 from threedice.log.entry import EMPTY_HEAD, Head
-from threedice.log.store import Acceptance, DuplicateKey, EntrySpan, HeadConflict, StoredAnswer
+from threedice.log.store import (
+    Acceptance,
+    DuplicateKey,
+    EntrySpan,
+    HeadConflict,
+    StoredAnswer,
+    encode_spans,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from threedice.log.store import Append, ProjectionLine, Proposal, ProposalOutcome
+    from threedice.log.entry import Entry
+    from threedice.log.store import (
+        Append,
+        ProjectionLine,
+        Proposal,
+        ProposalOutcome,
+        StoredRow,
+    )
 
 MAX_NAME_CHARACTERS = 200
 """Longest name of a stream, account or key that both databases can index."""
@@ -131,3 +146,39 @@ def _is_encodable(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRows:
+    """The rows that the accepted proposals of a batch insert, by table."""
+
+    entries: list[Entry] = field(default_factory=list)
+    heads: dict[str, Head] = field(default_factory=dict)
+    answers: list[StoredRow] = field(default_factory=list)
+    games: dict[str, bytes] = field(default_factory=dict)
+
+
+def collect_accepted_rows(
+    proposals: Sequence[Proposal],
+    outcomes: Sequence[ProposalOutcome],
+    heads: Mapping[str, Head],
+    answers: Mapping[tuple[str, str], StoredAnswer],
+) -> AcceptedRows:
+    """Collect the rows that the accepted proposals insert.
+
+    `heads` and `answers` are those that `resolve_proposals` has updated.
+    """
+    batch = AcceptedRows()
+    for proposal, outcome in zip(proposals, outcomes, strict=True):
+        if outcome is not ACCEPTED:
+            continue
+        for append in proposal.appends:
+            if append.entries:
+                batch.entries.extend(append.entries)
+                batch.heads[append.stream] = heads[append.stream]
+        account, key = proposal.account, proposal.key
+        spans = encode_spans(answers[account, key].spans)
+        batch.answers.append((account, key, proposal.command_hash, spans))
+        if proposal.games:
+            batch.games.update(proposal.games)
+    return batch

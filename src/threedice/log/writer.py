@@ -7,10 +7,11 @@ it is durable, and published after it is acknowledged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Condition, Lock
-from typing import TYPE_CHECKING, Generic, Self, TypeAlias
+from typing import TYPE_CHECKING, Generic, Self, TypeAlias, TypeVar
 
 from threedice.errors import (
     InvalidInput,
@@ -22,7 +23,6 @@ from threedice.errors import (
     StoreUnusable,
     StreamConflict,
 )
-from threedice.log.batch import Token, WriteFuture
 from threedice.log.conflicts import check_proposal
 from threedice.log.entry import Entry
 from threedice.log.store import Acceptance, DuplicateKey, HeadConflict, ProposalOutcome
@@ -36,10 +36,18 @@ if TYPE_CHECKING:
     from threedice.log.store import Proposal, Store
     from threedice.runtime import Runtime
 
+Token = TypeVar("Token")
+"""How a caller identifies its proposal, such as the future that it awaits."""
+
 WriteResult: TypeAlias = ProposalOutcome | OperatingFailure | InvalidInput
 
 DeliveryCallback: TypeAlias = Callable[[Sequence[Token], Sequence[WriteResult]], None]
 """Receives the tokens of a batch and the result of each, in the writer's thread."""
+
+
+class WriteFuture(Future[ProposalOutcome]):
+    """The token of a caller that waits in `Writer.write_and_wait`."""
+
 
 QueuedProposal: TypeAlias = tuple["Proposal", Token | WriteFuture]
 

@@ -20,8 +20,13 @@ import msgspec
 import psycopg
 from psycopg import pq, sql
 
-from threedice.log.batch import AcceptedRows, collect_accepted_rows
-from threedice.log.conflicts import ACCEPTED, build_answer, resolve_proposals
+from threedice.log.conflicts import (
+    ACCEPTED,
+    AcceptedRows,
+    build_answer,
+    collect_accepted_rows,
+    resolve_proposals,
+)
 from threedice.log.entry import Head
 from threedice.log.store import DuplicateKey, StoredAnswer, decode_spans
 from threedice.log.stores.sql import ANSWER_COLUMNS, ENTRY_COLUMNS

@@ -20,8 +20,12 @@ from threedice.db.sqlite import (
     result_code,
 )
 from threedice.errors import TamperedData, ThreediceError
-from threedice.log.batch import collect_accepted_rows
-from threedice.log.conflicts import ACCEPTED, check_proposal, resolve_proposals
+from threedice.log.conflicts import (
+    ACCEPTED,
+    check_proposal,
+    collect_accepted_rows,
+    resolve_proposals,
+)
 from threedice.log.entry import Entry, Head
 from threedice.log.store import Proposal, ProposalOutcome, StoredAnswer, StoredRow, decode_spans
 from threedice.log.stores.files import (
