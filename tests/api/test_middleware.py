@@ -13,7 +13,7 @@ import pytest
 from tests.api.setting import BET, ORIGIN, opened, seat
 from tests.api.test_authorisation import PAGES, code, routes
 from tests.identity.setting import HERE, PASSWORD, THERE
-from threedice.api.app import check_request
+from threedice.api.auth.authentication import check_request
 from threedice.api.http import requests
 from threedice.api.http.problems import ClientDisconnected, HttpProblem
 from threedice.api.http.requests import MAX_BODY_BYTES, client_address, read_body

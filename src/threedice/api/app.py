@@ -18,16 +18,16 @@ from litestar import Litestar, MediaType, Request, Response, Router, get
 from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 
-from threedice.api.auth.authentication import require_permission
+from threedice.api.auth.authentication import check_request
 from threedice.api.context import ServerContext, handler_dependencies
-from threedice.api.http.middleware import add_middleware
+from threedice.api.http.middleware import add_middleware, skip_router
 from threedice.api.http.openapi import build_document
 from threedice.api.http.problems import HttpProblem, handle_error
-from threedice.api.http.requests import HouseRequest, check_query
+from threedice.api.http.requests import HouseRequest
 from threedice.api.live.connection import follow_table
 from threedice.api.routes.accounts import ACCOUNT_HANDLERS
 from threedice.api.routes.approvals import APPROVAL_HANDLERS
-from threedice.api.routes.commands import COMMAND_HANDLERS
+from threedice.api.routes.commands import COMMAND_HANDLERS, send_command
 from threedice.api.routes.games import GAME_HANDLERS
 from threedice.api.routes.history import HISTORY_HANDLERS
 from threedice.api.routes.house import HOUSE_HANDLERS, read_metrics
@@ -78,14 +78,8 @@ def make_app(context: ServerContext) -> Litestar:
         openapi_config=None,
         logging_config=None,
     )
-    app.asgi_handler = add_middleware(app.asgi_handler, context)
+    app.asgi_handler = add_middleware(skip_router(app.asgi_handler, send_command), context)
     return app
-
-
-async def check_request(request: Request[Any, Any, Any]) -> None:
-    """Authenticate, authorise, and check the query string, before every operation."""
-    await require_permission(request)
-    check_query(request)
 
 
 def _load_files() -> None:

@@ -1,6 +1,6 @@
 """Resolve session cookies and API tokens to callers, with a cache of their assignments.
 
-`require_permission` runs before every operation of the API.
+`check_request` runs before every operation of the API.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from threedice.api.auth.authorisation import can_use
 from threedice.api.http.problems import HttpProblem
-from threedice.api.http.requests import parse_headers
+from threedice.api.http.requests import check_query, parse_headers
 from threedice.identity.roles import is_staff
 from threedice.identity.tokens import TOKEN_PREFIX
 
@@ -50,6 +50,12 @@ class Caller:
     scopes: tuple[str, ...] | None = None
     session_state: SessionState = "open"
     assignments: tuple[Assignment, ...] = ()
+
+
+async def check_request(request: Request[Any, Any, Any]) -> None:
+    """Authenticate, authorise, and check the query string, before every operation."""
+    await require_permission(request)
+    check_query(request)
 
 
 async def require_permission(request: Request[Any, Any, Any]) -> None:

@@ -52,6 +52,7 @@ class ServerMetrics:
         self._refused = Counter(
             "threedice_refusals", "Problem responses, by code.", ["code"], registry=self.registry
         )
+        self._command_counters: dict[str, Counter] = {}
         self._bets = Counter("threedice_bets", "Bets made durable.", registry=self.registry)
         self._settlements = Counter(
             "threedice_settlements", "Rounds settled.", registry=self.registry
@@ -74,7 +75,10 @@ class ServerMetrics:
 
     def count_accepted(self, kind: str, seconds: float) -> None:
         """Count an accepted command and observe its duration."""
-        self._commands.labels(kind).inc()
+        counter = self._command_counters.get(kind)
+        if counter is None:
+            counter = self._command_counters[kind] = self._commands.labels(kind)
+        counter.inc()
         self._seconds.observe(seconds)
 
     def count_refused(self, code: str) -> None:

@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from litestar.enums import ScopeType
 
-from threedice.api.auth.authentication import has_session_cookie
+from threedice.api.auth.authentication import check_request, has_session_cookie
 from threedice.api.http.journal import REQUEST_ID
-from threedice.api.http.problems import PROBLEM_MEDIA_TYPE, HttpProblem, encode_problem
-from threedice.api.http.requests import parse_headers
+from threedice.api.http.problems import (
+    PROBLEM_MEDIA_TYPE,
+    HttpProblem,
+    encode_problem,
+    handle_error,
+)
+from threedice.api.http.requests import TABLE_ID_PATTERN, HouseRequest, parse_headers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from litestar.handlers import HTTPRouteHandler
     from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
     from threedice.api.context import ServerContext
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 
     HeaderList = list[tuple[bytes, bytes]]
 
+_COMMANDS_PATH: Final = re.compile(f"/api/tables/({TABLE_ID_PATTERN[1:-1]})/commands")
 _LIVE_PATH: Final = re.compile(r"/api/tables/[^/]+/live")
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -90,6 +97,31 @@ def add_middleware(app: ASGIApp, context: ServerContext) -> ASGIApp:
         await app(scope, receive, _add_headers(send, extra_headers))
 
     return middleware
+
+
+def skip_router(router: ASGIApp, send_command: HTTPRouteHandler) -> ASGIApp:
+    """Call the handler of table commands directly, and the router for everything else.
+
+    Nearly all requests are bets, and routing takes as long as the rest of a bet. The check, the
+    handler and the exception handler are those that the router would call.
+    """
+
+    async def route(scope: Scope, receive: Receive, send: Send) -> None:
+        match = _COMMANDS_PATH.fullmatch(scope["path"])
+        if match is None or scope["type"] != ScopeType.HTTP or scope["method"] != "POST":
+            await router(scope, receive, send)
+            return
+        scope["route_handler"], scope["path_params"] = send_command, {"table": match[1]}
+        request = HouseRequest(scope, receive, send)
+        response: ASGIApp
+        try:
+            await check_request(request)
+            response = await send_command.fn(request, match[1])
+        except Exception as error:
+            response = handle_error(request, error).to_asgi_response(None, request)
+        await response(scope, receive, send)
+
+    return route
 
 
 def add_request_ids(app: Any) -> Any:

@@ -31,14 +31,19 @@ MAX_QUERY_BYTES: Final = 2000
 MAX_BODY_BYTES: Final = 64 * 1024
 BODY_TIMEOUT_SECONDS: Final = 10.0
 
-_TABLE_ID: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+_HEADERS: Final = "threedice_headers"
+"""Where the state of a request holds its parsed headers."""
+
+TABLE_ID_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 _PLAYER_ID: Final = r"^[^/\s\x00-\x1f\x7f-\x9f]{1,100}$"
 _KEY: Final = "^[A-Za-z0-9._-]{1,100}$"
 _OPAQUE_ID: Final = "^[A-Za-z0-9]{1,64}$"
 _RULEBOOK_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 # In a path Litestar checks `PathParameter`, in a body msgspec checks `Meta`.
-TableId = Annotated[str, msgspec.Meta(pattern=_TABLE_ID), PathParameter(pattern=_TABLE_ID)]
+TableId = Annotated[
+    str, msgspec.Meta(pattern=TABLE_ID_PATTERN), PathParameter(pattern=TABLE_ID_PATTERN)
+]
 
 PlayerId = Annotated[str, msgspec.Meta(pattern=_PLAYER_ID), PathParameter(pattern=_PLAYER_ID)]
 """A player's id: one word without control characters, so that it can be stored and displayed."""
@@ -48,7 +53,7 @@ OpaqueId = Annotated[str, msgspec.Meta(pattern=_OPAQUE_ID), PathParameter(patter
 RulebookName = Annotated[str, PathParameter(pattern=_RULEBOOK_NAME)]
 RoundNumber = Annotated[int, PathParameter(ge=1, le=2**53)]
 LineCount = Annotated[int, QueryParameter(ge=1, le=1000)]
-OptionalTable = Annotated[str | None, QueryParameter(pattern=_TABLE_ID)]
+OptionalTable = Annotated[str | None, QueryParameter(pattern=TABLE_ID_PATTERN)]
 OptionalPlayer = Annotated[str | None, QueryParameter(pattern=_PLAYER_ID)]
 OptionalTime = Annotated[int | None, QueryParameter(ge=0, le=2**53)]
 
@@ -140,8 +145,12 @@ def decode_body(body_type: Any, body: bytes) -> Any:
 
 
 def parse_headers(scope: Scope) -> dict[bytes, bytes]:
-    """Return the headers of a request; of a repeated one the last."""
-    return dict(scope["headers"])
+    """Return the headers of a request, parsed once; of a repeated one the last."""
+    state = scope["state"]
+    headers: dict[bytes, bytes] | None = state.get(_HEADERS)
+    if headers is None:
+        headers = state[_HEADERS] = dict(scope["headers"])
+    return headers
 
 
 def client_address(context: ServerContext, scope: Scope, headers: Mapping[bytes, bytes]) -> str:

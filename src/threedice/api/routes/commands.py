@@ -19,8 +19,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from litestar import MediaType, Response, get, post
 from litestar.handlers import HTTPRouteHandler
-from litestar.response.base import ASGIResponse
-from litestar.types import ASGIApp
+from litestar.types import ASGIApp, Receive, Scope, Send
 
 from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authorisation import COMMANDS, role_for
@@ -105,7 +104,7 @@ async def send_command(request: HouseRequest, table: TableId) -> ASGIApp:
     key = require_idempotency_key(request)
     command = parse_table_command(caller, table, (await request.body()).strip())
     result = await execute_command(context, caller, table, command, key, started_at)
-    return ASGIResponse(body=result, media_type=MediaType.JSON)  # cheaper than a `Response`
+    return _JsonBytes(result)
 
 
 @post(
@@ -144,6 +143,21 @@ async def show_command_status(
     if result is None:
         return json_response(b'{"accepted":false,"answer":null}')
     return json_response(b'{"accepted":true,"answer":%b}' % encode_command_result(result, caller))
+
+
+class _JsonBytes:
+    """A response whose body is JSON already, as a plain ASGI application: the cheapest there is."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(self._body)),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": self._body, "more_body": False})
 
 
 def json_response(body: bytes) -> Response[Any]:
