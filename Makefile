@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 # The longest first, so that no long group is left for the end.
-GROUPS := test-screens test-log test-rules test-api test-house check test-sim test-rest
+GROUPS := test-screens test-rules test-house test-sim test-api test-rest test-log check
 
 .PHONY: run test $(GROUPS) format screens bench soak faults mutants citations pictures playthroughs contract generated clean
 
