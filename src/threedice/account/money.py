@@ -1,4 +1,4 @@
-"""What each event of a player's account moves, and the balance that the state implies."""
+"""Map the events of a player's account to postings, and its state to a balance."""
 
 from __future__ import annotations
 

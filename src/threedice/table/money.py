@@ -1,4 +1,4 @@
-"""What each event of a table moves, and the balances that a table's state implies.
+"""Map the events of a table to postings, and its state to balances.
 
 This is the only place that knows what an event moves. The house applies the postings beside the
 state and compares both; statements, results, reports and the audit are computed from postings.

@@ -102,7 +102,7 @@ def add_middleware(app: ASGIApp, context: ServerContext) -> ASGIApp:
 def skip_router(router: ASGIApp, send_command: HTTPRouteHandler) -> ASGIApp:
     """Call the handler of table commands directly, and the router for everything else.
 
-    Nearly all requests are bets, and routing takes as long as the rest of a bet. The check, the
+    Nearly all requests are bets, and routing is a large part of their cost (ADR 20). The check, the
     handler and the exception handler are those that the router would call.
     """
 

@@ -32,7 +32,7 @@ MAX_BODY_BYTES: Final = 64 * 1024
 BODY_TIMEOUT_SECONDS: Final = 10.0
 
 _HEADERS: Final = "threedice_headers"
-"""Where the state of a request holds its parsed headers."""
+"""The key of the parsed headers in the state of a request."""
 
 TABLE_ID_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 _PLAYER_ID: Final = r"^[^/\s\x00-\x1f\x7f-\x9f]{1,100}$"
