@@ -11,14 +11,19 @@ export PYTHONDONTWRITEBYTECODE :=
 # The longest first, so that no long group is left for the end.
 GROUPS := test-screens test-rules test-house test-sim test-api test-rest test-log check
 
-.PHONY: run test $(GROUPS) format screens bench soak faults mutants citations pictures playthroughs contract generated clean
+.PHONY: run test tools $(GROUPS) format screens bench soak faults mutants citations pictures playthroughs contract generated clean
 
 run: .venv/installed
 	$(BIN)/threedice serve --demo
 
 # Three groups at a time keep two cores busy: tests also wait. Each prints its output when it is done.
-test: .venv/ready
+test: export THREEDICE_REQUIRE_ALL := 1
+test: .venv/ready tools
 	$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target $(GROUPS)
+
+# The programs that tests need besides Python: a PostgreSQL server, Chromium and nginx.
+tools:
+	tools/debian_packages.sh
 
 RULES := tests/account tests/cases tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
 HOUSE := tests/faults tests/house tests/identity

@@ -14,9 +14,10 @@ import hypothesis
 import pytest
 
 from tests.log.postgres_server import PostgresServer, quick_folder, running
+from tests.programs import EVERYTHING_REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
 
 # The machine's speed is not under test: a deadline would fail an example on a busy machine.
@@ -50,6 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--write-citations", metavar="FILE", help="write which test cites which clause to FILE"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skipped test into a failed one where every test is required."""
+    report = yield
+    if EVERYTHING_REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+    return report
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

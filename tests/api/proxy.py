@@ -1,21 +1,18 @@
-"""An nginx of one's own, unpacked into a temporary folder where none is installed."""
+"""An nginx for one test, as a reverse proxy."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import tempfile
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 
-from tests.packages import apt_lock
+from tests.programs import nginx
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 AROUND = """
 daemon off;
@@ -38,7 +35,7 @@ def proxying(folder: Path, text: str, port: int) -> Iterator[None]:
     paths = "\n".join(f"{name}_temp_path {folder}/{name};" for name in PATHS)
     file = folder / "nginx.conf"
     file.write_text(AROUND.format(folder=folder, paths=paths, text=text), encoding="utf-8")
-    command = [str(binary()), "-p", str(folder), "-e", "stderr", "-c", str(file)]
+    command = [str(nginx()), "-p", str(folder), "-e", "stderr", "-c", str(file)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait(process, port)
@@ -60,24 +57,3 @@ def _wait(process: subprocess.Popen[bytes], port: int) -> None:
             except httpx.ConnectError:
                 continue
             return
-
-
-@cache
-def binary() -> Path:
-    """Return nginx: the one that is installed, or Debian's, unpacked for these tests only."""
-    if found := shutil.which("nginx"):
-        return Path(found)
-    if not shutil.which("apt-get"):
-        raise FileNotFoundError("no nginx here: install the package nginx")
-    folder = Path(tempfile.gettempdir()) / "threedice-nginx"
-    unpacked = folder / "usr" / "sbin" / "nginx"
-    with apt_lock():
-        if not unpacked.exists():
-            folder.mkdir(exist_ok=True)
-            subprocess.run(["apt-get", "update", "-qq"], check=False, capture_output=True)
-            subprocess.run(
-                ["apt-get", "download", "-qq", "nginx"], cwd=folder, check=True, capture_output=True
-            )
-            (package,) = folder.glob("nginx_*.deb")
-            subprocess.run(["dpkg-deb", "-x", str(package), str(folder)], check=True)
-    return unpacked

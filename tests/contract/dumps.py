@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from tests.log.postgres_server import binaries
+from tests.programs import postgres_binaries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,13 @@ def restore_sqlite(sql: str, file: Path) -> None:
 
 def dump_postgres(url: str) -> str:
     """Return a PostgreSQL database as SQL that needs no psql."""
-    words = [str(binaries() / "pg_dump"), "--inserts", "--no-owner", "--no-privileges", url]
+    words = [
+        str(postgres_binaries() / "pg_dump"),
+        "--inserts",
+        "--no-owner",
+        "--no-privileges",
+        url,
+    ]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     lines = (line for line in text.splitlines() if line and not line.startswith(NOT_SQL))
     return "\n".join(lines) + "\n"

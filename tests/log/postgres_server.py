@@ -9,7 +9,6 @@ import signal
 import subprocess
 import tempfile
 from contextlib import contextmanager
-from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from tests.packages import install
+from tests.programs import postgres_binaries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,7 +142,7 @@ class PostgresServer:
         # a file, not a pipe: the postmaster inherits it and would keep a pipe open
         with (self.folder / "output").open("ab") as output:
             subprocess.run(
-                [binaries() / program, *arguments],
+                [postgres_binaries() / program, *arguments],
                 check=check,
                 user=_user(),
                 group=_user(),
@@ -152,23 +151,6 @@ class PostgresServer:
                 stdout=output,
                 stderr=output,
             )
-
-
-@cache
-def binaries() -> Path:
-    """Return where the server's programs are, after installing them where there are none."""
-    install("postgresql", is_there=_find)
-    if (found := _find()) is None:
-        raise FileNotFoundError("no PostgreSQL server here: install the package postgresql")
-    return found
-
-
-def _find() -> Path | None:
-    candidates = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    if asked := shutil.which("pg_config"):
-        told = subprocess.run([asked, "--bindir"], check=True, capture_output=True, text=True)
-        candidates.insert(0, Path(told.stdout.strip()))
-    return next((each for each in candidates if (each / "initdb").exists()), None)
 
 
 def _user() -> str | None:

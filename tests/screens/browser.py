@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect, sync_playwright
 
-from tests.packages import install
+from tests.programs import chromium
 from tests.screens.serving import PASSWORD
 
 if TYPE_CHECKING:
@@ -26,23 +25,6 @@ expect.set_options(timeout=PATIENCE_MILLISECONDS)
 MOST_FRAMES = 2_000
 """How many frames a page may draw before it sends a request that is waited for."""
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--mute-audio"]
-
-
-SHELL = "chromium-headless-shell"
-"""Chromium without windows and tabs of its own: the same browser, and twice as quick."""
-
-
-def chromium() -> str:
-    """Return where Chromium is, having it installed where it is not: its headless shell at best."""
-    install(
-        f"{SHELL} fonts-noto-cjk",
-        "chromium fonts-noto-cjk",
-        is_there=lambda: shutil.which(SHELL),
-    )
-    names = (SHELL, "chromium", "chromium-browser")
-    found = next((found for name in names if (found := shutil.which(name))), None)
-    assert found, "there is no Chromium: install the package chromium"
-    return found
 
 
 @contextmanager
