@@ -78,7 +78,7 @@ def _take(browser: Browser, house: House) -> None:
         page = someone.sign_in(who, path)
         page.wait_for_load_state("networkidle")
         page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
-        page.screenshot(path=PICTURES / f"{name}.png")
+        page.screenshot(path=PICTURES / f"{name}.jpg", quality=80)
         someone.context.close()
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import msgspec
-from docs.pictures import FELT, readme_felt
 
 from threedice import load
 from threedice.rulebook import conduct, schema
@@ -66,7 +65,3 @@ def test_the_example_of_a_game_of_ones_own_loads(tmp_path: Path) -> None:
     assert (game.unit, str(game.box("small").lines[0].odds)) == (20, "19 to 20")
     field = msgspec.convert(tomllib.loads(wager)["wagers"]["field"], schema.Wager)
     assert field.clause == "4.9"
-
-
-def test_the_picture_in_the_readme_is_drawn_from_the_rulebook() -> None:
-    assert FELT.read_text(encoding="utf-8") == readme_felt(), "run `make pictures`"
