@@ -15,6 +15,7 @@ from threedice.rulebook.conditions import VOCABULARY
 
 DOCS = Path(__file__).parents[1] / "docs"
 FORMAT = (DOCS / "rulebook-format.md").read_text(encoding="utf-8")
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE = {word for span in re.findall(r"`([^`]+)`", FORMAT) for word in re.split(r"[^\w-]+", span)}
 
 
@@ -65,3 +66,27 @@ def test_the_example_of_a_game_of_ones_own_loads(tmp_path: Path) -> None:
     assert (game.unit, str(game.box("small").lines[0].odds)) == (20, "19 to 20")
     field = msgspec.convert(tomllib.loads(wager)["wagers"]["field"], schema.Wager)
     assert field.clause == "4.9"
+
+
+def test_every_page_says_at_its_top_who_it_is_for() -> None:
+    pages = [page for page in DOCS.rglob("*.md") if page.parent.name != "adr"]
+    silent = [
+        page.name
+        for page in pages
+        if not page.read_text(encoding="utf-8").split("\n\n")[1].startswith("For ")
+    ]
+
+    assert len(pages) > 10
+    assert silent == []
+
+
+def test_every_link_to_a_file_leads_to_one() -> None:
+    pages = [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]
+    broken = [
+        f"{page.name}: {target}"
+        for page in pages
+        for target in LINK.findall(page.read_text(encoding="utf-8"))
+        if not target.startswith("http") and not (page.parent / target).exists()
+    ]
+
+    assert broken == []
