@@ -11,7 +11,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # The longest first, so that no long group is left for the end.
 GROUPS := test-screens test-rules test-house test-sim test-api test-rest test-log check
 
-.PHONY: run quick test tools $(GROUPS) format screens bench soak faults mutants citations pictures playthroughs contract generated clean
+.PHONY: run quick test tools $(GROUPS) check-screens format screens bench soak faults mutants citations pictures playthroughs contract generated clean
+
+# The npm packages of the screens: a target of its own, so that groups at the same time do not both install them.
+PACKAGES := screens/node_modules/.installed-from
 
 run: .venv/installed
 	$(BIN)/threedice serve --demo
@@ -49,7 +52,7 @@ test-log: .venv/ready
 test-api: .venv/ready
 	$(BIN)/pytest tests/api
 
-test-screens: .venv/ready
+test-screens: .venv/ready $(PACKAGES)
 	$(BIN)/pytest tests/screens
 
 test-sim: .venv/ready
@@ -58,15 +61,19 @@ test-sim: .venv/ready
 test-rest: .venv/ready
 	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE) tests/log tests/api tests/screens tests/sim)
 
-check: .venv/ready
+check: .venv/ready check-screens
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: .venv/ready
+check-screens: .venv/ready $(PACKAGES)
+	$(BIN)/python screens/build.py run check lint
+
+format: .venv/ready $(PACKAGES)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python screens/build.py run format
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/odds.py
@@ -116,6 +123,9 @@ pictures: .venv/ready
 
 clean:
 	rm -rf .venv dist .coverage .mypy_cache .pytest_cache .ruff_cache
+
+$(PACKAGES): screens/package-lock.json .venv/ready
+	$(BIN)/python screens/build.py install
 
 # What is needed to run is installed first, so that `make run` does not wait for the tools.
 .venv/installed: pyproject.toml constraints.txt

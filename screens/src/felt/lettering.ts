@@ -77,7 +77,10 @@ function tall(area: Area): Row[] {
     rows.push(...area.dice.map((face) => diceRow([face], area)));
   else if (area.dice.length) rows.push(diceRow(area.dice, area));
   const most = area.width * 0.88;
-  if (title) rows.push(...fitted(title, most, Math.max(sign ? 36 : 30, area.width * 0.19), 20).map((line) => sized(line, "title", "en")));
+  if (title)
+    rows.push(
+      ...fitted(title, most, Math.max(sign ? 36 : 30, area.width * 0.19), 20).map((line) => sized(line, "title", "en")),
+    );
   for (const line of details) rows.push(...fitted(line, most, 18, 13).map((each) => sized(each, "detail", "en")));
   for (const line of rest) rows.push(...fitted(line, most, 17, 13).map((each) => sized(each, "detail", "zh")));
   if (area.odds) rows.push(...fitted(area.odds, most, 20, 15).map((line) => sized(line, "odds", "en")));

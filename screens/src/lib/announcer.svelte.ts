@@ -49,7 +49,10 @@ export function bell(): void {
   if (!sound.on || !("AudioContext" in window)) return;
   audio ??= new AudioContext();
   const start = audio.currentTime;
-  for (const [frequency, loudness] of [[1318, 0.25], [3290, 0.08]] as const) {
+  for (const [frequency, loudness] of [
+    [1318, 0.25],
+    [3290, 0.08],
+  ] as const) {
     const tone = audio.createOscillator();
     const fading = audio.createGain();
     tone.frequency.value = frequency;

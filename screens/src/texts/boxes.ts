@@ -94,7 +94,11 @@ export const faceName = (face: string): string => (known(face) ? t(face) : face)
 export function boxName(spot: string): string {
   const [box = "", end] = spot.split("@");
   const [family = "", selection] = box.split(":");
-  const faces = selection?.split("-").map(faceName).join(selection.match(/[a-z]/) ? " " : "-") ?? "";
+  const faces =
+    selection
+      ?.split("-")
+      .map(faceName)
+      .join(selection.match(/[a-z]/) ? " " : "-") ?? "";
   const name = known(family) ? t(family, { faces }) : box;
   return end ? `${name} (${known(end) ? t(end) : end})` : name;
 }

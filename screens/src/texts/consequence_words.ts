@@ -5,9 +5,11 @@ import { texts } from "./texts.ts";
 export const t = texts(
   {
     "void-round": "This round is void: it has no result.",
-    "void-affected-rounds": "Every round that is named is void, settled ones too: what they paid and took is moved back.",
+    "void-affected-rounds":
+      "Every round that is named is void, settled ones too: what they paid and took is moved back.",
     "throw-again": "The throw does not count. The dice are thrown again.",
-    "continue-if-conclusive": "If any bet is won or lost by the dice that are known, the round goes on. If none is, it is void.",
+    "continue-if-conclusive":
+      "If any bet is won or lost by the dice that are known, the round goes on. If none is, it is void.",
     "covered-dice-stand": "Dice that lie under their cover stay valid, and the round goes on.",
     amend: "The entry is amended to what the dice show, before anything is settled.",
     "settle-by-dice": "The dice prevail: bets are settled by what they show. Nothing else changes.",

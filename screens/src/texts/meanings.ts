@@ -75,8 +75,20 @@ const t = meaningTexts;
 type Phrase = Exclude<Parameters<typeof t>[0], "or" | "and" | "not-triple" | "throws">;
 // In this order: "the dice show" begins two of them.
 const PHRASES: readonly Phrase[] = [
-  "total", "odd", "even", "shows", "count", "both", "pair-within", "exact-pair", "pair",
-  "any-triple", "triple", "different", "within", "exactly",
+  "total",
+  "odd",
+  "even",
+  "shows",
+  "count",
+  "both",
+  "pair-within",
+  "exact-pair",
+  "pair",
+  "any-triple",
+  "triple",
+  "different",
+  "within",
+  "exactly",
 ];
 
 /** Say when a box wins. */
@@ -100,4 +112,8 @@ function translated(way: string): string {
   return way;
 }
 
-const listed = (of: string): string => of.split(/, | and | or /).map(faceName).join(t("and"));
+const listed = (of: string): string =>
+  of
+    .split(/, | and | or /)
+    .map(faceName)
+    .join(t("and"));

@@ -59,9 +59,15 @@ function isOpposed(a: BoxView, b: BoxView): boolean {
 function parity(boxes: readonly BoxView[]): Road | null {
   const totals = boxes.filter((box) => box.selection.length === 1 && isTotal(box));
   if (!totals.length) return null;
-  const rolls = (odd: number) =>
-    ROLLS.map((roll) => (total(roll) % 2 === odd && !isTriple(roll) ? "1" : "0")).join("");
-  return { key: "odd even", sides: [{ key: "odd", rolls: rolls(1) }, { key: "even", rolls: rolls(0) }], offered: false };
+  const rolls = (odd: number) => ROLLS.map((roll) => (total(roll) % 2 === odd && !isTriple(roll) ? "1" : "0")).join("");
+  return {
+    key: "odd even",
+    sides: [
+      { key: "odd", rolls: rolls(1) },
+      { key: "even", rolls: rolls(0) },
+    ],
+    offered: false,
+  };
 }
 
 function isTotal(box: BoxView): boolean {
@@ -127,7 +133,8 @@ export function bigRoad(outcomes: readonly string[]): Cell[] {
       if (last) last.passed += 1;
       continue;
     }
-    let [column, row] = [0, 0];
+    let column: number;
+    let row = 0;
     if (last && last.outcome === outcome) {
       turned ||= last.row === ROWS - 1 || taken.has(`${last.column} ${last.row + 1}`);
       [column, row] = turned ? [last.column + 1, last.row] : [last.column, last.row + 1];

@@ -4,7 +4,14 @@ import type { GameView } from "../../api/schema.d.ts";
 import { mark, t } from "./texts.ts";
 
 type Named = keyof (typeof mark.all)["en"];
-const SYMBOLS: Record<string, string> = { crown: "♛", anchor: "⚓\ufe0e", spade: "♠", heart: "♥", diamond: "♦", club: "♣" };
+const SYMBOLS: Record<string, string> = {
+  crown: "♛",
+  anchor: "⚓\ufe0e",
+  spade: "♠",
+  heart: "♥",
+  diamond: "♦",
+  club: "♣",
+};
 const TONES: Record<string, string> = {
   small: "blue",
   big: "red",

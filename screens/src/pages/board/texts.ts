@@ -121,7 +121,40 @@ export const t = texts(
 
 /** What stands in a bead: one sign a side, so that no colour is needed to tell them apart. */
 export const mark = texts(
-  { small: "S", big: "B", odd: "O", even: "E", red: "R", black: "B", "different-3": "3", "different-2": "2", triple: "T", neither: "–" },
-  { small: "小", big: "大", odd: "單", even: "雙", red: "紅", black: "黑", "different-3": "三", "different-2": "對", triple: "圍", neither: "–" },
-  { small: "小", big: "大", odd: "单", even: "双", red: "红", black: "黑", "different-3": "三", "different-2": "对", triple: "围", neither: "–" },
+  {
+    small: "S",
+    big: "B",
+    odd: "O",
+    even: "E",
+    red: "R",
+    black: "B",
+    "different-3": "3",
+    "different-2": "2",
+    triple: "T",
+    neither: "–",
+  },
+  {
+    small: "小",
+    big: "大",
+    odd: "單",
+    even: "雙",
+    red: "紅",
+    black: "黑",
+    "different-3": "三",
+    "different-2": "對",
+    triple: "圍",
+    neither: "–",
+  },
+  {
+    small: "小",
+    big: "大",
+    odd: "单",
+    even: "双",
+    red: "红",
+    black: "黑",
+    "different-3": "三",
+    "different-2": "对",
+    triple: "围",
+    neither: "–",
+  },
 );

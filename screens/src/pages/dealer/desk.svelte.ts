@@ -88,9 +88,7 @@ export class Desk {
   get roles(): Roles {
     const who = session.who;
     if (!who || !this.view || this.view.float_amount === null) return [];
-    return who.roles.filter(
-      (role) => !POSTED.includes(role) || who.tables === null || who.tables.includes(this.table),
-    );
+    return who.roles.filter((role) => !POSTED.includes(role) || who.tables === null || who.tables.includes(this.table));
   }
 
   get supervises(): boolean {
@@ -118,7 +116,11 @@ export class Desk {
   /** Ask for something that takes two people. */
   ask(what: Asked, reason: string): Promise<boolean> {
     return this.act(async () => {
-      const opened = await post("/api/tables/{table}/requests", { command: what, reason }, { at: { table: this.table } });
+      const opened = await post(
+        "/api/tables/{table}/requests",
+        { command: what, reason },
+        { at: { table: this.table } },
+      );
       this.requests = [...this.requests, opened];
     });
   }
@@ -191,7 +193,10 @@ export class Desk {
 
   /** Keep what has to be read: void rounds, reversals, and call bets to be put down. */
   private notice(event: Event): void {
-    const kept = event.type === "RoundVoided" || event.type === "RoundsReversed" || (event.type === "BetPlaced" && event.manner === "call");
+    const kept =
+      event.type === "RoundVoided" ||
+      event.type === "RoundsReversed" ||
+      (event.type === "BetPlaced" && event.manner === "call");
     if (kept) this.notices = [...this.notices, { id: this.noticed++, event }].slice(-4);
   }
 

@@ -11,7 +11,8 @@ export const d = texts(
     "flag-least": "{amount}, at least {allowed}",
     reject: "Reject excess",
     "ask-increase": "Ask to increase",
-    "say-increase": "{player}: your bet on {box} is under the minimum of {minimum}. Please increase it or take it back.",
+    "say-increase":
+      "{player}: your bet on {box} is under the minimum of {minimum}. Please increase it or take it back.",
   },
   {
     "over-maximum": "超過最高限額",

@@ -26,7 +26,10 @@ export function requested(request: RequestView, game: GameView, currency: string
       return asked("request-ResolveInterruption", { dice: known.join(", ") || d("nothing") });
     }
     case "CorrectBet":
-      return asked("request-CorrectBet", { round: Number(said["round"]), amount: money(Number(said["amount"]), currency, true) });
+      return asked("request-CorrectBet", {
+        round: Number(said["round"]),
+        amount: money(Number(said["amount"]), currency, true),
+      });
     case "SetLimits":
       return asked("request-SetLimits");
     default:

@@ -73,8 +73,23 @@ export interface Span {
 }
 
 export const COLUMNS = [
-  "table", "game", "currency", "since", "until", "rounds", "void", "fills", "credits", "drop", "turnover", "win",
-  "theoretical_win", "sd", "band_low", "band_high", "hold_percent",
+  "table",
+  "game",
+  "currency",
+  "since",
+  "until",
+  "rounds",
+  "void",
+  "fills",
+  "credits",
+  "drop",
+  "turnover",
+  "win",
+  "theoretical_win",
+  "sd",
+  "band_low",
+  "band_high",
+  "hold_percent",
 ] as const;
 
 /** The report as comma-separated values; amounts have the currency's decimals and no separators. */

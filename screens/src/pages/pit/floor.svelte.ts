@@ -35,7 +35,9 @@ export class WholeFloor {
       get("/api/tables", { background: true }),
     ]);
     const before = new Map(this.tables.map((each) => [each.line.table, each]));
-    this.tables = await Promise.all(lines.map((line) => tended(line, withReports ? undefined : before.get(line.table))));
+    this.tables = await Promise.all(
+      lines.map((line) => tended(line, withReports ? undefined : before.get(line.table))),
+    );
     this.suspended = house.suspended;
     this.loaded = true;
   }

@@ -28,7 +28,14 @@ export function combinations(nets: readonly number[], net: number): Roll[] {
   return ROLLS.filter(([a, b, c], index) => nets[index] === net && a <= b && b <= c);
 }
 
-const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -6, ArrowDown: 6, PageUp: -36, PageDown: 36 };
+const STEPS: Record<string, number> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  ArrowUp: -6,
+  ArrowDown: 6,
+  PageUp: -36,
+  PageDown: 36,
+};
 
 /** Where a key leads from a cell; nowhere beyond the first or the last. */
 export function moved(index: number, key: string): number | null {

@@ -40,7 +40,11 @@ export function tell(event: Event, game: GameView, currency: string): string {
   const bets = Array.isArray(said.bets) ? said.bets : [];
   return t(event.type as Key, {
     player: playerName(said.player ?? ""),
-    amount: money(amountOf(event.type, said, bets), currency, event.type === "BetCorrected" || event.type === "RulingMade"),
+    amount: money(
+      amountOf(event.type, said, bets),
+      currency,
+      event.type === "BetCorrected" || event.type === "RulingMade",
+    ),
     box: boxName(said.spot ?? ""),
     to: boxName(said.to_spot ?? ""),
     dice: (said.dice ?? said.known ?? []).map((face) => faceName(game.faces[face - 1] ?? String(face))).join(" - "),

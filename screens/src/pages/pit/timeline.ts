@@ -21,8 +21,22 @@ export interface Step {
 /** A table of which nothing is known yet but its game: what a round's events are folded onto. */
 export function emptyView(table: string, game: GameView, like: TableView): TableView {
   return {
-    ...like, table, version: 0, game: game.id, game_hash: game.hash, open: true, locked: "", interrupted: 0,
-    betting_since: 0, betting_closes: 0, round: null, shooter: null, seats: {}, standing: {}, float_amount: 0, drop: 0,
+    ...like,
+    table,
+    version: 0,
+    game: game.id,
+    game_hash: game.hash,
+    open: true,
+    locked: "",
+    interrupted: 0,
+    betting_since: 0,
+    betting_closes: 0,
+    round: null,
+    shooter: null,
+    seats: {},
+    standing: {},
+    float_amount: 0,
+    drop: 0,
   };
 }
 
@@ -36,16 +50,31 @@ export function stepsOf(told: RoundHistory, before: TableView, game: GameView): 
     view = folded(view, happened(entry, event), game);
     if (event.type === "AreasLit") lit = areasOf(game, new Set(event.boxes));
     if (event.type === "ResultAmended" || event.type === "RoundStarted") lit = new Set();
-    lying = event.type === "LosersCollected" || event.type === "WinnersPaid" || event.type === "RoundVoided"
-      ? settled(lying, event, game)
-      : view.round ? chips(view, game) : lying;
+    lying =
+      event.type === "LosersCollected" || event.type === "WinnersPaid" || event.type === "RoundVoided"
+        ? settled(lying, event, game)
+        : view.round
+          ? chips(view, game)
+          : lying;
     const dice = view.round?.result ?? view.round?.called ?? diceOf(event) ?? null;
-    return { version: entry.version, at: entry.at, event, prose: (told.prose[i] ?? "").trim(), view, piles: [...lying.values()], lit, dice };
+    return {
+      version: entry.version,
+      at: entry.at,
+      event,
+      prose: (told.prose[i] ?? "").trim(),
+      view,
+      piles: [...lying.values()],
+      lit,
+      dice,
+    };
   });
 }
 
 const happened = (entry: EntryView, event: Event) => ({
-  version: entry.version, at: entry.at, event: event as never, totals: totals(event),
+  version: entry.version,
+  at: entry.at,
+  event: event as never,
+  totals: totals(event),
 });
 
 /** By how much an event changes everybody's chips on spots. */
@@ -93,7 +122,8 @@ function settled(lying: Map<string, Pile>, event: Event, game: GameView): Map<st
     for (const pile of lying.values()) onto(pile.area, pile.amount, lost.has(boxOf(pile.area)) ? "lost" : pile.state);
   }
   if (event.type === "WinnersPaid") for (const [spot, , stake, won] of event.bets) onto(spot, stake + won, "won");
-  if (event.type === "RoundVoided") for (const pile of lying.values()) onto(pile.area, pile.amount, event.bets === "stand" ? "placed" : "returned");
+  if (event.type === "RoundVoided")
+    for (const pile of lying.values()) onto(pile.area, pile.amount, event.bets === "stand" ? "placed" : "returned");
   return piles;
 }
 

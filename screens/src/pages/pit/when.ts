@@ -7,8 +7,13 @@ const MINUTE = 60_000_000;
 /** The wall clock of a zone at a moment, as a field for date and time has it: 2025-01-31T08:05. */
 export function wall(at: number, zone: string): string {
   const parts = new Intl.DateTimeFormat("en-CA", {
-    timeZone: zone, hourCycle: "h23",
-    year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit",
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
   }).formatToParts(at / 1000);
   const part = (type: string) => parts.find((each) => each.type === type)?.value ?? "00";
   return `${part("year")}-${part("month")}-${part("day")}T${part("hour")}:${part("minute")}`;

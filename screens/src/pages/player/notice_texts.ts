@@ -13,10 +13,14 @@ export const s = texts(
     "notice-ruling-paid": "The shift manager has ruled. {amount} was paid to you.",
     "notice-ruling-taken": "The shift manager has ruled. {amount} was taken from you.",
     "notice-goes-on": "Round {round} was interrupted and goes on; your bets count.",
-    "notice-rejected-maximum": "{amount} of yours on {box} was over the maximum and went back to your stack (round {round}).",
-    "notice-rejected-differential": "{amount} of yours on {box} was over the differential and went back to your stack (round {round}).",
-    "notice-apportioned": "{amount} of yours on {box} went back to your stack: the box was over its limit and plays in proportion (round {round}).",
-    "notice-line": "{amount} of yours touched a line at {box} and is no bet; it went back to your stack (round {round}).",
+    "notice-rejected-maximum":
+      "{amount} of yours on {box} was over the maximum and went back to your stack (round {round}).",
+    "notice-rejected-differential":
+      "{amount} of yours on {box} was over the differential and went back to your stack (round {round}).",
+    "notice-apportioned":
+      "{amount} of yours on {box} went back to your stack: the box was over its limit and plays in proportion (round {round}).",
+    "notice-line":
+      "{amount} of yours touched a line at {box} and is no bet; it went back to your stack (round {round}).",
     "notice-moved": "{amount} of yours was moved from {box} to {to} (round {round}).",
     "notice-put-back": "{amount} of yours was put back from {box} to {to} (round {round}).",
     "notice-read": "I have read this",

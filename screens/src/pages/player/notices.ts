@@ -5,7 +5,17 @@ import type { StatementLine } from "../../api/schema.d.ts";
 
 export interface Notice {
   readonly id: string;
-  readonly what: "void" | "reversed" | "goes-on" | "corrected" | "ruling" | "rejected" | "apportioned" | "line" | "moved" | "put-back";
+  readonly what:
+    | "void"
+    | "reversed"
+    | "goes-on"
+    | "corrected"
+    | "ruling"
+    | "rejected"
+    | "apportioned"
+    | "line"
+    | "moved"
+    | "put-back";
   readonly round: number;
   readonly amount: number;
   /** A cause, a reason, or the spots it is about. */

@@ -2,7 +2,18 @@
 // clauses at their end (they stand beside), and what is possible instead.
 
 const AMOUNTS = new Set([
-  "amount", "room", "maximum", "minimum", "total", "stack", "step", "chip", "owing", "staked", "short", "float",
+  "amount",
+  "room",
+  "maximum",
+  "minimum",
+  "total",
+  "stack",
+  "step",
+  "chip",
+  "owing",
+  "staked",
+  "short",
+  "float",
 ]);
 
 export interface Refused {
@@ -27,7 +38,9 @@ export function worded({ message, clause, facts }: Refused, format: (amount: num
 }
 
 /** What is possible, where the facts of a refusal say it: a key of the page's texts and an amount. */
-export function possible({ facts }: Refused): { key: "fits" | "fits-nothing" | "at-least" | "in-steps"; amount: number } | null {
+export function possible({
+  facts,
+}: Refused): { key: "fits" | "fits-nothing" | "at-least" | "in-steps"; amount: number } | null {
   const fact = (name: string) => (typeof facts[name] === "number" ? (facts[name] as number) : null);
   const room = fact("room");
   if (room !== null) return { key: room > 0 ? "fits" : "fits-nothing", amount: room };

@@ -104,7 +104,8 @@ export function faults(game: GameView, room: Room, purse: Purse, act: Act): Faul
     else if (amount % at.step) found.push({ kind: "step", area, amount, fits: at.step });
     else bySpot.set(spotOf(game, area), (bySpot.get(spotOf(game, area)) ?? 0) + amount);
   }
-  if (purse.refuses) for (const [spot, amount] of bySpot) found.push(...limitFaults(room.spots[spot]!, spot, amount, game));
+  if (purse.refuses)
+    for (const [spot, amount] of bySpot) found.push(...limitFaults(room.spots[spot]!, spot, amount, game));
   return found;
 }
 
@@ -112,5 +113,6 @@ function* limitFaults(at: SpotRoom, spot: string, amount: number, game: GameView
   if (amount > at.room) yield { kind: "maximum", area: spot, amount, fits: at.room };
   const held = game.conduct.limits.minimum.scope === "box" ? at.total : at.own;
   const left = held + amount;
-  if (left < at.minimum && (amount > 0 || left > 0)) yield { kind: "minimum", area: spot, amount: left, fits: at.minimum };
+  if (left < at.minimum && (amount > 0 || left > 0))
+    yield { kind: "minimum", area: spot, amount: left, fits: at.minimum };
 }

@@ -41,7 +41,8 @@ export const s = texts(
     "plain-nothing": "There is nothing to do that with.",
     "rest-none": "None of it was placed or taken; everything lies as before.",
     "rest-taken-back": "What had gone through before that was taken back again; everything lies as before.",
-    "rest-stays": "Some of it had gone through and could not be taken back any more. Look at the felt: what lies there counts.",
+    "rest-stays":
+      "Some of it had gone through and could not be taken back any more. Look at the felt: what lies there counts.",
     "explain-title": "Your bets in round {round}",
     "explain-units": "As the record has it; amounts are in {currency}.",
     "explain-none": "You had no bet in this round.",

@@ -37,8 +37,7 @@ export function redoing(slip: Slip): { act: Act; after: Slip } | null {
   return { act: last, after: { done: [...slip.done, last], undone: slip.undone.slice(0, -1) } };
 }
 
-export const inverse = (act: Act): Act =>
-  [...act].reverse().map(({ area, amount }) => ({ area, amount: -amount }));
+export const inverse = (act: Act): Act => [...act].reverse().map(({ area, amount }) => ({ area, amount: -amount }));
 
 /**
  * Put a set of chips down: a rebet, a favourite, and all there is once more for a double. The largest

@@ -124,7 +124,12 @@ export class Story {
         call(event.call);
         break;
       case "LosersCollected":
-        this.settle(view, { lost: this.byArea(game, event.bets.map(([spot, player]) => [spot, player])) });
+        this.settle(view, {
+          lost: this.byArea(
+            game,
+            event.bets.map(([spot, player]) => [spot, player]),
+          ),
+        });
         break;
       case "WinnersPaid":
         this.paid(event, view, game);
@@ -153,19 +158,27 @@ export class Story {
         this.chapters += 1;
         break;
       case "BetRejected":
-        if (event.player === this.me) this.touched("rejected", event.number, view, event.amount, `${event.limit} ${event.spot}`);
+        if (event.player === this.me)
+          this.touched("rejected", event.number, view, event.amount, `${event.limit} ${event.spot}`);
         break;
       case "BetsApportioned":
         for (const [spot, player, stake, plays] of event.bets)
           if (player === this.me) this.touched("apportioned", stake, view, stake - plays, spot);
         break;
       case "LineJudged":
-        if (event.player === this.me && !event.accepted) this.touched("line", view.version, view, event.amount, event.spot);
+        if (event.player === this.me && !event.accepted)
+          this.touched("line", view.version, view, event.amount, event.spot);
         break;
       case "ChipsMoved":
       case "ChipsPutBack":
         if (event.player === this.me)
-          this.touched(event.type === "ChipsMoved" ? "moved" : "put-back", view.version, view, event.amount, `${event.spot} ${event.to_spot}`);
+          this.touched(
+            event.type === "ChipsMoved" ? "moved" : "put-back",
+            view.version,
+            view,
+            event.amount,
+            `${event.spot} ${event.to_spot}`,
+          );
         break;
       case "SeedRevealed":
         this.seed = { round: event.round, seed: event.seed, commitment: view.commitment };
@@ -190,7 +203,10 @@ export class Story {
 
   private paid(event: Extract<Event, { type: "WinnersPaid" }>, view: TableView, game: GameView | null): void {
     const mine = event.bets.filter(([, player]) => player === this.me);
-    const won = this.byArea(game, mine.map(([spot, player]) => [spot, player]));
+    const won = this.byArea(
+      game,
+      mine.map(([spot, player]) => [spot, player]),
+    );
     const gains = new Map(mine.map(([spot, , , winnings]) => [spot, winnings]));
     const winnings: Record<string, number> = {};
     for (const area of Object.keys(won)) {
@@ -198,7 +214,12 @@ export class Story {
       winnings[area] = gains.get(spot) ?? 0;
       gains.delete(spot); // a spot with chips at both ends is paid once
     }
-    this.settle(view, { won: { ...this.outcome?.won, ...won }, winnings: { ...this.outcome?.winnings, ...winnings }, dice: event.dice, settled: true });
+    this.settle(view, {
+      won: { ...this.outcome?.won, ...won },
+      winnings: { ...this.outcome?.winnings, ...winnings },
+      dice: event.dice,
+      settled: true,
+    });
     const { winnings: gained, lost } = this.outcome!;
     const net = totalOf(gained) - totalOf(lost);
     this.outcome = { ...this.outcome!, net };
@@ -207,7 +228,11 @@ export class Story {
     if (totalOf(lost) + totalOf(this.outcome.won)) announce(t("said-net", { net: money(net, view.currency, true) }));
   }
 
-  private shooterEnded(event: Extract<Event, { type: "ShooterWon" | "ShooterLost" }>, view: TableView, game: GameView | null): void {
+  private shooterEnded(
+    event: Extract<Event, { type: "ShooterWon" | "ShooterLost" }>,
+    view: TableView,
+    game: GameView | null,
+  ): void {
     const box = game?.conduct.shooter?.box;
     if (event.player !== this.me || !event.stake || !box) return;
     if (event.type === "ShooterLost") this.settle(view, { lost: { ...this.outcome?.lost, [box]: event.stake } });
@@ -226,7 +251,13 @@ export class Story {
   }
 
   /** Tell what happened to chips on the felt by somebody else's hand; `id` sets two of them apart. */
-  private touched(what: notices.Notice["what"], id: string | number, view: TableView, amount: number, note: string): void {
+  private touched(
+    what: notices.Notice["what"],
+    id: string | number,
+    view: TableView,
+    amount: number,
+    note: string,
+  ): void {
     const round = view.round?.number ?? view.rounds;
     this.tell(notices.told(this.told, { id: `${what} ${round} ${id} ${note}`, what, round, amount, note }));
   }

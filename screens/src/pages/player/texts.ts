@@ -14,7 +14,8 @@ export const t = texts(
     "phase-closed": "This table is closed",
     "phase-closed-more": "Nothing is played here until it opens again.",
     "phase-interrupted": "Interrupted",
-    "phase-interrupted-more": "Round {round} waits for the staff to say what the dice show. Your chips stay as they are.",
+    "phase-interrupted-more":
+      "Round {round} waits for the staff to say what the dice show. Your chips stay as they are.",
     "phase-locked": "The table is locked",
     "phase-locked-more": "No further round starts until it is released: {cause}",
     "phase-waiting": "Between rounds",
