@@ -1,0 +1,39 @@
+// What waits for a second person, looked at again by itself while the console is open.
+
+import { get } from "../../../api/client.ts";
+import type { RequestView } from "../../../api/schema.d.ts";
+import { announce } from "../../../lib/announcer.svelte.ts";
+import { session } from "../../../lib/session.svelte.ts";
+import { poll } from "../shared/action.svelte.ts";
+import { t } from "./texts.ts";
+
+export const waiting = $state<{ requests: RequestView[]; known: boolean }>({ requests: [], known: false });
+
+const SECONDS = 3;
+
+export function watchRequests(): () => void {
+  return poll(lookAtRequests, SECONDS);
+}
+
+export async function lookAtRequests(): Promise<void> {
+  const before = new Set(waiting.requests.map((each) => each.id));
+  const requests = await get("/api/requests", { background: true });
+  const fresh = requests.filter((each) => !before.has(each.id) && mayDecide(each));
+  if (waiting.known && fresh.length) announce(t("arrived", { name: fresh[0]!.name, table: fresh[0]!.table }));
+  waiting.requests = requests;
+  waiting.known = true;
+}
+
+/** Whether whoever is here may decide on a request; nobody does on his own. */
+export function mayDecide(request: RequestView): boolean {
+  const who = session.who;
+  if (!who || request.account === who.account) return false;
+  return who.roles.some((role) => (request.roles as string[]).includes(role) && worksAt(role, request.table));
+}
+
+/** Whether a role of whoever is here counts at a table; managers have the whole floor. */
+function worksAt(role: string, table: string): boolean {
+  if (role !== "supervisor") return true;
+  const tables = session.who?.tables;
+  return tables === null || tables === undefined || tables.includes(table);
+}

@@ -1,0 +1,40 @@
+import { texts } from "../../../texts/texts.ts";
+
+export const t = texts(
+  {
+    title: "Malfunctions",
+    locked: "Locked: {cause}. No round starts until somebody has seen to it.",
+    interrupted: "The house was away in round {round}. Its people say what the dice show.",
+    damaged: "What is stored is not what was written. An auditor has to look.",
+    release: "Release the table",
+    released: "Table {table} is released.",
+    "release-house": "Let the house write again",
+    "house-released": "The house writes again.",
+    "by-shift-manager": "A shift manager lets it write again.",
+    "see-to": "See to it",
+  },
+  {
+    title: "故障",
+    locked: "已鎖定：{cause}。處理之前不會開始新局。",
+    interrupted: "第 {round} 局進行中系統曾離線，須由現場人員說明骰子的結果。",
+    damaged: "儲存的內容與當初寫入的不符，須由稽核員查看。",
+    release: "解除鎖定",
+    released: "賭桌 {table} 已解除鎖定。",
+    "release-house": "讓賭場恢復寫入",
+    "house-released": "賭場已恢復寫入。",
+    "by-shift-manager": "由值班經理恢復寫入。",
+    "see-to": "處理",
+  },
+  {
+    title: "故障",
+    locked: "已锁定：{cause}。处理之前不会开始新局。",
+    interrupted: "第 {round} 局进行中系统曾离线，须由现场人员说明骰子的结果。",
+    damaged: "存储的内容与当初写入的不符，须由稽核员查看。",
+    release: "解除锁定",
+    released: "赌桌 {table} 已解除锁定。",
+    "release-house": "让赌场恢复写入",
+    "house-released": "赌场已恢复写入。",
+    "by-shift-manager": "由值班经理恢复写入。",
+    "see-to": "处理",
+  },
+);

@@ -1,0 +1,40 @@
+import { texts } from "../../../texts/texts.ts";
+
+export const t = texts(
+  {
+    since: "From",
+    until: "Until (now, where it is empty)",
+    show: "Show",
+    today: "Gaming day so far",
+    yesterday: "Last gaming day",
+    "last-8": "Last 8 hours",
+    print: "Print",
+    csv: "Download CSV",
+    over: "{since} to {until}",
+    signature: "Shift manager: ________________________   Date: ________________",
+  },
+  {
+    since: "自",
+    until: "至（留空即為現在）",
+    show: "顯示",
+    today: "本營業日至今",
+    yesterday: "上一營業日",
+    "last-8": "最近 8 小時",
+    print: "列印",
+    csv: "下載 CSV",
+    over: "{since} 至 {until}",
+    signature: "值班經理：________________________   日期：________________",
+  },
+  {
+    since: "自",
+    until: "至（留空即为现在）",
+    show: "显示",
+    today: "本营业日至今",
+    yesterday: "上一营业日",
+    "last-8": "最近 8 小时",
+    print: "打印",
+    csv: "下载 CSV",
+    over: "{since} 至 {until}",
+    signature: "值班经理：________________________   日期：________________",
+  },
+);

@@ -1,0 +1,74 @@
+// Describe an event in one line, with its player, amount, box and dice filled in.
+
+import type { Event, GameView } from "../../../api/schema.d.ts";
+import { money } from "../../../lib/money.ts";
+import { boxName, faceName } from "../../../texts/boxes.ts";
+import { causeName } from "../../../texts/irregularities.ts";
+import { playerName } from "../shared/names.svelte.ts";
+import { t } from "./events/texts.ts";
+
+type Key = Parameters<typeof t>[0];
+
+// Every kind of event has some of these; the line of its kind takes what it has a hole for.
+interface Loose {
+  player?: string;
+  amount?: number;
+  stake?: number;
+  winnings?: number;
+  float_amount?: number;
+  spot?: string;
+  to_spot?: string;
+  dice?: number[];
+  known?: number[];
+  bets?: [string, string, number, number?][] | "returned" | "stand";
+  boxes?: string[];
+  players?: string[];
+  times?: number;
+  key?: number;
+  cause?: string;
+  reason?: string;
+  note?: string;
+  irregularity?: string;
+  check?: string;
+  step?: string;
+  game?: string;
+}
+
+export function eventText(event: Event, game: GameView, currency: string): string {
+  const said = event as unknown as Loose;
+  if (!(event.type in t.all.en)) return plainly(event.type, whatOf(said, game));
+  const bets = Array.isArray(said.bets) ? said.bets : [];
+  return t(event.type as Key, {
+    player: playerName(said.player ?? ""),
+    amount: money(
+      amountOf(event.type, said, bets),
+      currency,
+      event.type === "BetCorrected" || event.type === "RulingMade",
+    ),
+    box: boxName(said.spot ?? ""),
+    to: boxName(said.to_spot ?? ""),
+    dice: (said.dice ?? said.known ?? []).map((face) => faceName(game.faces[face - 1] ?? String(face))).join(" - "),
+    count: said.times ?? said.key ?? said.boxes?.length ?? said.players?.length ?? bets.length,
+    what: whatOf(said, game),
+  });
+}
+
+/** An event without a line of its own: "NoteRecorded" with its note is "Note recorded: ...". */
+function plainly(type: string, what: string): string {
+  const words = type.replace(/(?<=.)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return what ? `${words}: ${what}` : words;
+}
+
+function amountOf(type: string, said: Loose, bets: [string, string, number, number?][]): number {
+  if (type === "LosersCollected") return bets.reduce((sum, [, , stake]) => sum + stake, 0);
+  if (type === "WinnersPaid") return bets.reduce((sum, [, , , won]) => sum + (won ?? 0), 0);
+  return said.amount ?? said.winnings ?? said.stake ?? said.float_amount ?? 0;
+}
+
+function whatOf(said: Loose, game: GameView): string {
+  if (said.step) return t(`step-${said.step}` as Key);
+  if (said.irregularity) return causeName(said.irregularity);
+  if (said.cause && !said.reason) return causeName(said.cause);
+  if (said.check) return game.conduct.opening?.[said.check]?.what || said.check;
+  return said.reason ?? said.note ?? said.game ?? "";
+}

@@ -1,0 +1,45 @@
+// What people are called: the log has ids only, names are kept beside it for those who may know.
+
+import { get } from "../../../api/client.ts";
+import { has } from "../../../lib/session.svelte.ts";
+
+const names = $state<Record<string, string>>({});
+const asked = new Set<string>();
+let everybody: Promise<void> | null = null;
+
+/** A player's name, or the beginning of his id until it is known. */
+export function playerName(id: string): string {
+  if (!asked.has(id)) {
+    asked.add(id);
+    queueMicrotask(() => void learnPlayer(id));
+  }
+  return names[id] ?? short(id);
+}
+
+/** The name of somebody of the staff, where whoever is here may know it. */
+export function staffName(id: string): string {
+  if (has("pit-manager", "shift-manager", "auditor", "administrator")) everybody ??= learnStaff();
+  return names[id] ?? short(id);
+}
+
+export function learned(id: string, name: string): void {
+  names[id] = name;
+}
+
+async function learnPlayer(id: string): Promise<void> {
+  try {
+    names[id] = (await get("/api/accounts/{player}/person", { at: { player: id }, background: true })).name;
+  } catch {
+    // nobody has told the house who he is
+  }
+}
+
+async function learnStaff(): Promise<void> {
+  try {
+    for (const each of await get("/api/people", { background: true })) names[each.id] ??= each.name;
+  } catch {
+    everybody = null;
+  }
+}
+
+const short = (id: string): string => (id.length > 12 ? `${id.slice(0, 8)}…` : id);

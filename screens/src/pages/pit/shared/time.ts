@@ -1,0 +1,44 @@
+// Times on the house's own clock, wherever the screen stands. Moments are microseconds of UTC.
+
+import { language } from "../../../texts/language.svelte.ts";
+
+const MINUTE = 60_000_000;
+
+/** The wall clock of a zone at a moment, as a field for date and time has it: 2025-01-31T08:05. */
+export function wall(at: number, zone: string): string {
+  const parts = new Intl.DateTimeFormat("en-CA", {
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+  }).formatToParts(at / 1000);
+  const part = (type: string) => parts.find((each) => each.type === type)?.value ?? "00";
+  return `${part("year")}-${part("month")}-${part("day")}T${part("hour")}:${part("minute")}`;
+}
+
+/** The moment at which the wall clock of a zone shows this; null where nothing was typed. */
+export function moment(shown: string, zone: string): number | null {
+  const asUtc = Date.parse(`${shown}Z`) * 1000;
+  if (Number.isNaN(asUtc)) return null;
+  let at = asUtc;
+  for (let turn = 0; turn < 2; turn++) at += asUtc - Date.parse(`${wall(at, zone)}Z`) * 1000;
+  return at;
+}
+
+/** When the gaming day began that holds a moment; `starts` is a time of day such as "06:00". */
+export function gamingDay(at: number, zone: string, starts: string): number {
+  const today = moment(`${wall(at, zone).slice(0, 10)}T${starts}`, zone)!;
+  if (today <= at) return today;
+  return moment(`${wall(today - 24 * 60 * MINUTE, zone).slice(0, 10)}T${starts}`, zone)!;
+}
+
+/** A moment with its day, for people. */
+export const dayAndTime = (at: number, zone: string): string =>
+  new Intl.DateTimeFormat(language.now, { timeZone: zone, dateStyle: "medium", timeStyle: "medium" }).format(at / 1000);
+
+/** The time of day alone, to the second. */
+export const timeOfDay = (at: number, zone: string): string =>
+  new Intl.DateTimeFormat(language.now, { timeZone: zone, timeStyle: "medium" }).format(at / 1000);
