@@ -1,6 +1,6 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { SvelteConfig } from "@sveltejs/vite-plugin-svelte";
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 import { textsOutside } from "./texts_plugin.ts";
 
 // What every page uses is one file: many small ones compress worse than a large one.
@@ -30,6 +30,10 @@ export default defineConfig({
       optimization: { inlineConst: { mode: "all", pass: 3 } },
       output: { codeSplitting: { groups: [{ name: "shared", test: SHARED }] } },
     },
+  },
+  test: {
+    // Tests read the style sheets; by default Vitest replaces them with nothing.
+    css: true,
   },
   server: {
     proxy: { "/api": { target: "http://127.0.0.1:8000", ws: true } },

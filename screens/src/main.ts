@@ -1,3 +1,4 @@
+import "./tokens.css";
 import "./styles.css";
 import { mount } from "svelte";
 import App from "./App.svelte";

@@ -47,8 +47,8 @@ export const SYMBOLS: Record<string, string> = {
 };
 
 const RED = new Set(["heart", "diamond", "crown"]);
-const INK = "#1b1b1b";
-const RED_INK = "#b01025";
+const INK = "var(--die-ink)";
+const RED_INK = "var(--die-red)";
 
 /** The ink of a face: ones and fours are red on numbers, hearts, diamonds and crowns on symbols. */
 export function inkOf(face: number, name: string): string {
