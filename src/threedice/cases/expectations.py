@@ -5,71 +5,45 @@ An expectation that fails is a difference of the case, and play continues.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from threedice.cases.language import (
-    AREA_PATTERN,
-    BOX_PATTERN,
-    NAME_PATTERN,
-    ExpectationFailed,
-    phrase,
-)
+from threedice.cases.language import ExpectationFailed, Phrase
 from threedice.table.limits import LimitBreach, find_breaches, remaining_room
 from threedice.table.rules import require_box, resolve_spot
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
-
-    from threedice.cases.language import CaseContext
+    from threedice.cases.language import CaseContext, Fields
 
 
-@phrase("ann has 300", rf"(?P<who>{NAME_PATTERN}) has (?P<amount>\d+)")
-def _has(context: CaseContext, match: re.Match[str]) -> Iterator[Any]:
-    seat = context.state.seats.get(match["who"])
-    _expect_equal(f"{match['who']} has", seat.stack if seat else 0, match["amount"])
-    yield from ()
+def _expect_stack(context: CaseContext, fields: Fields) -> None:
+    seat = context.state.seats.get(fields["player"])
+    _expect_equal(f"{fields['player']} has", seat.stack if seat else 0, fields["amount"])
 
 
-@phrase("the float is 5000 / the drop is 500", r"the (?P<what>float|drop) is (?P<amount>\d+)")
-def _float_is(context: CaseContext, match: re.Match[str]) -> Iterator[Any]:
-    actual = context.state.drop if match["what"] == "drop" else context.state.float_amount
-    _expect_equal(f"the {match['what']} is", actual, match["amount"])
-    yield from ()
+def _expect_float_or_drop(context: CaseContext, fields: Fields) -> None:
+    actual = context.state.drop if fields["what"] == "drop" else context.state.float_amount
+    _expect_equal(f"the {fields['what']} is", actual, fields["amount"])
 
 
-@phrase(
-    "ann has room for 300 on big [at left]",
-    rf"(?P<who>{NAME_PATTERN}) has room for (?P<amount>\d+)"
-    rf" on (?P<box>{BOX_PATTERN}){AREA_PATTERN}",
-)
-def _has_room(context: CaseContext, match: re.Match[str]) -> Iterator[Any]:
-    require_box(context.game, match["box"])
-    spot = resolve_spot(context.game, match["box"], match["area"] or "")
-    actual = (
-        remaining_room(context.game, context.state, spot, match["who"])
-        if context.state.round
-        else 0
-    )
-    _expect_equal(f"{match['who']} has room on {spot} for", actual, match["amount"])
-    yield from ()
+def _expect_room(context: CaseContext, fields: Fields) -> None:
+    game, state, player = context.game, context.state, fields["player"]
+    require_box(game, fields["box"])
+    spot = resolve_spot(game, fields["box"], fields.get("area", ""))
+    actual = remaining_room(game, state, spot, player) if state.round else 0
+    _expect_equal(f"{player} has room on {spot} for", actual, fields["amount"])
 
 
-@phrase(
-    "flags: big over the maximum; odd over the differential; ann's on big under the minimum",
-    r"flags: (?P<flags>.+)",
-)
-def _flags(context: CaseContext, match: re.Match[str]) -> Iterator[Any]:
-    raised = (
-        [_describe_flag(each) for each in find_breaches(context.game, context.state)]
-        if context.state.round
-        else []
-    )
-    actual = "; ".join(raised) or "none"
-    expected = [each.strip() for each in match["flags"].split(";")]
-    if sorted(raised or ["none"]) != sorted(expected):
-        raise ExpectationFailed(f"flags: {actual}, expected {'; '.join(expected)}")
-    yield from ()
+def _expect_equal(what: str, actual: int, expected: int) -> None:
+    if actual != expected:
+        raise ExpectationFailed(f"{what} {actual}, expected {expected}")
+
+
+def _expect_flags(context: CaseContext, fields: Fields) -> None:
+    breaches = find_breaches(context.game, context.state) if context.state.round else ()
+    actual = [_describe_flag(each) for each in breaches] or ["none"]
+    expected = [each.strip() for each in fields["flags"].split(";")]
+    if sorted(actual) != sorted(expected):
+        raise ExpectationFailed(f"flags: {'; '.join(actual)}, expected {'; '.join(expected)}")
 
 
 def _describe_flag(flag: LimitBreach) -> str:
@@ -78,6 +52,21 @@ def _describe_flag(flag: LimitBreach) -> str:
     return f"{where} {side} the {flag.kind}"
 
 
-def _expect_equal(what: str, actual: int, expected: str) -> None:
-    if actual != int(expected):
-        raise ExpectationFailed(f"{what} {actual}, expected {expected}")
+EXPECTATIONS: Final = (
+    Phrase("ann has 300", "{player} has {amount:int}", _expect_stack),
+    Phrase(
+        "the float is 5000 / the drop is 500",
+        "the {what=float|drop} is {amount:int}",
+        _expect_float_or_drop,
+    ),
+    Phrase(
+        "ann has room for 300 on big [at left]",
+        "{player} has room for {amount:int} on {box:box}( at {area:word})?",
+        _expect_room,
+    ),
+    Phrase(
+        "flags: big over the maximum; odd over the differential; ann's on big under the minimum",
+        "flags: {flags:text}",
+        _expect_flags,
+    ),
+)
