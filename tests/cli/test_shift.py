@@ -109,6 +109,24 @@ def test_a_page_is_written(run: Run, tmp_path: Path) -> None:
     assert "A safe maximum" in html
 
 
+@pytest.mark.parametrize(
+    ("words", "steps"),
+    [
+        ((), 3),
+        (("--compare-differential", "100", "--compare-differential", "50"), 6),
+        (("--compare-differential", "100", "--loss", "3000"), 6),
+    ],
+)
+def test_progress_ends_at_the_number_of_steps(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], steps: int
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    shown = run("shift", GAME, *FIXED, *TIMES, *words).err
+
+    assert f"{steps}/{steps}" in shown
+    assert f"{steps + 1}/" not in shown
+
+
 def test_stopping_shows_the_periods_that_are_done(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

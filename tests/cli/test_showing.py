@@ -56,6 +56,14 @@ def test_without_words_the_help_is_shown(run: Run) -> None:
     assert "Commands:" in run().out
 
 
+@pytest.mark.parametrize("group", ["log", "users", "house", "keys"])
+def test_a_group_without_a_command_prints_its_help_as_an_error(run: Run, group: str) -> None:
+    result = run(group)
+
+    assert (result.code, result.out) == (2, "")
+    assert result.err == run(group, "--help").out
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_is_bilingual_reaches_any_pipe(encoding: str) -> None:
     shown = subprocess.run(

@@ -104,8 +104,8 @@ def _root(
     """Casino table games with three dice: rulebooks, exact odds, settlement."""
 
 
-# The base class of Typer's usage errors, which Typer does not export.
-_UsageError: type[Any] = typer.BadParameter.__mro__[2]
+# Typer exports `BadParameter` only; the other usage errors are in the same module.
+_usage_errors: Any = import_module(typer.BadParameter.__module__)
 
 
 def main() -> None:
@@ -117,7 +117,10 @@ def main() -> None:
         sys.exit(code)
     except ThreediceError as error:
         _fail(str(error))
-    except _UsageError as error:
+    except _usage_errors.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except _usage_errors.ClickException as error:
         _fail(f"{error.format_message()} (see {_invoked_command()} --help)")
     except BrokenPipeError:
         _discard_stdout()

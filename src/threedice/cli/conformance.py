@@ -17,8 +17,6 @@ from threedice.rulebook.source import shipped_ids
 from threedice.rulebook.traceability import ClauseTrace, trace_clauses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from threedice.rulebook.source import RulebookSource
 
 commands = command_group()
@@ -55,8 +53,8 @@ def _clauses_json(source: RulebookSource, traces: list[ClauseTrace]) -> dict[str
                 "summary": each.clause.summary,
                 "reason": each.clause.reason,
                 "stated_in": each.origin,
-                "data": list(each.data),
-                "tests": list(each.tests),
+                "data": each.data,
+                "tests": each.tests,
             }
             for each in traces
         ],
@@ -94,11 +92,6 @@ def check_cases(
 
     The exit code is 1 if a case fails.
     """
-    raise typer.Exit(run_case_files(files or [], tell, as_json))
-
-
-def run_case_files(files: Sequence[Path], narrate: bool, as_json: bool) -> int:
-    """Run the cases of the files, or the shipped ones; return 1 if any fails."""
     outcomes = [
         (file, run_case(case)) for file in files or shipped_cases() for case in read_cases(file)
     ]
@@ -107,19 +100,19 @@ def run_case_files(files: Sequence[Path], narrate: bool, as_json: bool) -> int:
         print_json({"cases": [_case_json(file, outcome) for file, outcome in outcomes]})
     else:
         for file, outcome in outcomes:
-            if narrate:
+            if tell:
                 print_line(narrate_case(outcome))
             if not outcome.passed:
                 _print_failed_case(file, outcome)
         print_line(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")
-    return 1 if failed else 0
+    raise typer.Exit(1 if failed else 0)
 
 
 def _case_json(file: Path, outcome: CaseOutcome) -> dict[str, object]:
     return {
         "file": str(file),
         "case": outcome.case.name,
-        "clauses": list(clause_numbers(outcome.case.clause)),
+        "clauses": clause_numbers(outcome.case.clause),
         "passed": outcome.passed,
         "differences": outcome.differences,
     }

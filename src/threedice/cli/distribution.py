@@ -29,9 +29,9 @@ from threedice.cli.output import (
     figure_json,
     format_money,
     format_probability,
-    format_readings,
     game_json,
     print_csv,
+    print_game,
     print_heading,
     print_json,
     print_line,
@@ -182,9 +182,7 @@ def _report_partial_counts(one_round: RoundDistribution, rounds: int, counts: li
 def _print_text(
     bets: Mix, result: LongRun, nets: Sequence[Fraction], probabilities: Sequence[Fraction]
 ) -> None:
-    game = bets.game
-    print_line(f"{game.title} ({game.id}): {result.rounds:,} rounds of {bets.total:,}")
-    print_line(f"hash {game.hash}; readings {format_readings(game)}")
+    print_game(bets.game, f"{result.rounds:,} rounds of {bets.total:,}")
     print_line(_describe_method(result))
     print_line(f"mean {format_money(result.mean)}, standard deviation {format_money(result.sd)}")
     rows = [
@@ -197,11 +195,11 @@ def _print_text(
         ),
     ]
     print_heading("Probability")
-    print_table(("", "probability"), rows, right=frozenset({1}))
+    print_table(("", "probability"), rows, right={1})
     print_heading("Quantiles")
     quantiles = probabilities or DISTRIBUTION_QUANTILES
     rows = [(f"{float(each) * 100:g} %", format_money(result.quantile(each))) for each in quantiles]
-    print_table(("with probability", "net, or worse"), rows, right=frozenset({1}))
+    print_table(("with probability", "net, or worse"), rows, right={1})
     worst = format_money(result.worst_1_in_1000)
     print_line(f"\nonce in a thousand times the net is {worst} or worse")
 

@@ -1,12 +1,11 @@
 """`threedice serve`, `migrate`, `house`, `backup`, `restore` and `keys`: operate a house.
 
-The packages `api`, `house` and `log` take a second or more to import, so they are imported within
-the functions that use them, and the help of these commands is shown at once.
+The packages `api` and `house` take a second to import, so they are imported within the functions
+that use them, and the help of these commands is shown at once.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,7 +28,13 @@ from threedice.cli.log import (
     require_database,
 )
 from threedice.cli.output import game_json, print_json, print_line, print_table, progress_callback
+from threedice.db.schema import load_migrations
 from threedice.errors import InvalidInput, TamperedData
+from threedice.log.proof import keys
+from threedice.log.proof.backup import create_backup, restore_backup
+from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.stores.files import is_halted
+from threedice.log.stores.urls import default_url, open_store, state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +113,6 @@ def run_server(
 ) -> None:
     """Serve a house until a signal stops it."""
     from threedice.api.server import ServerSettings
-    from threedice.log.stores.urls import default_url
 
     _check_address(address)
     config = _load_house_file(house)
@@ -147,7 +151,7 @@ def _run(settings: ServerSettings) -> None:
 
     opened = journal.open_journal()
     try:
-        server.run_event_loop(server.serve(settings, _print_flushed))
+        server.run_event_loop(server.serve(settings, typer.echo))
     finally:
         journal.close_journal(opened)
 
@@ -181,11 +185,6 @@ def _demo_database() -> str:
     return f"sqlite:///{folder / 'house.sqlite'}"
 
 
-def _print_flushed(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
 # --- migrate ------------------------------------------------------------------------------------
 
 
@@ -197,9 +196,6 @@ def migrate(database: DatabaseOption = "") -> None:
     house and make a backup first. Servers of an older version suspend their tables when they
     notice.
     """
-    from threedice.db.schema import load_migrations
-    from threedice.log.stores.urls import default_url, open_store
-
     open_store(database or default_url(), serving=True, tables="migrate").close()
     print_line(f"the tables have version {max(load_migrations('sqlite'))}")
 
@@ -259,9 +255,6 @@ def backup(
 
     The backup ends at the checkpoint. The house may be in service meanwhile.
     """
-    from threedice.log.proof.backup import create_backup
-    from threedice.log.stores.urls import default_url, state_directory
-
     state = state_directory(database or default_url())
     with open_log(database) as store:
         if not no_checkpoint:
@@ -275,19 +268,15 @@ def backup(
 
 def _sign_checkpoint(store: Store, state: Path) -> None:
     """Sign a checkpoint of the current state, so that the backup can end at it."""
-    from threedice.log.proof.checkpoints import CheckpointSigner
-    from threedice.log.proof.keys import has_signing_key, open_keys
-    from threedice.log.stores.files import is_halted
-
     remedy = "or give --no-checkpoint to copy only up to the last checkpoint"
-    if not has_signing_key(state):
+    if not keys.has_signing_key(state):
         raise InvalidInput(
             f"the house's signing key is not in {state}, so the backup cannot be signed; "
             f"run it on the machine with the key, {remedy}"
         )
     if cause := store.suspension_reason() or (is_halted(state) and f"as {state} says"):
         raise InvalidInput(f"writing is halted ({cause}); release it first, {remedy}")
-    CheckpointSigner(store, open_keys(state), state).create_checkpoint(time.time_ns() // 1000)
+    CheckpointSigner(store, keys.open_keys(state), state).create_checkpoint(time.time_ns() // 1000)
 
 
 @commands.command("restore")
@@ -302,17 +291,10 @@ def restore(
     The backup must be complete and end at a checkpoint signed by a trusted key. The exit code is 1
     if a stream cannot be rebuilt.
     """
-    raise typer.Exit(restore_house(database, file, against, public_keys))
-
-
-def restore_house(url: str, file: Path, against: Path | None, keys: Path | None) -> int:
-    """Restore a backup, rebuild its projections, and return the exit code."""
     from threedice.house.audit.auditor import audit
-    from threedice.log.proof.backup import restore_backup
-    from threedice.log.proof.keys import save_known_keys
-    from threedice.log.stores.urls import default_url, state_directory
 
-    trusted = load_trusted_keys(url, keys)
+    url = database or default_url()
+    trusted = load_trusted_keys(url, public_keys)
     if not trusted:
         raise InvalidInput("there are no keys to verify the backup with; name them with --keys")
     checkpoints, malformed = load_checkpoints(url, against)
@@ -321,16 +303,16 @@ def restore_house(url: str, file: Path, against: Path | None, keys: Path | None)
     with progress_callback("restoring") as progress:
         report = restore_backup(
             file,
-            url or default_url(),
+            url,
             public_keys=trusted,
             against=checkpoints,
             progress=progress,
             verify=audit,
         )
-    save_known_keys(state_directory(url or default_url()), trusted)
+    keys.save_known_keys(state_directory(url), trusted)
     code = rebuild_projections(url)
     print_line(f"{report.entries} entries in {report.streams} streams restored and verified")
-    return code
+    raise typer.Exit(code)
 
 
 # --- keys ---------------------------------------------------------------------------------------
@@ -342,28 +324,17 @@ def export_keys(
     database: DatabaseOption = "",
 ) -> None:
     """Print the public keys of a house, which verify its checkpoints."""
-    from threedice.log.proof import keys as signing_keys
-
-    state = _house_state_directory(database)
-    current = signing_keys.open_keys(state)
+    state = state_directory(require_database(database))
+    current = keys.open_keys(state)
     if pem:
-        print_line(signing_keys.export_pem(current.public[current.key_id]).decode().rstrip())
+        print_line(keys.export_pem(current.public[current.key_id]).decode().rstrip())
     else:
-        known = signing_keys.read_public_keys(state)
-        print_line(signing_keys.export_public_keys(known.values()).decode())
+        known = keys.read_public_keys(state)
+        print_line(keys.export_public_keys(known.values()).decode())
 
 
 @key_commands.command("rotate")
 def rotate_keys(database: DatabaseOption = "") -> None:
     """Replace the signing key; the old key vouches for the new one."""
-    from threedice.log.proof.keys import rotate_signing_key
-
-    keys = rotate_signing_key(_house_state_directory(database))
-    print_line(f"new checkpoints are signed with key {keys.key_id}")
-
-
-def _house_state_directory(url: str) -> Path:
-    """Return the state directory of an existing house."""
-    from threedice.log.stores.urls import state_directory
-
-    return state_directory(require_database(url))
+    rotated = keys.rotate_signing_key(state_directory(require_database(database)))
+    print_line(f"new checkpoints are signed with key {rotated.key_id}")

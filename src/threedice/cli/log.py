@@ -1,15 +1,12 @@
 """`threedice log` and `verify-dice`: verify, replay, export, explain and rebuild a log.
 
-The packages `house` and `log` take most of a second to import, so they are imported within the
-functions that use them, and the help of these commands is shown at once.
+The package `house` is slow to import, so it is imported within the functions that use it.
 """
 
 from __future__ import annotations
 
-import csv as csv_module
-import sys
 from base64 import b64encode
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated
@@ -25,15 +22,33 @@ from threedice.cli.arguments import (
     TableArgument,
     command_group,
 )
-from threedice.cli.output import escape_undecodable, print_json, print_line, progress_callback
+from threedice.cli.output import (
+    escape_undecodable,
+    print_csv,
+    print_json,
+    print_line,
+    progress_callback,
+)
 from threedice.errors import InvalidInput, UnknownName
+from threedice.log.proof import IntegrityFinding
+from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoint_lines
+from threedice.log.proof.keys import import_public_keys, read_public_keys, trusted_keys
+from threedice.log.stores.sqlite_rows import open_house_file
+from threedice.log.stores.urls import (
+    database_exists,
+    default_url,
+    open_store,
+    sqlite_path,
+    state_directory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from threedice.log.entry import Entry
-    from threedice.log.proof import IntegrityFinding, VerificationReport
+    from threedice.log.proof import VerificationReport
     from threedice.log.proof.keys import PublicKey
     from threedice.log.store import Checkpoint, Store
     from threedice.log.stores.rows import LogRows
@@ -46,34 +61,19 @@ commands.add_typer(log_commands, name="log")
 # --- opening a house ----------------------------------------------------------------------------
 
 
-@contextmanager
-def open_log(url: str) -> Iterator[Store]:
+def open_log(url: str) -> closing[Store]:
     """Open the log of an existing database."""
-    from threedice.log.stores.urls import open_store
-
-    with closing(open_store(require_database(url), tables="require")) as store:
-        yield store
+    return closing(open_store(require_database(url), tables="require"))
 
 
-@contextmanager
-def open_for_audit(url: str) -> Iterator[Store | LogRows]:
+def open_for_audit(url: str) -> AbstractContextManager[Store | LogRows]:
     """Open a log to verify it; a SQLite file is opened read-only."""
-    from threedice.log.stores.sqlite_rows import open_house_file
-    from threedice.log.stores.urls import sqlite_path
-
     file = sqlite_path(require_database(url))
-    if file is None:
-        with open_log(url) as store:
-            yield store
-    else:
-        with open_house_file(file) as rows:
-            yield rows
+    return open_log(url) if file is None else open_house_file(file)
 
 
 def require_database(url: str) -> str:
     """Return the URL, or that of the default database; raise InvalidInput if it does not exist."""
-    from threedice.log.stores.urls import database_exists, default_url
-
     url = url or default_url()
     if not database_exists(url):
         raise InvalidInput(f"there is no database at {url}; name one with --database")
@@ -86,9 +86,6 @@ def load_trusted_keys(url: str, file: Path | None) -> dict[str, PublicKey]:
     With a file, keys of the state directory are trusted only if a key of the file vouches for
     them.
     """
-    from threedice.log.proof.keys import import_public_keys, read_public_keys, trusted_keys
-    from threedice.log.stores.urls import default_url, state_directory
-
     stored = read_public_keys(state_directory(url or default_url()))
     if file is None:
         return stored
@@ -105,10 +102,6 @@ def load_checkpoints(
 
     A given file must hold at least one checkpoint.
     """
-    from threedice.log.proof import IntegrityFinding
-    from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoint_lines
-    from threedice.log.stores.urls import default_url, state_directory
-
     stored = state_directory(url or default_url()) / CHECKPOINTS_FILE
     if file is None and not stored.exists():
         return [], []
@@ -133,16 +126,11 @@ def verify_log(
     Checks hash chains, answers, games, checkpoints, snapshots, projections and balances. The exit
     code is 1 if there are findings.
     """
-    raise typer.Exit(verify_house(database, against, public_keys, as_json))
-
-
-def verify_house(url: str, against: Path | None, keys: Path | None, as_json: bool) -> int:
-    """Verify a house, print the report, and return the exit code."""
     from threedice.house.audit.auditor import audit
 
-    checkpoints, malformed = load_checkpoints(url, against)
-    with open_for_audit(url) as house, progress_callback("verifying") as progress:
-        trusted = load_trusted_keys(url, keys)
+    checkpoints, malformed = load_checkpoints(database, against)
+    with open_for_audit(database) as house, progress_callback("verifying") as progress:
+        trusted = load_trusted_keys(database, public_keys)
         report = audit(house, public_keys=trusted, against=checkpoints, progress=progress)
     report = replace(report, findings=(*malformed, *report.findings))
     if as_json:
@@ -159,7 +147,7 @@ def verify_house(url: str, against: Path | None, keys: Path | None, as_json: boo
         )
     else:
         _print_report(report)
-    return 0 if report.is_sound else 1
+    raise typer.Exit(0 if report.is_sound else 1)
 
 
 def _finding_json(finding: IntegrityFinding) -> dict[str, str]:
@@ -228,45 +216,36 @@ def export_log(
     with open_log(database) as store:
         entries = _table_entries(store, table)
         if csv:
-            writer = csv_module.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(_EXPORT_COLUMNS)
+            print_csv(_EXPORT_COLUMNS, map(_export_csv, entries))
+        else:
             for entry in entries:
-                writer.writerow(_export_cells(entry))
-            return
-        for entry in entries:
-            print_line(_export_line(entry))
+                print_line(_export_json(entry))
 
 
 _EXPORT_COLUMNS = ("version", "at", "kind", "schema", "data", "cause", "hash", "data_base64")
-"""The columns of an entry; data that is not valid is in `data_base64` instead of `data`."""
 
 
-def _export_cells(entry: Entry) -> list[object]:
+def _export_csv(entry: Entry) -> list[object]:
     try:
-        data, data_base64 = entry.data.decode(), ""
+        return _export_cells(entry, entry.data.decode())
     except UnicodeDecodeError:
-        data, data_base64 = "", b64encode(entry.data).decode()
-    return [
-        entry.version,
-        entry.at,
-        entry.kind,
-        entry.schema,
-        data,
-        entry.cause.hex(),
-        entry.hash.hex(),
-        data_base64,
-    ]
+        return _export_cells(entry, None)
 
 
-def _export_line(entry: Entry) -> str:
-    row: dict[str, object] = dict(zip(_EXPORT_COLUMNS, _export_cells(entry), strict=True))
-    if _is_json_line(entry.data):
-        row["data"] = msgspec.Raw(entry.data)
-        del row["data_base64"]
-    else:
-        row["data_base64"] = b64encode(entry.data).decode()
-        del row["data"]
+def _export_json(entry: Entry) -> str:
+    data = msgspec.Raw(entry.data) if _is_json_line(entry.data) else None
+    cells = zip(_EXPORT_COLUMNS, _export_cells(entry, data), strict=True)
+    row = {column: cell for column, cell in cells if cell is not None}
     return msgspec.json.encode(row).decode()
+
+
+def _export_cells(entry: Entry, data: str | msgspec.Raw | None) -> list[object]:
+    """Return the columns of an entry; data that is not valid is in base64 in the last one."""
+    data_base64 = b64encode(entry.data).decode() if data is None else None
+    cause, entry_hash = entry.cause.hex(), entry.hash.hex()
+    return [
+        entry.version, entry.at, entry.kind, entry.schema, data, cause, entry_hash, data_base64
+    ]  # fmt: skip
 
 
 def _is_json_line(data: bytes) -> bool:
@@ -293,7 +272,7 @@ def explain_log(
     from threedice.house.stream_state import GameRegistry
 
     with open_log(database) as store:
-        _require_table(store, table)
+        _table_entries(store, table)
         explained = explain_player_bets(
             store, GameRegistry(store).load_pinned, table, number, player
         )
@@ -340,15 +319,10 @@ def verify_dice(
 
     The exit code is 1 if the dice of a round do not follow from a valid commitment.
     """
-    raise typer.Exit(print_dice_checks(database, table, number))
-
-
-def print_dice_checks(url: str, table: str, number: int | None) -> int:
-    """Print the verdict on each house-dealt round, or on one, and return the exit code."""
     from threedice.house.dealer.sealed_dice import check_dice
 
     failed = checked = 0
-    with open_log(url) as store:
+    with open_log(database) as store:
         for each in check_dice(_table_entries(store, table)):
             if number is not None and each.round != number:
                 continue
@@ -360,20 +334,14 @@ def print_dice_checks(url: str, table: str, number: int | None) -> int:
         if number is None:
             raise InvalidInput(f"no round of table {table} was dealt by the house")
         raise InvalidInput(f"round {number} of table {table} was not dealt by the house")
-    return 1 if failed else 0
+    raise typer.Exit(1 if failed else 0)
 
 
 def _table_entries(store: Store, table: str) -> Iterator[Entry]:
-    """Return the entries of an existing table."""
-    from threedice.house.stream_state import table_stream
-
-    _require_table(store, table)
-    return store.scan(table_stream(table))
-
-
-def _require_table(store: Store, table: str) -> None:
+    """Return the entries of a table; raise UnknownName if there is none."""
     from threedice.house.stream_state import table_stream
 
     if not store.head(table_stream(table)).version:
         streams = [each for each in store.streams() if each.startswith("table/")]
         raise UnknownName("table", table, [each.removeprefix("table/") for each in streams])
+    return store.scan(table_stream(table))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv as csv_module
-import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +24,8 @@ from threedice.cli.output import (
     choose_format,
     format_readings,
     game_json,
+    print_csv,
+    print_game,
     print_heading,
     print_json,
     print_line,
@@ -43,7 +43,6 @@ from threedice.table.explanation import explain_payout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from threedice.dice import Roll
     from threedice.rulebook import Game
@@ -74,26 +73,17 @@ def show_odds(
     """Print the exact odds sheet of a game."""
     output_format = choose_format(csv=csv, as_json=as_json, html=html)
     if bet:
-        print_mix(name, bet, box or [], reading or [], output_format)
-    else:
-        print_odds_sheet(name, box or [], reading or [], output_format, html)
-
-
-def print_odds_sheet(
-    name: str,
-    boxes: Sequence[str],
-    readings: Sequence[str],
-    output_format: OutputFormat,
-    html: Path | None,
-) -> None:
-    """Print the odds sheet of a game, or write it to a page."""
-    if boxes and output_format == "html":
+        if box:
+            raise InvalidInput("--box and --bet exclude each other; choose one")
+        print_mix(name, bet, reading or [], output_format)
+        return
+    if box and html:
         raise InvalidInput("the page shows every box; leave --box out")
-    game = load_game(name, readings)
+    game = load_game(name, reading or [])
     sheet = odds_sheet(game)
     source = open_game_rulebook(name)
     in_force = readings_in_force(source, game)
-    selected = {game.box(box_id).id for box_id in boxes} or game.boxes.keys()
+    selected = {game.box(box_id).id for box_id in box or ()} or game.boxes.keys()
     rows = [each for each in sheet.boxes if each.box.id in selected]
     match output_format:
         case "json":
@@ -119,7 +109,7 @@ def _print_sheet(
         rows = [_sheet_row(each) for each in boxes if each in selected]
         if rows:
             print_heading(f"{family}: {', '.join(boxes[0].box.pays)}")
-            print_table(_SHEET_COLUMNS, rows, right=frozenset(range(2, 10)))
+            print_table(_SHEET_COLUMNS, rows, right=range(2, 10))
     if len(selected) == len(sheet.boxes):
         edge = sheet.layout_edge
         print_line(f"\nOne unit on every box: house edge {edge} = {percent(edge)}")
@@ -159,16 +149,13 @@ def _sheet_json(
             {
                 "reading": each.name,
                 "choice": each.choice,
-                "clauses": list(each.clauses),
+                "clauses": each.clauses,
                 "says": each.text,
                 "alternatives": [
                     {
                         "choice": other.name,
                         "says": other.text,
-                        "edges": {
-                            box: [None if edge is None else str(edge) for edge in pair]
-                            for box, pair in other.edge_changes.items()
-                        },
+                        "edges": other.edge_changes,
                     }
                     for other in each.alternatives
                 ],
@@ -205,28 +192,21 @@ def _box_json(each: BoxOdds) -> dict[str, Any]:
 
 
 def _print_sheet_csv(game: Game, selected: list[BoxOdds]) -> None:
-    identity = {"game": game.id, "hash": game.hash, "readings": format_readings(game)}
+    identity = {**game_json(game), "readings": format_readings(game)}
     rows = [{**identity, **_box_json(each)} for each in selected]
-    writer = csv_module.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
     for row in rows:
-        pays = " / ".join(line["odds"] for line in row["payoffs"])
-        writer.writerow({**row, "payoffs": pays, "clauses": " ".join(row["clauses"])})
+        row["payoffs"] = " / ".join(line["odds"] for line in row["payoffs"])
+        row["clauses"] = " ".join(row["clauses"])
+    print_csv(list(rows[0]), (row.values() for row in rows))
 
 
 # --- a mix of bets ------------------------------------------------------------------------------
 
 
 def print_mix(
-    name: str,
-    pairs: Sequence[str],
-    boxes: Sequence[str],
-    readings: Sequence[str],
-    output_format: OutputFormat,
+    name: str, pairs: Sequence[str], readings: Sequence[str], output_format: OutputFormat
 ) -> None:
     """Print the combined figures of several bets, and the house's exposure to them."""
-    if boxes:
-        raise InvalidInput("--box and --bet exclude each other; choose one")
     if output_format in ("csv", "html"):
         raise InvalidInput(f"--bet has no --{output_format}; use --json or plain text")
     game = load_game(name, readings)
@@ -260,13 +240,12 @@ def _mix_json(bets: Mix) -> dict[str, Any]:
 
 def _extreme_json(extreme: tuple[Fraction, tuple[Roll, ...]]) -> dict[str, Any]:
     net, rolls = extreme
-    return {"net": str(net), "rolls": [list(roll) for roll in rolls]}
+    return {"net": str(net), "rolls": rolls}
 
 
 def _print_mix_text(bets: Mix) -> None:
     figures, game = bets.figures, bets.game
-    print_line(f"{game.title} ({game.id}): {bets.total} staked on {len(bets.stakes)} boxes")
-    print_line(f"hash {game.hash}; readings {format_readings(game)}")
+    print_game(game, f"{bets.total} staked on {len(bets.stakes)} boxes")
     print_line(
         f"house edge {figures.edge} = {percent(figures.edge)}, ahead on {figures.ways} of 216 rolls"
     )
@@ -280,7 +259,7 @@ def _print_mix_text(bets: Mix) -> None:
         (str(net), str(ways), percent(Fraction(ways, len(ROLLS))))
         for net, ways in bets.distribution
     ]
-    print_table(("net", "ways", "chance"), rows, right=frozenset({0, 1, 2}))
+    print_table(("net", "ways", "chance"), rows, right=range(3))
 
 
 # --- payoffs ------------------------------------------------------------------------------------
@@ -293,20 +272,12 @@ def show_payoffs(
     """Print the payoff of each box on each of the 216 rolls."""
     game = load_game(name, reading or [])
     if as_json:
-        print_json(_payoffs_json(game), indent=None)
+        figures = {"unit": game.unit, "rolls": ROLLS, "boxes": game.payoffs}
+        print_json({**game_json(game), **figures}, indent=None)
         return
     print_line("\t".join(["box", *("-".join(map(game.faces.name, roll)) for roll in ROLLS)]))
     for box_id, row in game.payoffs.items():
         print_line("\t".join([box_id, *map(str, row)]))
-
-
-def _payoffs_json(game: Game) -> dict[str, Any]:
-    return {
-        **game_json(game),
-        "unit": game.unit,
-        "rolls": [list(roll) for roll in ROLLS],
-        "boxes": {box_id: list(row) for box_id, row in game.payoffs.items()},
-    }
 
 
 # --- settle -------------------------------------------------------------------------------------
@@ -336,10 +307,10 @@ def show_settlement(
 def _settlement_json(game: Game, roll: Roll, settled: list[SettledBet]) -> dict[str, object]:
     return {
         **game_json(game),
-        "dice": list(roll),
+        "dice": roll,
         "faces": [game.faces.name(face) for face in roll],
         "call": game.call(roll),
-        "winning": list(game.winning(roll)),
+        "winning": game.winning(roll),
         "bets": [
             {
                 "box": each.box,
@@ -348,7 +319,7 @@ def _settlement_json(game: Game, roll: Roll, settled: list[SettledBet]) -> dict[
                 "odds": str(each.odds) if each.odds else None,
                 "net": each.net,
                 "returned": each.returned,
-                "clauses": list(each.clauses),
+                "clauses": each.clauses,
                 "why": " ".join(explain_payout(game, each.box, roll, each.stake)),
             }
             for each in settled
@@ -360,8 +331,7 @@ def _settlement_json(game: Game, roll: Roll, settled: list[SettledBet]) -> dict[
 
 
 def _print_settlement(game: Game, roll: Roll, settled: list[SettledBet]) -> None:
-    print_line(f"{game.title} ({game.id})")
-    print_line(f"hash {game.hash}; readings {format_readings(game)}")
+    print_game(game)
     print_line(f"The dealer calls: {game.call(roll)}")
     print_line()
     rows = [
@@ -372,8 +342,7 @@ def _print_settlement(game: Game, roll: Roll, settled: list[SettledBet]) -> None
     net = sum(each.net for each in settled)
     returned = sum(each.returned for each in settled)
     rows.append(("all bets", str(stake), "", f"{net:+}", str(returned)))
-    columns = ("box", "stake", "odds", "net", "returned")
-    print_table(columns, rows, right=frozenset({1, 3, 4}))
+    print_table(("box", "stake", "odds", "net", "returned"), rows, right={1, 3, 4})
     print_line()
     cited: dict[str, None] = {}
     for each in settled:

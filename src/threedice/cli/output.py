@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv as csv_module
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +21,8 @@ from threedice.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    from rich.console import Console
 
     from threedice.odds.comparison import ReadingInForce
     from threedice.rulebook import Game
@@ -61,14 +63,20 @@ def print_stderr(text: str) -> None:
 
 
 def print_json(value: Mapping[str, Any], indent: int | None = 2) -> None:
-    """Print a value as JSON; `indent=None` keeps large results on one line."""
-    text = msgspec.json.encode(value)
+    """Print a value as JSON; fractions are texts, `indent=None` keeps large results on one line."""
+    text = msgspec.json.encode(value, enc_hook=_encode_fraction)
     if indent:
         text = msgspec.json.format(text, indent=indent)
     sys.stdout.write(text.decode() + "\n")
 
 
-def print_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def _encode_fraction(value: object) -> str:
+    if isinstance(value, Fraction):
+        return str(value)
+    raise NotImplementedError
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     """Print CSV with a header."""
     writer = csv_module.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
@@ -89,35 +97,37 @@ def write_page(file: Path, page: str) -> None:
 
 def print_heading(text: str) -> None:
     """Print a heading, bold on a terminal."""
+    print_line()
     if sys.stdout.isatty():
-        _console().print(f"\n[bold]{_escape_markup(text)}[/bold]", highlight=False)
+        _console().print(text, style="bold")
     else:
-        print_line(f"\n{text}")
+        print_line(text)
 
 
-def print_table(columns: Row, rows: Sequence[Row], right: frozenset[int] = frozenset()) -> None:
+def print_table(columns: Row, rows: Sequence[Row], right: Collection[int] = ()) -> None:
     """Print rows under columns; the columns in `right` are right-aligned.
 
     The first column and the right-aligned ones never wrap: on a terminal that is too narrow for
-    them, the table is printed as plain columns.
+    them, with twelve characters for each of the others, the table is printed as plain columns.
     """
-    unbroken = [i for i in range(len(columns)) if i in right or i == 0]
-    if sys.stdout.isatty() and _required_width(columns, rows, unbroken) <= _console().width:
-        _print_rich(columns, rows, right)
-    else:
-        _print_plain(columns, rows, right)
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    unbroken = {0, *right}
+    required = sum(
+        (width if i in unbroken else min(width, 12)) + 2 for i, width in enumerate(widths)
+    )
+    if sys.stdout.isatty() and required <= _console().width:
+        from rich import box
+        from rich.table import Table
 
-
-def _required_width(columns: Row, rows: Sequence[Row], unbroken: list[int]) -> int:
-    """Return the width that a table needs, with twelve characters for columns that may wrap."""
-    widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
-    return sum((width if i in unbroken else min(width, 12)) + 2 for i, width in enumerate(widths))
-
-
-def _print_plain(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> None:
-    table = [columns, *rows]
-    widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
-    for row in table:
+        table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+        for i, column in enumerate(columns):
+            justify: Any = "right" if i in right else "left"
+            table.add_column(column, justify=justify, no_wrap=i in unbroken, overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        _console().print(table)
+        return
+    for row in (columns, *rows):
         cells = (
             cell.rjust(width) if i in right else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
@@ -125,29 +135,10 @@ def _print_plain(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> No
         print_line("  ".join(cells).rstrip())
 
 
-def _print_rich(columns: Row, rows: Sequence[Row], right: frozenset[int]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for i, column in enumerate(columns):
-        justify: Any = "right" if i in right else "left"
-        table.add_column(column, justify=justify, no_wrap=i in right or i == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*(_escape_markup(cell) for cell in row))
-    _console().print(table, highlight=False)
-
-
-def _console() -> Any:
+def _console() -> Console:
     from rich.console import Console
 
-    return Console()
-
-
-def _escape_markup(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+    return Console(markup=False, emoji=False, highlight=False)
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -178,18 +169,11 @@ def figure_json(value: Fraction | float) -> dict[str, Any]:
 
 
 def exact_text(value: Fraction | int) -> str:
-    """Return all digits of a fraction or an integer."""
-    with unlimited_int_digits():
-        return str(value)
-
-
-@contextmanager
-def unlimited_int_digits() -> Iterator[None]:
-    """Lift Python's limit on the digits of an integer that is converted to text."""
+    """Return all digits of a fraction or an integer, however many Python would convert."""
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:
-        yield
+        return str(value)
     finally:
         sys.set_int_max_str_digits(limit)
 
@@ -200,6 +184,12 @@ def unlimited_int_digits() -> Iterator[None]:
 def game_json(game: Game) -> dict[str, Any]:
     """Return the keys that identify a game in every JSON answer."""
     return {"game": game.id, "hash": game.hash, "readings": game.readings}
+
+
+def print_game(game: Game, subject: str = "") -> None:
+    """Print the title of a game and the subject of the figures, then its hash and readings."""
+    print_line(f"{game.title} ({game.id}){subject and f': {subject}'}")
+    print_line(f"hash {game.hash}; readings {format_readings(game)}")
 
 
 def format_readings(game: Game) -> str:
@@ -218,17 +208,12 @@ def print_readings(in_force: tuple[ReadingInForce, ...]) -> None:
 
 def describe_edge_changes(edges: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> str:
     """Describe the effect of an alternative reading on the house edge."""
-    if not edges:
-        return "No house edge changes."
-    changes: dict[tuple[Fraction | None, Fraction | None], list[str]] = {}
-    for box_id, change in edges.items():
-        changes.setdefault(change, []).append(box_id)
-    return f"House edge of {'; '.join(_describe_edge_change(*each) for each in changes.items())}."
-
-
-def _describe_edge_change(pair: tuple[Fraction | None, Fraction | None], boxes: list[str]) -> str:
-    before, after = ("not offered" if edge is None else str(edge) for edge in pair)
-    return f"{', '.join(boxes)} from {before} to {after}"
+    boxes_by_change: dict[str, list[str]] = {}
+    for box_id, pair in edges.items():
+        before, after = ("not offered" if edge is None else edge for edge in pair)
+        boxes_by_change.setdefault(f"from {before} to {after}", []).append(box_id)
+    changes = [f"{', '.join(boxes)} {change}" for change, boxes in boxes_by_change.items()]
+    return f"House edge of {'; '.join(changes)}." if changes else "No house edge changes."
 
 
 # --- progress and interruption ------------------------------------------------------------------

@@ -18,6 +18,7 @@ from threedice.cli.arguments import (
 )
 from threedice.cli.output import (
     format_readings,
+    game_json,
     print_heading,
     print_json,
     print_line,
@@ -53,12 +54,8 @@ def list_rulebooks(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the shipped rulebooks unless a command is invoked."""
     if context.invoked_subcommand and as_json:
         raise typer.BadParameter(f"put --json after {context.invoked_subcommand}")
-    if context.invoked_subcommand is None:
-        print_rulebooks(as_json)
-
-
-def print_rulebooks(as_json: bool) -> None:
-    """Print the shipped rulebooks."""
+    if context.invoked_subcommand:
+        return
     sources = [load_rulebook(book_id) for book_id in shipped_ids()]
     if as_json:
         print_json({"rulebooks": [_identity_json(source) for source in sources]})
@@ -121,7 +118,7 @@ def _print_book(source: RulebookSource) -> None:
     games = [compile_layout(source, name, {}) for name in book.layouts]
     print_heading("Games")
     rows: list[tuple[str, ...]] = [(game.id, str(len(game.boxes)), game.hash) for game in games]
-    print_table(("game", "boxes", "hash"), rows, right=frozenset({1}))
+    print_table(("game", "boxes", "hash"), rows, right={1})
     print_heading(f"Procedure of a {book.procedure.unit}")
     steps = ((name, book.procedure.steps[name]) for name in book.procedure.order)
     rows = [
@@ -205,7 +202,7 @@ def check_rulebook(
                 "rulebook": source.book.id,
                 "file": source.file,
                 "floor": str(min_return),
-                "chips": list(chip_values),
+                "chips": chip_values,
                 "games": [_findings_json(game, findings) for game, findings in results],
             }
         )
@@ -259,16 +256,14 @@ def _group_findings(
 
 def _findings_json(game: Game, findings: list[LintFinding]) -> dict[str, Any]:
     return {
-        "game": game.id,
-        "hash": game.hash,
-        "readings": game.readings,
+        **game_json(game),
         "findings": [
             {
                 "kind": each.kind,
                 "box": each.box,
                 "says": each.message,
                 "figures": each.figures,
-                "clauses": list(each.clauses),
+                "clauses": each.clauses,
             }
             for each in findings
         ],
@@ -291,12 +286,17 @@ def diff_rulebooks(
 
     A reading applies to each of the two that has it.
     """
-    pairs = [
-        (before, after, compare_games(before, after, clauses, other_clauses))
-        for before, after, clauses, other_clauses in _game_pairs(
-            one, other, parse_readings(reading or [])
+    sources = [load_rulebook(split_game_name(name)[0]) for name in (one, other)]
+    readings = parse_readings(reading or [])
+    _check_readings(sources, readings)
+    pairs = []
+    for layouts in _layout_pairs(sources, one, other):
+        before, after = (
+            _compile_with_readings(source, layout, readings)
+            for source, layout in zip(sources, layouts, strict=True)
         )
-    ]
+        clauses = [source.book.clauses for source in sources]
+        pairs.append((before, after, compare_games(before, after, *clauses)))
     if as_json:
         print_json({"differences": [_difference_json(*pair) for pair in pairs]})
         return
@@ -304,69 +304,35 @@ def diff_rulebooks(
         _print_difference(before, after, difference)
 
 
-def _game_pairs(
-    one: str, other: str, readings: dict[str, str]
-) -> Iterable[tuple[Game, Game, Any, Any]]:
-    """Yield the games to compare, with the clauses of their rulebooks."""
-    sources = [load_rulebook(split_game_name(name)[0]) for name in (one, other)]
-    for reading, choice in readings.items():
-        definitions = [
-            source.book.readings[reading] for source in sources if reading in source.book.readings
-        ]
-        if not definitions:
-            known = [name for source in sources for name in source.book.readings]
-            raise UnknownName("reading", reading, dict.fromkeys(known))
-        for each in definitions:
-            if choice not in each.options:
-                raise UnknownName(f"option of the reading {reading}", choice, each.options)
-    layouts = [split_game_name(name)[1] for name in (one, other)]
-    shared = [each for each in sources[0].book.layouts if each in sources[1].book.layouts]
-    if layouts == [None, None] and shared:
-        layout_pairs = [(each, each) for each in shared]
-    else:
-        before = _layout_name(sources[0], layouts[0], one)
-        after = _layout_name(sources[1], layouts[1], other)
-        layout_pairs = [(before, after)]
-    for before, after in layout_pairs:
-        yield (
-            _compile_with_readings(sources[0], before, readings),
-            _compile_with_readings(sources[1], after, readings),
-            sources[0].book.clauses,
-            sources[1].book.clauses,
-        )
+def _check_readings(sources: list[RulebookSource], readings: dict[str, str]) -> None:
+    """Raise UnknownName for a reading that no rulebook has, or an option that one has not."""
+    for name, choice in readings.items():
+        known = [each for source in sources for each in source.book.readings]
+        if name not in known:
+            raise UnknownName("reading", name, dict.fromkeys(known))
+        for source in sources:
+            definition = source.book.readings.get(name)
+            if definition and choice not in definition.options:
+                raise UnknownName(f"option of the reading {name}", choice, definition.options)
 
 
-def _layout_name(source: RulebookSource, layout: str | None, name: str) -> str:
-    """Return the named layout, or the only layout of the rulebook."""
-    layouts = source.book.layouts
-    if layout is None and len(layouts) == 1:
-        return next(iter(layouts))
-    if layout not in layouts:
-        raise UnknownName("game", name, [f"{split_game_name(name)[0]}/{each}" for each in layouts])
-    return layout
+def _layout_pairs(sources: list[RulebookSource], one: str, other: str) -> list[tuple[str, str]]:
+    """Return the layouts to compare: those that two rulebooks share, or those of two games."""
+    before, after = (source.book.layouts for source in sources)
+    shared = [each for each in before if each in after]
+    if shared and split_game_name(one)[1] is None and split_game_name(other)[1] is None:
+        return [(each, each) for each in shared]
+    return [(load(one).id.rpartition("/")[2], load(other).id.rpartition("/")[2])]
 
 
 def _difference_json(before: Game, after: Game, difference: GameDifference) -> dict[str, Any]:
     return {
         "from": before.id,
         "to": after.id,
-        "clauses": [msgspec.to_builtins(each) for each in difference.clauses],
-        "behaviour": [msgspec.to_builtins(each) for each in difference.behaviour],
-        "boxes": [
-            {
-                "box": each.box,
-                "before": each.before,
-                "after": each.after,
-                "edge_before": _fraction(each.edge_before),
-                "edge_after": _fraction(each.edge_after),
-            }
-            for each in difference.boxes
-        ],
+        "clauses": difference.clauses,
+        "behaviour": difference.behaviour,
+        "boxes": difference.boxes,
     }
-
-
-def _fraction(edge: Fraction | None) -> str | None:
-    return None if edge is None else str(edge)
 
 
 def _print_difference(before: Game, after: Game, difference: GameDifference) -> None:

@@ -5,8 +5,8 @@ Simulation needs the extra `sim`, which is imported only where a session is simu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 import typer
 
@@ -30,9 +30,9 @@ from threedice.cli.output import (
     figure_json,
     format_money,
     format_probability,
-    format_readings,
     game_json,
     print_csv,
+    print_game,
     print_heading,
     print_json,
     print_line,
@@ -56,7 +56,6 @@ from threedice.pages.session import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from fractions import Fraction
 
     from threedice.odds.sessions.session import SessionEnding
@@ -66,25 +65,7 @@ if TYPE_CHECKING:
 commands = command_group()
 
 SESSION_METHODS: Final = ("exact", "float64", "simulate")
-
-
-@dataclass(frozen=True)
-class SessionOptions:
-    """The options of `threedice session` that describe the session."""
-
-    plan: str
-    boxes: Sequence[str]
-    bankroll: int
-    base: int
-    rounds: int
-    minimum: int
-    maximum: int | None
-    stop_loss: int | None
-    stop_win: int | None
-    line: str
-    states: int
-    sessions: int
-    seed: int
+CalculationMethod = Literal["exact", "float64"]
 
 
 @commands.command("session")
@@ -146,15 +127,24 @@ def show_session(
     The odds are the risk of ruin, the endings, the final bankroll and its course.
     """
     output_format = choose_format(csv=csv, as_json=as_json, html=html)
-    options = SessionOptions(
-        plan, box, bankroll, base, rounds, minimum, maximum, stop_loss, stop_win, line, states,
-        sessions, seed,
-    )  # fmt: skip
     if method is not None and method not in SESSION_METHODS:
         raise InvalidInput(f"{method!r} is not a method; give {', '.join(SESSION_METHODS)}")
-    session = parse_session(name, options, reading or [])
+    game = load_game(name, reading or [])
+    shares = parse_bets(game, [each if "=" in each else f"{each}=1" for each in box])
+    if line and plan != "labouchere":
+        raise InvalidInput("--line is for the labouchere; leave it out")
+    stakes = parse_labouchere_line(line) if line else (1, 2, 3, 4)
+    session = BettingSession(
+        spread(game, shares),
+        StakingPlan(plan, base, maximum or MAX_AMOUNT, stakes),
+        bankroll,
+        rounds,
+        minimum,
+        stop_loss,
+        stop_win,
+    )
     check_page_file(html)
-    odds = _compute(session, options, method)
+    odds = _compute(session, method, states, sessions, seed)
     match output_format:
         case "json":
             print_json(_as_json(odds), indent=None)
@@ -164,27 +154,6 @@ def show_session(
             write_page(html, session_page(odds))
         case _:
             _print_text(odds)
-
-
-def parse_session(name: str, options: SessionOptions, readings: Sequence[str]) -> BettingSession:
-    """Build the session that the options describe."""
-    game = load_game(name, readings)
-    if not options.boxes:
-        raise InvalidInput("nothing to bet on; give --box big, or --box several times as BOX=SHARE")
-    shares = parse_bets(game, [each if "=" in each else f"{each}=1" for each in options.boxes])
-    if options.line and options.plan != "labouchere":
-        raise InvalidInput("--line is for the labouchere; leave it out")
-    line = parse_labouchere_line(options.line) if options.line else (1, 2, 3, 4)
-    plan = StakingPlan(options.plan, options.base, options.maximum or MAX_AMOUNT, line)
-    return BettingSession(
-        spread(game, shares),
-        plan,
-        options.bankroll,
-        options.rounds,
-        options.minimum,
-        options.stop_loss,
-        options.stop_win,
-    )
 
 
 def parse_labouchere_line(text: str) -> tuple[int, ...]:
@@ -198,27 +167,23 @@ def parse_labouchere_line(text: str) -> tuple[int, ...]:
 # --- computation --------------------------------------------------------------------------------
 
 
-def _compute(session: BettingSession, options: SessionOptions, method: str | None) -> SessionOdds:
+def _compute(
+    session: BettingSession, method: str | None, states: int, sessions: int, seed: int
+) -> SessionOdds:
     """Compute the odds by the given method, or by the first that is feasible."""
     if method == "simulate":
-        return simulate_session(session, options.sessions, options.seed)
+        return simulate_session(session, sessions, seed)
     try:
-        return _calculate(session, _calculation_method(method), options.states)
+        return _calculate(session, cast("CalculationMethod | None", method), states)
     except InfeasibleComputation as error:
         if method is not None:
             raise
-        print_stderr(f"{error}: simulating {options.sessions:,} sessions instead")
-        return simulate_session(session, options.sessions, options.seed)
-
-
-def _calculation_method(method: str | None) -> Literal["exact", "float64"] | None:
-    if method is None:
-        return None
-    return "exact" if method == "exact" else "float64"
+        print_stderr(f"{error}: simulating {sessions:,} sessions instead")
+        return simulate_session(session, sessions, seed)
 
 
 def _calculate(
-    session: BettingSession, method: Literal["exact", "float64"] | None, max_states: int
+    session: BettingSession, method: CalculationMethod | None, max_states: int
 ) -> SessionOdds:
     """Return the odds of a session, after fewer rounds if the user interrupts."""
     calculation = start_calculation(session, method, max_states)
@@ -243,9 +208,14 @@ def _calculate(
 
 def simulate_session(session: BettingSession, sessions: int, seed: int) -> SessionOdds:
     """Simulate sessions and return their results in the form of an exact answer."""
-    _require_sim()
-    from threedice.sim.simulation import session_job
-    from threedice.sim.studies import SessionStudy
+    try:
+        from threedice.sim.simulation import session_job
+        from threedice.sim.studies import SessionStudy
+    except ImportError:
+        raise InvalidInput(
+            "simulated sessions need the extra `sim`, which is not installed; "
+            "run pip install 'threedice[sim]', or play fewer rounds"
+        ) from None
 
     plan = session.plan
     job = session_job(
@@ -289,16 +259,6 @@ def simulate_session(session: BettingSession, sessions: int, seed: int) -> Sessi
     )
 
 
-def _require_sim() -> None:
-    try:
-        import threedice.sim.runner  # noqa: F401
-    except ImportError:
-        raise InvalidInput(
-            "simulated sessions need the extra `sim`, which is not installed; "
-            "run pip install 'threedice[sim]', or play fewer rounds"
-        ) from None
-
-
 def _run_job(job: SessionJob) -> Tally:
     """Run a job and return its tally, a partial one if the user interrupts."""
     from threedice.sim.runner import SimulationInterrupt, run_job, thread_pool
@@ -337,12 +297,14 @@ def _endings_by_round(
 
 def _print_text(odds: SessionOdds) -> None:
     session = odds.session
-    game = session.spread.game
-    print_line(f"{game.title} ({game.id}): {session.plan.name} on {session.spread}")
-    print_line(f"hash {game.hash}; readings {format_readings(game)}")
+    print_game(session.spread.game, f"{session.plan.name} on {session.spread}")
     print_line(describe_session(session))
     print_line(describe_session_method(odds))
     rounds_to_ruin = odds.mean_rounds_to_ruin
+    intervals = (
+        (f"  {name.replace('_', ' ')}, 95 % interval", f"{low:.6g} to {high:.6g}")
+        for name, (low, high) in odds.confidence_intervals.items()
+    )
     rows = [
         ("risk of ruin", format_probability(odds.ruin)),
         ("mean final bankroll", format_money(odds.mean_final)),
@@ -353,18 +315,15 @@ def _print_text(odds: SessionOdds) -> None:
             "rounds to ruin, of the ruined",
             "never" if rounds_to_ruin is None else format_money(rounds_to_ruin),
         ),
-    ]
-    rows += [
-        (f"  {name.replace('_', ' ')}, 95 % interval", f"{low:.6g} to {high:.6g}")
-        for name, (low, high) in odds.confidence_intervals.items()
+        *intervals,
     ]
     print_heading("Session")
-    print_table(("", ""), rows, right=frozenset({1}))
+    print_table(("", ""), rows, right={1})
     print_heading("Endings")
     print_table(
         ("ending", "probability", ""),
         [(each, format_probability(odds.chance(each)), ENDING_TEXTS[each]) for each in ENDINGS],
-        right=frozenset({1}),
+        right={1},
     )
     print_heading("Final bankroll")
     print_table(
@@ -373,7 +332,7 @@ def _print_text(odds: SessionOdds) -> None:
             (f"{float(each) * 100:g} %", odds.format_quantile(each))
             for each in DISTRIBUTION_QUANTILES
         ],
-        right=frozenset({1}),
+        right={1},
     )
 
 

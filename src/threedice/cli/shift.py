@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,9 +26,9 @@ from threedice.cli.arguments import (
 from threedice.cli.output import (
     choose_format,
     figure_json,
-    format_readings,
     game_json,
     print_csv,
+    print_game,
     print_heading,
     print_json,
     print_line,
@@ -58,34 +60,11 @@ from threedice.pages.shift import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from threedice.rulebook import Game
 
 commands = command_group()
-
-BetSource = FixedLayout | RandomLayout
-
-
-@dataclass(frozen=True)
-class ShiftOptions:
-    """The options of `threedice shift`: bets, limits, times, and the loss to limit."""
-
-    bet: Sequence[str]
-    bets: int | None
-    box: Sequence[str]
-    stake: Sequence[str]
-    idle: int
-    minimum: int
-    maximum: int | None
-    differential: int | None
-    compare: Sequence[int]
-    per_hour: int
-    hours: int
-    shifts: int
-    loss: int | None
-    chance: str
-    drop: int | None
 
 
 @commands.command("shift")
@@ -163,18 +142,39 @@ def show_shift(
     that bets at random (--bets, --box, --stake).
     """
     output_format = choose_format(csv=csv, as_json=as_json, html=html)
-    options = ShiftOptions(
-        bet or [], bets, box or [], stake or [], idle, minimum, maximum, differential,
-        compare or [], per_hour, hours, shifts, loss, chance, drop,
-    )  # fmt: skip
-    layout = parse_bet_source(load_game(name, reading or []), options)
+    game, limits = load_game(name, reading or []), LayoutLimits(minimum, maximum, differential)
+    layout: FixedLayout | RandomLayout
+    if not bet:
+        layout = parse_crowd(game, limits, bets, box or [], stake or [], idle)
+    elif box or stake or bets:
+        raise InvalidInput("--bet is a fixed layout; leave --bets, --box and --stake out")
+    else:
+        layout = FixedLayout(game, parse_bets(game, bet), limits)
     check_page_file(html)
-    forecast = _compute_forecast(layout, options)
-    if forecast is None:
+    if min(per_hour, hours, shifts) < 1:
+        raise InvalidInput("--rounds-per-hour, --hours and --shifts must be at least one each")
+    rounds = per_hour * hours
+    times = f"{per_hour:,} rounds an hour, {hours} hours a shift, {shifts:,} shifts a year"
+    forecast = ShiftForecast(
+        game,
+        f"{_describe_bets(layout)}; limits {_describe_limits(limits)}; {times}.",
+        [],
+        loss=loss or 0,
+        share=parse_probability(chance),
+        drop=Fraction(drop, rounds) if drop else None,
+    )
+    forecast = _compute(
+        forecast,
+        layout,
+        {"hour": per_hour, "shift": rounds, "year": rounds * shifts},
+        (None, *compare) if compare else (),
+        is_limiting_loss=loss is not None,
+    )
+    if not forecast.periods:
         return
     match output_format:
         case "json":
-            print_json(_as_json(forecast, options))
+            print_json(_as_json(forecast, limits))
         case "csv":
             print_csv(("figure", *(each.name for each in forecast.periods)), _csv_rows(forecast))
         case "html" if html:
@@ -183,20 +183,25 @@ def show_shift(
             _print_text(forecast)
 
 
-def parse_bet_source(game: Game, options: ShiftOptions) -> BetSource:
-    """Build the source of the bets in a round: fixed bets, or a crowd that bets at random."""
-    limits = LayoutLimits(options.minimum, options.maximum, options.differential)
-    if options.bet:
-        if options.box or options.stake or options.bets:
-            raise InvalidInput("--bet is a fixed layout; leave --bets, --box and --stake out")
-        return FixedLayout(game, parse_bets(game, options.bet), limits)
-    if not (options.bets and options.box and options.stake):
+def parse_crowd(
+    game: Game,
+    limits: LayoutLimits,
+    bets: int | None,
+    box_pairs: Sequence[str],
+    stake_pairs: Sequence[str],
+    idle_weight: int,
+) -> RandomLayout:
+    """Build the layout of a crowd that bets at random."""
+    if not (bets and box_pairs and stake_pairs):
         raise InvalidInput(
             "no bets given; give --bet BOX=AMOUNT for the same bets in every round, or "
             "--bets N with --box BOX=WEIGHT and --stake AMOUNT=WEIGHT for a crowd"
         )
-    boxes = parse_bets(game, [each if "=" in each else f"{each}=1" for each in options.box])
-    stakes = _parse_stakes(options.stake)
+    boxes = parse_bets(game, [each if "=" in each else f"{each}=1" for each in box_pairs])
+    stakes: Counter[int] = Counter()
+    for pair in stake_pairs:
+        amount, _, weight = pair.partition("=")
+        stakes[parse_amount(amount)] += parse_amount(weight or "1")
     choices = tuple(
         WeightedBet(box, stake, box_weight * stake_weight)
         for box, box_weight in boxes.items()
@@ -204,93 +209,71 @@ def parse_bet_source(game: Game, options: ShiftOptions) -> BetSource:
     )
     # A choice has the weight of its box times that of its stake. `--idle` is compared with the
     # weights of the boxes, so it is multiplied by those of the stakes.
-    idle = options.idle * sum(stakes.values())
-    return RandomLayout(game, options.bets, choices, limits, idle)
+    return RandomLayout(game, bets, choices, limits, idle_weight * sum(stakes.values()))
 
 
-def _parse_stakes(pairs: Sequence[str]) -> dict[int, int]:
-    stakes: dict[int, int] = {}
-    for pair in pairs:
-        amount, _, weight = pair.partition("=")
-        stake = parse_amount(amount)
-        stakes[stake] = stakes.get(stake, 0) + parse_amount(weight or "1")
-    return stakes
-
-
-def _compute_forecast(layout: BetSource, options: ShiftOptions) -> ShiftForecast | None:
-    """Return the forecast, with fewer periods if the user interrupts, or None with no period."""
-    if min(options.per_hour, options.hours, options.shifts) < 1:
-        raise InvalidInput("--rounds-per-hour, --hours and --shifts must be at least one each")
-    share = parse_probability(options.chance)
-    rounds = options.per_hour * options.hours
-    lengths = {"hour": options.per_hour, "shift": rounds, "year": rounds * options.shifts}
-    steps = len(lengths) + len(options.compare) + (options.loss is not None)
-    forecast = ShiftForecast(
-        layout.game,
-        _describe_assumptions(layout, options),
-        [],
-        loss=options.loss or 0,
-        share=share,
-        drop=Fraction(options.drop, rounds) if options.drop else None,
-    )
-    with progress_bar("shift", steps) as report:
+def _compute(
+    forecast: ShiftForecast,
+    layout: FixedLayout | RandomLayout,
+    lengths: Mapping[str, int],
+    differentials: Sequence[int | None],
+    *,
+    is_limiting_loss: bool,
+) -> ShiftForecast:
+    """Return the forecast with its figures, of which some are missing if the user interrupts."""
+    steps = count(1)
+    with progress_bar("shift", len(lengths) + len(differentials) + is_limiting_loss) as report:
         try:
             for name, length in lengths.items():
                 period = forecast_period(layout, name, length)
                 forecast = replace(forecast, periods=[*forecast.periods, period])
-                report(len(forecast.periods))
-            for differential in (None, *options.compare) if options.compare else ():
+                report(next(steps))
+            for differential in differentials:
                 other = replace(layout, limits=replace(layout.limits, differential=differential))
-                pair = (differential, forecast_period(other, "shift", rounds))
+                pair = (differential, forecast_period(other, "shift", lengths["shift"]))
                 forecast = replace(forecast, comparisons=[*forecast.comparisons, pair])
-                report(len(forecast.periods) + len(forecast.comparisons))
-            if options.loss is not None:
-                safe = safe_maximum(layout, rounds, options.loss, share)
+                report(next(steps))
+            if is_limiting_loss:
+                safe = safe_maximum(layout, lengths["shift"], forecast.loss, forecast.share)
                 forecast = replace(forecast, safe=safe)
+                report(next(steps))
         except KeyboardInterrupt:
             report_interrupted(f"{len(forecast.periods)} of {len(lengths)} periods are computed")
-    return forecast if forecast.periods else None
+    return forecast
 
 
-def _describe_assumptions(layout: BetSource, options: ShiftOptions) -> str:
-    """Return the bets, limits and times in one sentence, which JSON holds as `assumed`."""
-    limits = layout.limits
+def _describe_bets(layout: FixedLayout | RandomLayout) -> str:
+    if isinstance(layout, FixedLayout):
+        bets = ", ".join(f"{stake:,} on {box}" for box, stake in layout.mix().stakes.items())
+        return f"In every round {bets}"
+    boxes = len({each.box for each in layout.choices})
+    stakes = sorted({each.stake for each in layout.choices})
+    return (
+        f"{layout.bets} bets a round, each drawn independently from {boxes} boxes and stakes of "
+        f"{', '.join(f'{each:,}' for each in stakes)}"
+    )
+
+
+def _describe_limits(limits: LayoutLimits) -> str:
     terms = [f"at least {limits.minimum:,}"]
     if limits.maximum is not None:
         terms.append(f"at most {limits.maximum:,}")
     if limits.differential is not None:
         terms.append(f"differential {limits.differential:,}")
-    times = (
-        f"{options.per_hour:,} rounds an hour, {options.hours} hours a shift, "
-        f"{options.shifts:,} shifts a year"
-    )
-    if isinstance(layout, FixedLayout):
-        bets = ", ".join(f"{stake:,} on {box}" for box, stake in layout.mix().stakes.items())
-        return f"In every round {bets}; limits {', '.join(terms)}; {times}."
-    boxes = len({each.box for each in layout.choices})
-    stakes = sorted({each.stake for each in layout.choices})
-    return (
-        f"{layout.bets} bets a round, each drawn independently from {boxes} boxes and stakes of "
-        f"{', '.join(f'{each:,}' for each in stakes)}; limits {', '.join(terms)}; {times}."
-    )
+    return ", ".join(terms)
 
 
 def _print_text(forecast: ShiftForecast) -> None:
-    game = forecast.game
-    print_line(f"{game.title} ({game.id}): the house's win")
-    print_line(f"hash {game.hash}; readings {format_readings(game)}")
+    print_game(forecast.game, "the house's win")
     print_line(forecast.assumptions)
     print_line(describe_distribution_method(max(each.win.error for each in forecast.periods)))
     print_heading("Win")
     columns = ("", *(each.name for each in forecast.periods))
-    print_table(columns, win_rows(forecast), right=frozenset(range(1, len(columns))))
+    print_table(columns, win_rows(forecast), right=range(1, len(columns)))
     if forecast.comparisons:
         print_heading("Effect of a differential on a shift")
-        print_table(
-            COMPARISON_COLUMNS,
-            comparison_rows(forecast),
-            right=frozenset(range(1, len(COMPARISON_COLUMNS))),
-        )
+        right = range(1, len(COMPARISON_COLUMNS))
+        print_table(COMPARISON_COLUMNS, comparison_rows(forecast), right)
     safe_text = describe_safe_maximum(forecast)
     if safe_text:
         print_line(f"\n{safe_text}")
@@ -315,15 +298,15 @@ def _csv_rows(forecast: ShiftForecast) -> list[tuple[object, ...]]:
     return rows
 
 
-def _as_json(forecast: ShiftForecast, options: ShiftOptions) -> dict[str, Any]:
+def _as_json(forecast: ShiftForecast, limits: LayoutLimits) -> dict[str, Any]:
     safe = forecast.safe
     return {
         **game_json(forecast.game),
         "assumed": forecast.assumptions,
         "limits": {
-            "minimum": options.minimum,
-            "maximum": options.maximum,
-            "differential": options.differential,
+            "minimum": limits.minimum,
+            "maximum": limits.maximum,
+            "differential": limits.differential,
         },
         "periods": [_period_json(each) for each in forecast.periods],
         "compared": [

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -27,12 +26,13 @@ from threedice.cli.arguments import (
     load_game,
     parse_bets,
 )
-from threedice.cli.output import OutputFormat, choose_format, print_stderr, progress_bar
+from threedice.cli.output import choose_format, print_stderr, progress_bar
 from threedice.errors import InvalidInput
 from threedice.money import parse_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from threedice.rulebook import Game
     from threedice.sim.jobs import Tally
@@ -47,41 +47,13 @@ INTERRUPTED_EXIT_CODE: Final = 130
 _SAVE_INTERVAL_SECONDS: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
-class SimulationOptions:
-    """The options that describe the simulation; the fields have the names of the options."""
-
-    game: str
-    bets: tuple[str, ...]
-    plan: str | None
-    box: str | None
-    base: int | None
-    bankroll: int | None
-    minimum: int
-    maximum: int | None
-    stop_loss: int | None
-    stop_win: int | None
-    line: str
-    players: tuple[str, ...]
-    differential: int | None
-    rounds: int | None
-    sessions: int
-    seed: int
-    readings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerOptions:
-    """The options that say where the simulation runs."""
-
-    threads: int | None
-    device: str
-    cluster: str | None
+Simulation = tuple["AnyJob", "Callable[[Tally], Study]"]
+"""A job, and the function that builds the study of its tally."""
 
 
 @commands.command("simulate")
 def simulate(
-    game: GameArgument,
+    name: GameArgument,
     bet: Annotated[
         list[str] | None,
         typer.Option(
@@ -156,63 +128,66 @@ def simulate(
     player. With --player, sessions of a table. Ctrl-C prints the results so far and the command
     that resumes the simulation.
     """
-    options = SimulationOptions(
-        game=game,
-        bets=tuple(bet or ()),
-        plan=plan,
-        box=box,
-        base=base,
-        bankroll=bankroll,
-        minimum=minimum,
-        maximum=maximum,
-        stop_loss=stop_loss,
-        stop_win=stop_win,
-        line=line,
-        players=tuple(player or ()),
-        differential=differential,
-        rounds=rounds,
-        sessions=sessions,
-        seed=seed,
-        readings=tuple(reading or ()),
-    )
-    worker_options = WorkerOptions(threads, device, cluster)
-    output_format = choose_format(csv=csv, as_json=as_json, html=html)
-    raise typer.Exit(run_simulation(options, worker_options, resume, output_format, html))
-
-
-def run_simulation(
-    options: SimulationOptions,
-    worker_options: WorkerOptions,
-    resume: Path | None,
-    output_format: OutputFormat,
-    html: Path | None,
-) -> int:
-    """Run the simulation, print its results, and return the exit code."""
     from threedice.cli.simulation_report import print_study
+
+    output_format = choose_format(csv=csv, as_json=as_json, html=html)
+    game = load_game(name, reading or [])
+    if rounds is None:
+        raise InvalidInput("the number of rounds is missing; give --rounds")
+    bets = parse_bets(game, bet or [])
+    if player:
+        _refuse_unused_options(
+            "a table of players", plan=plan, box=box, base=base, bankroll=bankroll,
+            stop_loss=stop_loss, stop_win=stop_win,
+        )  # fmt: skip
+        if bets:
+            raise InvalidInput("put the bets of each player into their --player; leave --bet out")
+        job, build_study = _build_table(
+            game, [_parse_player(each) for each in player], rounds=rounds, sessions=sessions,
+            minimum=minimum or 1, maximum=maximum, differential=differential, seed=seed,
+        )  # fmt: skip
+    elif plan or bankroll is not None or box:
+        _refuse_unused_options("sessions of one player", differential=differential)
+        job, build_study = _build_sessions(
+            game, bets, box, base, bankroll, plan=plan or "flat", rounds=rounds, sessions=sessions,
+            minimum=minimum, maximum=maximum, stop_loss=stop_loss, stop_win=stop_win,
+            line=parse_labouchere_line(line), seed=seed, paths=device == "cpu",
+        )  # fmt: skip
+    else:
+        _refuse_unused_options(
+            "flat bets", base=base, maximum=maximum, stop_loss=stop_loss, stop_win=stop_win,
+            differential=differential, minimum=minimum,
+        )  # fmt: skip
+        job, build_study = _build_flat_bets(game, bets, rounds, sessions, seed)
+    check_page_file(html)
+    workers = _open_workers(threads, device, cluster)
+    tally, next_step = _run(job, workers, resume)
+    if tally.units:
+        print_study(game, build_study(tally), output_format, html)
+    if next_step:
+        print_stderr(f"stopped with {tally.units / job.units:.1%} done; {next_step}")
+        raise typer.Exit(INTERRUPTED_EXIT_CODE)
+
+
+def _run(
+    job: AnyJob, workers: AbstractContextManager[WorkerPool], resume: Path | None
+) -> tuple[Tally, str]:
+    """Run a job from its saved progress; return its tally and, if interrupted, how to resume."""
     from threedice.sim.runner import SimulationInterrupt, load_progress, save_progress
 
-    game = load_game(options.game, options.readings)
-    job, players = _build_job(game, options, worker_options)
-    check_page_file(html)
     so_far = load_progress(resume, job) if resume else job.empty_tally()
     try:
-        tally = _run_remaining(job, worker_options, so_far, resume)
+        tally = _run_remaining(job, workers, so_far, resume)
     except SimulationInterrupt as interrupt:
-        tally = interrupt.tally
-        file = resume or Path(f"threedice-{tally.units}-done.json")
-        next_step = _save_interrupted(file, job, tally)
-        if tally.units:
-            print_study(game, _build_study(game, options, players, job, tally), output_format, html)
-        print_stderr(f"stopped with {tally.units / job.units:.1%} done; {next_step}")
-        return INTERRUPTED_EXIT_CODE
+        file = resume or Path(f"threedice-{interrupt.tally.units}-done.json")
+        return interrupt.tally, _save_interrupted(file, job, interrupt.tally)
     if resume:
         save_progress(resume, job, tally)
-    print_study(game, _build_study(game, options, players, job, tally), output_format, html)
-    return 0
+    return tally, ""
 
 
 def _run_remaining(
-    job: AnyJob, worker_options: WorkerOptions, so_far: Tally, resume: Path | None
+    job: AnyJob, workers: AbstractContextManager[WorkerPool], so_far: Tally, resume: Path | None
 ) -> Tally:
     """Run the rest of a job, show its progress, and save it to `resume` at intervals."""
     from threedice.sim.runner import run_job, save_progress
@@ -220,7 +195,7 @@ def _run_remaining(
     rounds_per_unit = _rounds_per_unit(job)
     saved_at = monotonic() - _SAVE_INTERVAL_SECONDS
     total = job.units * rounds_per_unit
-    with _open_workers(worker_options) as workers, progress_bar("rounds", total) as show:
+    with workers as pool, progress_bar("rounds", total) as show:
 
         def report(tally: Tally) -> None:
             nonlocal saved_at
@@ -229,7 +204,7 @@ def _run_remaining(
                 save_progress(resume, job, tally)
                 saved_at = monotonic()
 
-        return run_job(job, workers, so_far, report)
+        return run_job(job, pool, so_far, report)
 
 
 def _rounds_per_unit(job: AnyJob) -> int:
@@ -241,20 +216,18 @@ def _rounds_per_unit(job: AnyJob) -> int:
     return job.terms.rounds if isinstance(job, SessionJob) else job.rounds
 
 
-@contextmanager
-def _open_workers(options: WorkerOptions) -> Iterator[WorkerPool]:
+def _open_workers(
+    threads: int | None, device: str, cluster: str | None
+) -> AbstractContextManager[WorkerPool]:
     from threedice.sim.runner import dask_pool, thread_pool
 
-    if options.cluster is None:
-        with thread_pool(options.threads, options.device) as workers:
-            yield workers
-    else:
-        if options.threads is not None:
-            raise InvalidInput(
-                "--threads does not apply to --cluster, whose workers set it; leave one out"
-            )
-        with dask_pool(options.cluster, options.device) as workers:
-            yield workers
+    if cluster is None:
+        return thread_pool(threads, device)
+    if threads is not None:
+        raise InvalidInput(
+            "--threads does not apply to --cluster, whose workers set it; leave one out"
+        )
+    return dask_pool(cluster, device)
 
 
 def _save_interrupted(file: Path, job: AnyJob, tally: Tally) -> str:
@@ -273,42 +246,6 @@ def _save_interrupted(file: Path, job: AnyJob, tally: Tally) -> str:
 # --- jobs from options --------------------------------------------------------------------------
 
 
-def _build_job(
-    game: Game, options: SimulationOptions, worker_options: WorkerOptions
-) -> tuple[AnyJob, tuple[SimulatedPlayer, ...]]:
-    """Return the job that the options describe, and the players if it is a table."""
-    if options.rounds is None:
-        raise InvalidInput("the number of rounds is missing; give --rounds")
-    if options.players:
-        _refuse_unused_options(options, "a table of players", _PLAYER_OPTION_NAMES)
-        return _build_table_job(game, options, [_parse_player(each) for each in options.players])
-    bets = parse_bets(game, options.bets)
-    if options.plan or options.bankroll is not None or options.box:
-        _refuse_unused_options(options, "sessions of one player", ("differential",))
-        paths = worker_options.device == "cpu"
-        return _build_session_job(game, options, bets, paths=paths), ()
-    _refuse_unused_options(options, "flat bets", _SESSION_OPTION_NAMES)
-    if not bets:
-        raise InvalidInput(
-            "nothing to simulate; give --bet for flat bets, --plan for sessions of a player, or "
-            "--player for a table"
-        )
-    if any(game.box(each).throws > 1 for each in bets):
-        return _build_table_job(game, options, [_player_of_bets(bets)])
-    from threedice.sim.simulation import flat_job
-
-    return flat_job(bets, game, rounds=options.rounds, seed=options.seed), ()
-
-
-_PLAYER_OPTION_NAMES: Final = ("plan", "box", "base", "bankroll", "stop_loss", "stop_win")
-_SESSION_OPTION_NAMES: Final = (
-    "base",
-    "maximum",
-    "stop_loss",
-    "stop_win",
-    "differential",
-    "minimum",
-)
 _REMEDIES: Final = {
     "a table of players": "write it into a --player",
     "sessions of one player": "give --player instead of --plan",
@@ -316,11 +253,9 @@ _REMEDIES: Final = {
 }
 
 
-def _refuse_unused_options(
-    options: SimulationOptions, simulation: str, names: tuple[str, ...]
-) -> None:
-    """Raise InvalidInput for options that the kind of simulation would ignore."""
-    given = [name for name in names if getattr(options, name) not in (None, 0)]
+def _refuse_unused_options(simulation: str, **options: object) -> None:
+    """Raise InvalidInput for given options that the kind of simulation would ignore."""
+    given = [name for name, value in options.items() if value not in (None, 0)]
     unused = ", ".join(f"--{name.replace('_', '-')}" for name in given)
     if unused:
         raise InvalidInput(
@@ -328,36 +263,28 @@ def _refuse_unused_options(
         )
 
 
-def _build_session_job(
-    game: Game, options: SimulationOptions, bets: dict[str, Any], *, paths: bool
-) -> AnyJob:
+def _build_sessions(
+    game: Game,
+    bets: Mapping[str, int],
+    box: str | None,
+    base: int | None,
+    bankroll: int | None,
+    **terms: Any,
+) -> Simulation:
     from threedice.sim.simulation import session_job
+    from threedice.sim.studies import SessionStudy
 
-    if bool(bets) == bool(options.box):
+    if bool(bets) == bool(box):
         raise InvalidInput(
             "the box to bet on is missing; give either --box ID with --base, or --bet"
         )
-    base = options.base or sum(bets.values())
+    base = base or sum(bets.values())
     if not base:
         raise InvalidInput("the base stake of the plan is missing; give --base AMOUNT")
-    if options.bankroll is None:
+    if bankroll is None:
         raise InvalidInput("the bankroll of the player is missing; give --bankroll AMOUNT")
-    return session_job(
-        game,
-        plan=options.plan or "flat",
-        box=options.box or {box: int(stake) for box, stake in bets.items()},
-        bankroll=options.bankroll,
-        base=base,
-        rounds=options.rounds or 0,
-        sessions=options.sessions,
-        minimum=options.minimum,
-        maximum=options.maximum,
-        stop_loss=options.stop_loss,
-        stop_win=options.stop_win,
-        line=parse_labouchere_line(options.line),
-        seed=options.seed,
-        paths=paths,
-    )
+    job = session_job(game, box=box or bets, base=base, bankroll=bankroll, **terms)
+    return job, partial(SessionStudy, job)
 
 
 def parse_labouchere_line(text: str) -> tuple[int, ...]:
@@ -369,33 +296,33 @@ def parse_labouchere_line(text: str) -> tuple[int, ...]:
     return tuple(parse_amount(each.strip()) for each in text.split(","))
 
 
-def _build_table_job(
-    game: Game, options: SimulationOptions, players: list[SimulatedPlayer]
-) -> tuple[AnyJob, tuple[SimulatedPlayer, ...]]:
-    from threedice.sim.table_setup import table_job
-
-    if options.bets and options.players:
-        raise InvalidInput("put the bets of each player into their --player; leave --bet out")
-    job = table_job(
-        game,
-        players,
-        rounds=options.rounds or 0,
-        sessions=options.sessions,
-        minimum=options.minimum or 1,
-        maximum=options.maximum,
-        differential=options.differential,
-        seed=options.seed,
-    )
-    return job, tuple(players)
-
-
-def _player_of_bets(bets: dict[str, Any]) -> SimulatedPlayer:
-    """Return the player of flat bets, some of which take several throws to settle."""
+def _build_flat_bets(
+    game: Game, bets: Mapping[str, int], rounds: int, sessions: int, seed: int
+) -> Simulation:
+    """Return the simulation of flat bets: a table if some take several throws to settle."""
+    from threedice.sim.simulation import flat_job
+    from threedice.sim.studies import FlatStudy
     from threedice.sim.table_setup import PlannedBet, SimulatedPlayer
 
-    return SimulatedPlayer(
-        "player", tuple(PlannedBet(box, int(stake)) for box, stake in bets.items())
-    )
+    if not bets:
+        raise InvalidInput(
+            "nothing to simulate; give --bet for flat bets, --plan for sessions of a player, or "
+            "--player for a table"
+        )
+    if any(game.box(each).throws > 1 for each in bets):
+        planned = tuple(PlannedBet(box, stake) for box, stake in bets.items())
+        players = [SimulatedPlayer("player", planned)]
+        return _build_table(game, players, rounds=rounds, sessions=sessions, seed=seed)
+    job = flat_job(bets, game, rounds=rounds, seed=seed)
+    return job, partial(FlatStudy, game, bets, job)
+
+
+def _build_table(game: Game, players: Sequence[SimulatedPlayer], **terms: Any) -> Simulation:
+    from threedice.sim.studies import TableStudy
+    from threedice.sim.table_setup import table_job
+
+    job = table_job(game, players, **terms)
+    return job, partial(TableStudy, game, tuple(players), job)
 
 
 _PLAYER_TERMS: Final = ("bankroll", "stop-loss", "stop-win")
@@ -422,20 +349,3 @@ def _parse_player(text: str) -> SimulatedPlayer:
     return SimulatedPlayer(
         name, tuple(bets), terms.get("bankroll"), terms.get("stop-loss"), terms.get("stop-win")
     )
-
-
-def _build_study(
-    game: Game,
-    options: SimulationOptions,
-    players: tuple[SimulatedPlayer, ...],
-    job: AnyJob,
-    tally: Tally,
-) -> Study:
-    from threedice.sim.jobs import FlatJob, SessionJob
-    from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
-
-    if isinstance(job, SessionJob):
-        return SessionStudy(job, tally)
-    if isinstance(job, FlatJob):
-        return FlatStudy(game, parse_bets(game, options.bets), job, tally)
-    return TableStudy(game, players, job, tally)

@@ -40,7 +40,7 @@ def print_study(game: Game, study: Study, output_format: OutputFormat, html: Pat
     """Print the results of a simulation, or write them to a page."""
     match output_format:
         case "json":
-            print_json({**game_json(game), **study_json(study)}, indent=None)
+            print_json({**game_json(game), **_as_json(study)}, indent=None)
         case "csv":
             _print_csv(study)
         case "html" if html:
@@ -61,7 +61,15 @@ def _print_text(game: Game, study: Study) -> None:
 
 
 def _print_estimates(rows: list[tuple[str, ...]]) -> None:
-    print_table(_ESTIMATE_COLUMNS, rows, right=frozenset(range(1, 5)))
+    print_table(_ESTIMATE_COLUMNS, rows, right=range(1, 5))
+
+
+def _print_quantiles(column: str, bins: Iterable[HistogramBin]) -> None:
+    rows = [
+        (f"{float(probability):.1%}", format_bin(each))
+        for probability, each in zip(SIMULATION_QUANTILES, bins, strict=True)
+    ]
+    print_table(("with probability", column), rows, right={1})
 
 
 def _estimate_row(name: str, estimate: Estimate, places: int) -> tuple[str, ...]:
@@ -80,19 +88,19 @@ def _print_sessions(study: SessionStudy) -> None:
         f"{study.job.seed}"
     )
     print_heading("Sessions")
-    rows = [_estimate_row(each, study.chance(each), 6) for each in ENDING_NAMES]
-    rows.append(_estimate_row("ahead", study.ahead, 6))
-    rows.append(_estimate_row("level", study.level, 6))
-    rows.append(_estimate_row("mean final bankroll", study.mean_final, 3))
-    rows.append(_estimate_row("staked in a session", study.mean_staked, 3))
-    rows.append(_estimate_row("house edge", study.edge, 6))
-    _print_estimates(rows)
+    _print_estimates(
+        [
+            *(_estimate_row(each, study.chance(each), 6) for each in ENDING_NAMES),
+            _estimate_row("ahead", study.ahead, 6),
+            _estimate_row("level", study.level, 6),
+            _estimate_row("mean final bankroll", study.mean_final, 3),
+            _estimate_row("staked in a session", study.mean_staked, 3),
+            _estimate_row("house edge", study.edge, 6),
+        ]
+    )
     print_line(f"\nrounds played on average: {study.mean_rounds:.3f}")
     print_heading("Final bankroll")
-    rows = [
-        (f"{float(each):.1%}", format_bin(study.quantile(each))) for each in SIMULATION_QUANTILES
-    ]
-    print_table(("with probability", "no more than"), rows, right=frozenset((1,)))
+    _print_quantiles("no more than", map(study.quantile, SIMULATION_QUANTILES))
     if study.final_bankrolls[-1].high >= study.exact_below:
         print_line(
             f"final bankrolls from {study.exact_below:,} up are counted to one part in "
@@ -113,18 +121,18 @@ def _sessions_json(study: SessionStudy) -> dict[str, Any]:
         "seed": study.job.seed,
         "sessions": study.sessions,
         "asked": study.job.sessions,
-        "ends": {each: estimate_json(study.chance(each)) for each in ENDING_NAMES},
-        "ruin": estimate_json(study.ruin),
-        "ahead": estimate_json(study.ahead),
-        "level": estimate_json(study.level),
-        "mean_final": estimate_json(study.mean_final),
+        "ends": {each: _estimate_json(study.chance(each)) for each in ENDING_NAMES},
+        "ruin": _estimate_json(study.ruin),
+        "ahead": _estimate_json(study.ahead),
+        "level": _estimate_json(study.level),
+        "mean_final": _estimate_json(study.mean_final),
         "sd_final": study.sd_final,
-        "mean_staked": estimate_json(study.mean_staked),
-        "edge": estimate_json(study.edge),
+        "mean_staked": _estimate_json(study.mean_staked),
+        "edge": _estimate_json(study.edge),
         "mean_rounds": study.mean_rounds,
-        "final": [list(each) for each in study.final_bankrolls],
+        "final": study.final_bankrolls,
         "final_exact_below": study.exact_below,
-        "ruin_by_round": [list(each) for each in study.ruin_by_round],
+        "ruin_by_round": study.ruin_by_round,
         "bands": [float(each) for each in FAN_QUANTILES],
         "fan": [[number, *bankrolls] for number, bankrolls in study.fan],
     }  # fmt: skip
@@ -142,7 +150,7 @@ def _print_flat(study: FlatStudy) -> None:
         rows.append((*_estimate_row(box, study.box_edge(box), 8), f"{float(exact):.8f}"))
     exact = study.mix.figures.edge
     rows.append((*_estimate_row("all bets", study.edge, 8), f"{float(exact):.8f}"))
-    print_table((*_ESTIMATE_COLUMNS, "exact"), rows, right=frozenset(range(1, 6)))
+    print_table((*_ESTIMATE_COLUMNS, "exact"), rows, right=range(1, 6))
     print_line(
         f"\nnet result {float(study.net_result):,.2f}; "
         f"chi-square of the rolls {study.chi_square:.1f} (215 expected)"
@@ -154,18 +162,18 @@ def _flat_json(study: FlatStudy) -> dict[str, Any]:
         "bets": {
             box: {
                 "stake": stake,
-                "edge": estimate_json(study.box_edge(box)),
+                "edge": _estimate_json(study.box_edge(box)),
                 "exact": str(Mix(study.game, {box: 1}).figures.edge),
             }
             for box, stake in study.bets.items()
         },
         "seed": study.job.seed,
         "rounds": study.rounds,
-        "edge": estimate_json(study.edge),
+        "edge": _estimate_json(study.edge),
         "exact": str(study.mix.figures.edge),
         "won": str(study.net_result),
         "chi_square": study.chi_square,
-        "rolls": list(study.roll_counts),
+        "rolls": study.roll_counts,
     }
 
 
@@ -176,15 +184,14 @@ def _print_table(study: TableStudy) -> None:
     print_line(f"{study.sessions:,} sessions of {study.job.rounds} rounds, seed {study.job.seed}")
     for player in study.players:
         print_heading(player.name)
-        rows = [
-            _estimate_row("result of a session", study.mean_net(player.name), 3),
-            _estimate_row("staked in a session", study.mean_staked(player.name), 3),
-            *(
-                _estimate_row(ending, study.chance(player.name, ending), 6)
-                for ending in ENDING_NAMES[:3]
-            ),
-        ]
-        _print_estimates(rows)
+        endings = ((each, study.chance(player.name, each)) for each in ENDING_NAMES[:3])
+        _print_estimates(
+            [
+                _estimate_row("result of a session", study.mean_net(player.name), 3),
+                _estimate_row("staked in a session", study.mean_staked(player.name), 3),
+                *(_estimate_row(ending, chance, 6) for ending, chance in endings),
+            ]
+        )
     print_heading("The house")
     _print_estimates(
         [
@@ -193,13 +200,8 @@ def _print_table(study: TableStudy) -> None:
             _estimate_row("loses a session", study.house_loss_probability, 6),
         ]
     )
-    wins = study.quantiles("", SIMULATION_QUANTILES)
-    quantiles = [
-        (f"{float(probability):.1%}", format_bin(win))
-        for probability, win in zip(SIMULATION_QUANTILES, wins, strict=True)
-    ]
     print_line()
-    print_table(("with probability", "wins no more than"), quantiles, right=frozenset((1,)))
+    _print_quantiles("wins no more than", study.quantiles("", SIMULATION_QUANTILES))
 
 
 def _table_json(study: TableStudy) -> dict[str, Any]:
@@ -210,10 +212,10 @@ def _table_json(study: TableStudy) -> dict[str, Any]:
         "seed": study.job.seed,
         "players": {
             player.name: {
-                "net": estimate_json(study.mean_net(player.name)),
-                "staked": estimate_json(study.mean_staked(player.name)),
+                "net": _estimate_json(study.mean_net(player.name)),
+                "staked": _estimate_json(study.mean_staked(player.name)),
                 **{
-                    ending: estimate_json(study.chance(player.name, ending))
+                    ending: _estimate_json(study.chance(player.name, ending))
                     for ending in ENDING_NAMES[:3]
                 },
                 "quantiles": _spans_json(study.quantiles(player.name)),
@@ -221,9 +223,9 @@ def _table_json(study: TableStudy) -> dict[str, Any]:
             for player in study.players
         },
         "house": {
-            "win": estimate_json(study.house_win),
-            "share": estimate_json(study.hold),
-            "loses": estimate_json(study.house_loss_probability),
+            "win": _estimate_json(study.house_win),
+            "share": _estimate_json(study.hold),
+            "loses": _estimate_json(study.house_loss_probability),
             "quantiles": _spans_json(study.quantiles("")),
         },
         "bands": [float(each) for each in FAN_QUANTILES],
@@ -237,18 +239,7 @@ def _spans_json(amounts: Iterable[HistogramBin]) -> list[list[int]]:
 # --- JSON and CSV -------------------------------------------------------------------------------
 
 
-def estimate_json(estimate: Estimate) -> dict[str, float]:
-    """Return an estimate for JSON."""
-    return {
-        "value": estimate.value,
-        "error": estimate.standard_error,
-        "low": estimate.low,
-        "high": estimate.high,
-    }
-
-
-def study_json(study: Study) -> dict[str, Any]:
-    """Return the results of a simulation for JSON."""
+def _as_json(study: Study) -> dict[str, Any]:
     match study:
         case SessionStudy():
             return _sessions_json(study)
@@ -256,6 +247,15 @@ def study_json(study: Study) -> dict[str, Any]:
             return _flat_json(study)
         case TableStudy():
             return _table_json(study)
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, float]:
+    return {
+        "value": estimate.value,
+        "error": estimate.standard_error,
+        "low": estimate.low,
+        "high": estimate.high,
+    }
 
 
 def _print_csv(study: Study) -> None:

@@ -1,12 +1,9 @@
-"""`threedice users`: manage the accounts of a house from the console.
-
-The packages `identity` and `log` take half a second to import, so they are imported within the
-functions that use them, and the help of these commands is shown at once.
-"""
+"""`threedice users`: manage the accounts of a house from the console."""
 
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from getpass import getpass
@@ -18,6 +15,9 @@ from threedice.cli.arguments import DatabaseOption, JsonOption, command_group
 from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line, print_table
 from threedice.errors import InvalidInput, UnknownName
+from threedice.identity import open_identity
+from threedice.identity.roles import validate_roles
+from threedice.log.stores.urls import default_url, open_store, state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,6 @@ PasswordStdinOption = Annotated[
 @contextmanager
 def open_house_identity(url: str, *, create: bool = False) -> Iterator[IdentityService]:
     """Open the identity service of a house; with `create`, create the house if needed."""
-    from threedice.identity import open_identity
-    from threedice.log.stores.urls import default_url, open_store, state_directory
-
     url = (url or default_url()) if create else require_database(url)
     tables: TablePolicy = "create" if create else "require"
     open_store(url, tables=tables).close()  # creates the default directory
@@ -205,10 +202,8 @@ def assign_user(
     database: DatabaseOption = "",
 ) -> None:
     """Assign an account to a table, or to all tables, for a shift."""
-    from threedice.identity.roles import validate_roles
-
     (valid_role,) = validate_roles([role])
-    start = _parse_time(starts) if starts else _now_microseconds()
+    start = _parse_time(starts) if starts else time.time_ns() // 1000
     end = _parse_time(until)
     with open_house_identity(database) as identity:
         assignment = identity.assignments.add(
@@ -226,10 +221,6 @@ def _parse_time(text: str) -> int:
         return int(datetime.fromisoformat(text).timestamp() * 1_000_000)
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(f"{text!r} is not a time; write it as 2030-01-31T18:00") from None
-
-
-def _now_microseconds() -> int:
-    return int(datetime.now(UTC).timestamp() * 1_000_000)
 
 
 def _format_time(at: int) -> str:
