@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 
 from tests.api.serve_process import HOUSE, started
 from threedice.api.listener import ListenAddress, allowed_origins, bind_socket
-from threedice.cli.house import run_demo, run_server
+from threedice.cli.house import run_server
 from threedice.errors import InvalidInput, OperatingFailure, RulebookError
 from threedice.identity import open_identity
 
@@ -161,7 +161,7 @@ def certified(folder: Path, name: str) -> tuple[Path, Path]:
 def test_an_address_that_others_reach_needs_tls_or_a_proxy(house: Path) -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1", "house.example"):
         with pytest.raises(InvalidInput, match="--tls-cert"):
-            run_server("memory:", house, ListenAddress(host), [])
+            run_server("memory:", house, ListenAddress(host))
         ListenAddress(host, behind_proxy=True).check()
     for host in ("127.0.0.1", "::1", "localhost", "127.8.8.8"):
         ListenAddress(host).check()
@@ -170,7 +170,7 @@ def test_an_address_that_others_reach_needs_tls_or_a_proxy(house: Path) -> None:
 def test_the_demo_listens_on_this_machine_only(house: Path) -> None:
     for address in (ListenAddress("0.0.0.0"), ListenAddress(behind_proxy=True)):
         with pytest.raises(InvalidInput, match="this machine only"):
-            run_demo("memory:", house, address)
+            run_server("memory:", house, address, demo=True)
 
 
 def test_files_that_are_no_certificate_are_named(tmp_path: Path, house: Path) -> None:
@@ -184,7 +184,7 @@ def test_files_that_are_no_certificate_are_named(tmp_path: Path, house: Path) ->
         ListenAddress(certificate=certificate, key=other),
     ):
         with pytest.raises(InvalidInput, match=r"tls-cert|missing\.pem|not a certificate"):
-            run_server("memory:", house, wrong, [])
+            run_server("memory:", house, wrong)
 
 
 def test_a_port_that_is_taken_is_named(house: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_port_that_is_taken_is_named(house: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(OperatingFailure, match=f"port {port}.*--port"):
-            run_server("memory:", house, ListenAddress(port=port), [])
+            run_server("memory:", house, ListenAddress(port=port))
     with pytest.raises(InvalidInput, match="cannot listen at"):
         bind_socket(ListenAddress("no such host.invalid"))
 
@@ -202,12 +202,12 @@ def test_without_a_house_file_it_is_said_where_to_write_one(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with pytest.raises(InvalidInput, match=r"house\.toml as docs/how-to/house-file\.md"):
-        run_server("memory:", None, ListenAddress(), [])
+        run_server("memory:", None, ListenAddress())
     usual = tmp_path / "threedice" / "house.toml"
     usual.parent.mkdir()
     usual.write_text(HOUSE.replace("chips = [5", "chips = [7"), encoding="utf-8")
     with pytest.raises(RulebookError, match=r"house\.toml: tables\.pit-1"):
-        run_server("memory:", None, ListenAddress(), [])
+        run_server("memory:", None, ListenAddress())
 
 
 # --- origins ------------------------------------------------------------------------------------

@@ -11,14 +11,12 @@ import typer
 
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Amount, parse_amount
-from threedice.rulebook import Game, load, load_rulebook
-from threedice.rulebook.library import split_game_name
+from threedice.rulebook import Game, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.dice import Roll
-    from threedice.rulebook.source import RulebookSource
 
 GameArgument = Annotated[
     str,
@@ -87,20 +85,15 @@ def command_group(help_text: str = "", *, runs_alone: bool = False) -> typer.Typ
 # --- parsers ------------------------------------------------------------------------------------
 
 
-def load_game(name: str, readings: Sequence[str]) -> Game:
+def load_game(name: str, readings: Sequence[str] | None) -> Game:
     """Load a game under readings given as NAME=VALUE."""
     return load(name, parse_readings(readings))
 
 
-def open_game_rulebook(name: str) -> RulebookSource:
-    """Open the rulebook of a game."""
-    return load_rulebook(split_game_name(name)[0])
-
-
-def parse_readings(pairs: Sequence[str]) -> dict[str, str]:
+def parse_readings(pairs: Sequence[str] | None) -> dict[str, str]:
     """Parse NAME=VALUE pairs."""
     readings: dict[str, str] = {}
-    for pair in pairs:
+    for pair in pairs or ():
         name, equals, value = pair.partition("=")
         if not (equals and name and value):
             raise InvalidInput(

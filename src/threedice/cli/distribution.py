@@ -108,7 +108,7 @@ def show_distribution(
 ) -> None:
     """Print the net result of bets over many rounds."""
     output_format = choose_format(csv=csv, as_json=as_json, html=html)
-    game = load_game(name, reading or [])
+    game = load_game(name, reading)
     bets = Mix(game, parse_bets(game, bet))
     if method is not None and method not in DISTRIBUTION_METHODS:
         raise InvalidInput(f"{method!r} is not a method; give {', '.join(DISTRIBUTION_METHODS)}")

@@ -39,9 +39,7 @@ from threedice.log.stores.urls import default_url, open_store, state_directory
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from threedice.api.config import HouseConfig
     from threedice.api.listener import ListenAddress
-    from threedice.api.server import ServerSettings
     from threedice.identity import Argon2Cost
     from threedice.log.store import Store
 
@@ -102,40 +100,48 @@ def serve(
     from threedice.api.listener import ListenAddress
 
     address = ListenAddress(host, port, tls_cert, tls_key, behind_proxy)
-    if demo:
-        run_demo(database, house, address)
-    else:
-        run_server(database, house, address, origin or [])
+    run_server(database, house, address, origin or [], demo=demo)
 
 
 def run_server(
-    database: str, house: Path | None, address: ListenAddress, origins: Sequence[str]
+    database: str,
+    house: Path | None,
+    address: ListenAddress,
+    origins: Sequence[str] = (),
+    *,
+    demo: bool = False,
 ) -> None:
-    """Serve a house until a signal stops it."""
-    from threedice.api.server import ServerSettings
-
-    _check_address(address)
-    config = _load_house_file(house)
-    _run(ServerSettings(database or default_url(), config, address, origins))
-
-
-def run_demo(database: str, house: Path | None, address: ListenAddress) -> None:
-    """Serve the demo house on a loopback address."""
+    """Serve a house, or the demo house on a loopback address, until a signal stops it."""
+    from threedice.api import server
     from threedice.api.config import load_config
-    from threedice.api.listener import is_loopback
-    from threedice.api.server import ServerSettings
+    from threedice.api.http import journal
+    from threedice.api.listener import is_loopback, tls_context
 
-    if not is_loopback(address.host) or address.behind_proxy:
+    if demo and (not is_loopback(address.host) or address.behind_proxy):
         raise InvalidInput(
             "the demo's passwords are public, so it listens on this machine only; "
             "leave --host and --behind-proxy out"
         )
-    _check_address(address)
-    config = load_config(house or DEMO_HOUSE_FILE)
-    cost = demo_password_cost()
-    _run(
-        ServerSettings(database or _demo_database(), config, address, demo=True, password_cost=cost)
-    )
+    address.check()
+    if address.certificate and address.key:
+        tls_context(address.certificate, address.key)
+    if demo:
+        config = load_config(house or DEMO_HOUSE_FILE)
+        settings = server.ServerSettings(
+            database or _demo_database(),
+            config,
+            address,
+            demo=True,
+            password_cost=demo_password_cost(),
+        )
+    else:
+        config = load_config(house or _default_house_file())
+        settings = server.ServerSettings(database or default_url(), config, address, origins)
+    opened = journal.open_journal()
+    try:
+        server.run_event_loop(server.serve(settings, typer.echo))
+    finally:
+        journal.close_journal(opened)
 
 
 def demo_password_cost() -> Argon2Cost:
@@ -145,38 +151,15 @@ def demo_password_cost() -> Argon2Cost:
     return Argon2Cost(1, 8 * 1024, 1)
 
 
-def _run(settings: ServerSettings) -> None:
-    from threedice.api import server
-    from threedice.api.http import journal
-
-    opened = journal.open_journal()
-    try:
-        server.run_event_loop(server.serve(settings, typer.echo))
-    finally:
-        journal.close_journal(opened)
-
-
-def _check_address(address: ListenAddress) -> None:
-    from threedice.api.listener import tls_context
-
-    address.check()
-    if address.certificate and address.key:
-        tls_context(address.certificate, address.key)
-
-
-def _load_house_file(file: Path | None) -> HouseConfig:
-    """Load a house file, by default the one in the user's configuration directory."""
-    from threedice.api.config import load_config
-
-    if file is not None:
-        return load_config(file)
-    default = user_config_path("threedice") / "house.toml"
-    if not default.exists():
+def _default_house_file() -> Path:
+    """Return the house file in the user's configuration directory."""
+    file = user_config_path("threedice") / "house.toml"
+    if not file.exists():
         raise InvalidInput(
-            f"there is no house to serve: write {default} as docs/how-to/house-file.md shows, name "
+            f"there is no house to serve: write {file} as docs/how-to/house-file.md shows, name "
             "a file with --house, or try threedice serve --demo"
         )
-    return load_config(default)
+    return file
 
 
 def _demo_database() -> str:
@@ -298,8 +281,8 @@ def restore(
     if not trusted:
         raise InvalidInput("there are no keys to verify the backup with; name them with --keys")
     checkpoints, malformed = load_checkpoints(url, against)
-    for each in malformed:
-        raise TamperedData(each.where, f"{each.what}; nothing is restored")
+    if malformed:
+        raise TamperedData(malformed[0].where, f"{malformed[0].what}; nothing is restored")
     with progress_callback("restoring") as progress:
         report = restore_backup(
             file,

@@ -15,7 +15,6 @@ from threedice.cli.arguments import (
     ReadingsOption,
     command_group,
     load_game,
-    open_game_rulebook,
     parse_bets,
     parse_dice,
 )
@@ -39,6 +38,8 @@ from threedice.odds import BoxOdds, Mix, OddsSheet, odds_sheet, percent
 from threedice.odds.comparison import ReadingInForce, readings_in_force
 from threedice.odds.stakes import SettledBet, settle
 from threedice.pages.odds import odds_page
+from threedice.rulebook import load_rulebook
+from threedice.rulebook.library import split_game_name
 from threedice.table.explanation import explain_payout
 
 if TYPE_CHECKING:
@@ -75,13 +76,13 @@ def show_odds(
     if bet:
         if box:
             raise InvalidInput("--box and --bet exclude each other; choose one")
-        print_mix(name, bet, reading or [], output_format)
+        print_mix(load_game(name, reading), bet, output_format)
         return
     if box and html:
         raise InvalidInput("the page shows every box; leave --box out")
-    game = load_game(name, reading or [])
+    game = load_game(name, reading)
     sheet = odds_sheet(game)
-    source = open_game_rulebook(name)
+    source = load_rulebook(split_game_name(name)[0])
     in_force = readings_in_force(source, game)
     selected = {game.box(box_id).id for box_id in box or ()} or game.boxes.keys()
     rows = [each for each in sheet.boxes if each.box.id in selected]
@@ -203,13 +204,10 @@ def _print_sheet_csv(game: Game, selected: list[BoxOdds]) -> None:
 # --- a mix of bets ------------------------------------------------------------------------------
 
 
-def print_mix(
-    name: str, pairs: Sequence[str], readings: Sequence[str], output_format: OutputFormat
-) -> None:
+def print_mix(game: Game, pairs: Sequence[str], output_format: OutputFormat) -> None:
     """Print the combined figures of several bets, and the house's exposure to them."""
     if output_format in ("csv", "html"):
         raise InvalidInput(f"--bet has no --{output_format}; use --json or plain text")
-    game = load_game(name, readings)
     bets = Mix(game, parse_bets(game, pairs))
     if output_format == "json":
         print_json(_mix_json(bets))
@@ -270,7 +268,7 @@ def show_payoffs(
     name: GameArgument, reading: ReadingsOption = None, as_json: JsonOption = False
 ) -> None:
     """Print the payoff of each box on each of the 216 rolls."""
-    game = load_game(name, reading or [])
+    game = load_game(name, reading)
     if as_json:
         figures = {"unit": game.unit, "rolls": ROLLS, "boxes": game.payoffs}
         print_json({**game_json(game), **figures}, indent=None)
@@ -295,7 +293,7 @@ def show_settlement(
     as_json: JsonOption = False,
 ) -> None:
     """Settle bets on a roll and cite the clauses that apply."""
-    game = load_game(name, reading or [])
+    game = load_game(name, reading)
     roll = parse_dice(game, dice)
     settled = settle(game, roll, parse_bets(game, bet))
     if as_json:
@@ -324,6 +322,12 @@ def _settlement_json(game: Game, roll: Roll, settled: list[SettledBet]) -> dict[
             }
             for each in settled
         ],
+        **_total_json(settled),
+    }
+
+
+def _total_json(settled: list[SettledBet]) -> dict[str, int]:
+    return {
         "stake": sum(each.stake for each in settled),
         "net": sum(each.net for each in settled),
         "returned": sum(each.returned for each in settled),
@@ -338,10 +342,8 @@ def _print_settlement(game: Game, roll: Roll, settled: list[SettledBet]) -> None
         (each.box, str(each.stake), str(each.odds or "loses"), f"{each.net:+}", str(each.returned))
         for each in settled
     ]
-    stake = sum(each.stake for each in settled)
-    net = sum(each.net for each in settled)
-    returned = sum(each.returned for each in settled)
-    rows.append(("all bets", str(stake), "", f"{net:+}", str(returned)))
+    total = _total_json(settled)
+    rows.append(("all bets", str(total["stake"]), "", f"{total['net']:+}", str(total["returned"])))
     print_table(("box", "stake", "odds", "net", "returned"), rows, right={1, 3, 4})
     print_line()
     cited: dict[str, None] = {}

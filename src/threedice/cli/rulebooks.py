@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from fractions import Fraction
 
+    from threedice.rulebook.conduct import Step
+
 commands = command_group()
 rulebook_commands = command_group(
     "List, show, check and compare rulebooks.\n\nWithout a command, list the shipped rulebooks.",
@@ -155,21 +157,16 @@ def _flatten_facts(value: Any, path: str) -> Iterator[tuple[str, str]]:
         yield path, str(value)
 
 
-def _describe_step(step: Any) -> str:
-    details = []
-    if step.announces:
-        details.append(f'says "{step.announces}"')
-    if step.bell:
-        details.append("rings the bell")
-    if step.at_least > 1:
-        details.append(f"at least {step.at_least} times")
-    if step.covered:
-        details.append("under cover")
-    if step.as_early_as:
-        details.append(f"as early as {step.as_early_as}")
-    if step.per != "round":
-        details.append(f"once for each {step.per}")
-    return ", ".join(details)
+def _describe_step(step: Step) -> str:
+    details = (
+        step.announces and f'says "{step.announces}"',
+        step.bell and "rings the bell",
+        step.at_least > 1 and f"at least {step.at_least} times",
+        step.covered and "under cover",
+        step.as_early_as and f"as early as {step.as_early_as}",
+        step.per != "round" and f"once for each {step.per}",
+    )
+    return ", ".join(each for each in details if each)
 
 
 # --- check --------------------------------------------------------------------------------------
@@ -194,7 +191,7 @@ def check_rulebook(
     Findings are advice: the exit code is 0 unless the rulebook is invalid.
     """
     min_return, chip_values = parse_return_floor(floor), parse_chips(chips)
-    source, games = _games(name, parse_readings(reading or []))
+    source, games = _games(name, parse_readings(reading))
     results = [(game, lint(game, source.book, min_return, chip_values)) for game in games]
     if as_json:
         print_json(
@@ -287,7 +284,7 @@ def diff_rulebooks(
     A reading applies to each of the two that has it.
     """
     sources = [load_rulebook(split_game_name(name)[0]) for name in (one, other)]
-    readings = parse_readings(reading or [])
+    readings = parse_readings(reading)
     _check_readings(sources, readings)
     pairs = []
     for layouts in _layout_pairs(sources, one, other):

@@ -129,7 +129,7 @@ def show_session(
     output_format = choose_format(csv=csv, as_json=as_json, html=html)
     if method is not None and method not in SESSION_METHODS:
         raise InvalidInput(f"{method!r} is not a method; give {', '.join(SESSION_METHODS)}")
-    game = load_game(name, reading or [])
+    game = load_game(name, reading)
     shares = parse_bets(game, [each if "=" in each else f"{each}=1" for each in box])
     if line and plan != "labouchere":
         raise InvalidInput("--line is for the labouchere; leave it out")

@@ -142,7 +142,7 @@ def show_shift(
     that bets at random (--bets, --box, --stake).
     """
     output_format = choose_format(csv=csv, as_json=as_json, html=html)
-    game, limits = load_game(name, reading or []), LayoutLimits(minimum, maximum, differential)
+    game, limits = load_game(name, reading), LayoutLimits(minimum, maximum, differential)
     layout: FixedLayout | RandomLayout
     if not bet:
         layout = parse_crowd(game, limits, bets, box or [], stake or [], idle)

@@ -131,7 +131,7 @@ def simulate(
     from threedice.cli.simulation_report import print_study
 
     output_format = choose_format(csv=csv, as_json=as_json, html=html)
-    game = load_game(name, reading or [])
+    game = load_game(name, reading)
     if rounds is None:
         raise InvalidInput("the number of rounds is missing; give --rounds")
     bets = parse_bets(game, bet or [])
