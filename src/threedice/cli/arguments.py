@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.dice import Roll
+
+
+def repeatable(metavar: str, help_text: str, *names: str, **settings: Any) -> Any:
+    """Return an option that may be given several times."""
+    text = f"{help_text.removesuffix('.')}; may be repeated."
+    return typer.Option(*names, metavar=metavar, help=text, **settings)
+
 
 GameArgument = Annotated[
     str,
@@ -30,11 +37,7 @@ RulebookArgument = Annotated[
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="The id of a table.")]
 ReadingsOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--reading",
-        metavar="NAME=VALUE",
-        help="Choose this reading of an open question; may be repeated.",
-    ),
+    repeatable("NAME=VALUE", "Choose this reading of an open question.", "--reading"),
 ]
 MinimumOption = Annotated[int, typer.Option(metavar="AMOUNT", min=0, help="The table minimum.")]
 MaximumOption = Annotated[

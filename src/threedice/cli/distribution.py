@@ -20,6 +20,7 @@ from threedice.cli.arguments import (
     load_game,
     parse_bets,
     parse_probability,
+    repeatable,
 )
 from threedice.cli.output import (
     OutputFormat,
@@ -32,7 +33,6 @@ from threedice.cli.output import (
     game_json,
     print_csv,
     print_game,
-    print_heading,
     print_json,
     print_line,
     print_table,
@@ -72,26 +72,14 @@ _MAX_COUNT_DIGITS: Final = 20_000_000
 @commands.command("distribution")
 def show_distribution(
     name: GameArgument,
-    bet: Annotated[
-        list[str],
-        typer.Option(
-            metavar="BOX=AMOUNT", help="A bet in every round, such as big=50; may be repeated."
-        ),
-    ],
+    bet: Annotated[list[str], repeatable("BOX=AMOUNT", "A bet in every round, such as big=50.")],
     rounds: Annotated[int, typer.Option(metavar="N", help="The number of rounds.")],
     at_least: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NET", help="Print the probability of this net or more; may be repeated."
-        ),
+        list[str] | None, repeatable("NET", "Print the probability of this net or more.")
     ] = None,
     quantile: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="P",
-            help="Print the net not exceeded with this probability, such as 1/1000; may be "
-            "repeated.",
-        ),
+        repeatable("P", "Print the net not exceeded with this probability, such as 1/1000."),
     ] = None,
     method: Annotated[
         str | None,
@@ -194,12 +182,10 @@ def _print_text(
             for net in nets
         ),
     ]
-    print_heading("Probability")
-    print_table(("", "probability"), rows, right={1})
-    print_heading("Quantiles")
+    print_table(("", "probability"), rows, right={1}, heading="Probability")
     quantiles = probabilities or DISTRIBUTION_QUANTILES
     rows = [(f"{float(each) * 100:g} %", format_money(result.quantile(each))) for each in quantiles]
-    print_table(("with probability", "net, or worse"), rows, right={1})
+    print_table(("with probability", "net, or worse"), rows, right={1}, heading="Quantiles")
     worst = format_money(result.worst_1_in_1000)
     print_line(f"\nonce in a thousand times the net is {worst} or worse")
 

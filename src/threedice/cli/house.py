@@ -19,6 +19,7 @@ from threedice.cli.arguments import (
     JsonOption,
     PublicKeysOption,
     command_group,
+    repeatable,
 )
 from threedice.cli.log import (
     load_checkpoints,
@@ -83,10 +84,7 @@ def serve(
     ] = False,
     origin: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="URL",
-            help="An origin that browsers use, such as https://house.example; may be repeated.",
-        ),
+        repeatable("URL", "An origin that browsers use, such as https://house.example."),
     ] = None,
     demo: Annotated[
         bool,

@@ -17,6 +17,7 @@ from threedice.cli.arguments import (
     load_game,
     parse_bets,
     parse_dice,
+    repeatable,
 )
 from threedice.cli.output import (
     OutputFormat,
@@ -57,14 +58,9 @@ commands = command_group()
 @commands.command("odds")
 def show_odds(
     name: GameArgument,
-    box: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Print this box only; may be repeated.")
-    ] = None,
+    box: Annotated[list[str] | None, repeatable("ID", "Print this box only.")] = None,
     bet: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BOX=AMOUNT", help="Print the combined figures of these bets; may be repeated."
-        ),
+        list[str] | None, repeatable("BOX=AMOUNT", "Print the combined figures of these bets.")
     ] = None,
     reading: ReadingsOption = None,
     csv: CsvOption = False,
@@ -109,8 +105,8 @@ def _print_sheet(
     for family, boxes in sheet.families():
         rows = [_sheet_row(each) for each in boxes if each in selected]
         if rows:
-            print_heading(f"{family}: {', '.join(boxes[0].box.pays)}")
-            print_table(_SHEET_COLUMNS, rows, right=range(2, 10))
+            heading = f"{family}: {', '.join(boxes[0].box.pays)}"
+            print_table(_SHEET_COLUMNS, rows, right=range(2, 10), heading=heading)
     if len(selected) == len(sheet.boxes):
         edge = sheet.layout_edge
         print_line(f"\nOne unit on every box: house edge {edge} = {percent(edge)}")
@@ -153,11 +149,7 @@ def _sheet_json(
                 "clauses": each.clauses,
                 "says": each.text,
                 "alternatives": [
-                    {
-                        "choice": other.name,
-                        "says": other.text,
-                        "edges": other.edge_changes,
-                    }
+                    {"choice": other.name, "says": other.text, "edges": other.edge_changes}
                     for other in each.alternatives
                 ],
             }
@@ -252,12 +244,11 @@ def _print_mix_text(bets: Mix) -> None:
         calls = list(dict.fromkeys(game.call(roll) for roll in rolls))
         more = f" and {len(calls) - 3} more calls" if len(calls) > 3 else ""
         print_line(f"{word} {net} on {len(rolls)} of 216 rolls: {'; '.join(calls[:3])}{more}")
-    print_heading("One round")
     rows = [
         (str(net), str(ways), percent(Fraction(ways, len(ROLLS))))
         for net, ways in bets.distribution
     ]
-    print_table(("net", "ways", "chance"), rows, right=range(3))
+    print_table(("net", "ways", "chance"), rows, right=range(3), heading="One round")
 
 
 # --- payoffs ------------------------------------------------------------------------------------
@@ -285,10 +276,7 @@ def show_payoffs(
 def show_settlement(
     name: GameArgument,
     dice: Annotated[str, typer.Option(metavar="1,3,6", help="The three faces, by name or number.")],
-    bet: Annotated[
-        list[str],
-        typer.Option(metavar="BOX=AMOUNT", help="A bet, such as big=50; may be repeated."),
-    ],
+    bet: Annotated[list[str], repeatable("BOX=AMOUNT", "A bet, such as big=50.")],
     reading: ReadingsOption = None,
     as_json: JsonOption = False,
 ) -> None:

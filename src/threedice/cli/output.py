@@ -104,12 +104,16 @@ def print_heading(text: str) -> None:
         print_line(text)
 
 
-def print_table(columns: Row, rows: Sequence[Row], right: Collection[int] = ()) -> None:
-    """Print rows under columns; the columns in `right` are right-aligned.
+def print_table(
+    columns: Row, rows: Sequence[Row], right: Collection[int] = (), heading: str = ""
+) -> None:
+    """Print rows under columns and a heading; the columns in `right` are right-aligned.
 
     The first column and the right-aligned ones never wrap: on a terminal that is too narrow for
     them, with twelve characters for each of the others, the table is printed as plain columns.
     """
+    if heading:
+        print_heading(heading)
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     unbroken = {0, *right}
     required = sum(

@@ -118,22 +118,21 @@ def _print_book(source: RulebookSource) -> None:
         if value and key != "games":
             print_line(f"{key}: {value}")
     games = [compile_layout(source, name, {}) for name in book.layouts]
-    print_heading("Games")
     rows: list[tuple[str, ...]] = [(game.id, str(len(game.boxes)), game.hash) for game in games]
-    print_table(("game", "boxes", "hash"), rows, right={1})
-    print_heading(f"Procedure of a {book.procedure.unit}")
+    print_table(("game", "boxes", "hash"), rows, right={1}, heading="Games")
     steps = ((name, book.procedure.steps[name]) for name in book.procedure.order)
     rows = [
         (name, ", ".join(step.by), _describe_step(step), ", ".join(clause_numbers(step.clause)))
         for name, step in steps
     ]
-    print_table(("step", "by", "how", "clause"), rows)
-    print_heading("Irregularities")
+    heading = f"Procedure of a {book.procedure.unit}"
+    print_table(("step", "by", "how", "clause"), rows, heading=heading)
     rows = [
         (name, each.what, each.consequence, ", ".join(clause_numbers(each.clause)))
         for name, each in book.irregularities.items()
     ]
-    print_table(("irregularity", "description", "consequence", "clause"), rows)
+    columns = ("irregularity", "description", "consequence", "clause")
+    print_table(columns, rows, heading="Irregularities")
     print_heading("Conduct of the game")
     for key in ("limits", "people", "chips", "equipment", "opening", "shooter", "call"):
         for path, fact in _flatten_facts(msgspec.to_builtins(getattr(book, key)), key):

@@ -33,7 +33,6 @@ from threedice.cli.output import (
     game_json,
     print_csv,
     print_game,
-    print_heading,
     print_json,
     print_line,
     print_stderr,
@@ -305,7 +304,7 @@ def _print_text(odds: SessionOdds) -> None:
         (f"  {name.replace('_', ' ')}, 95 % interval", f"{low:.6g} to {high:.6g}")
         for name, (low, high) in odds.confidence_intervals.items()
     )
-    rows = [
+    rows: list[tuple[str, ...]] = [
         ("risk of ruin", format_probability(odds.ruin)),
         ("mean final bankroll", format_money(odds.mean_final)),
         ("leaves with more", format_probability(odds.ahead)),
@@ -317,23 +316,13 @@ def _print_text(odds: SessionOdds) -> None:
         ),
         *intervals,
     ]
-    print_heading("Session")
-    print_table(("", ""), rows, right={1})
-    print_heading("Endings")
-    print_table(
-        ("ending", "probability", ""),
-        [(each, format_probability(odds.chance(each)), ENDING_TEXTS[each]) for each in ENDINGS],
-        right={1},
-    )
-    print_heading("Final bankroll")
-    print_table(
-        ("with probability", "no more than"),
-        [
-            (f"{float(each) * 100:g} %", odds.format_quantile(each))
-            for each in DISTRIBUTION_QUANTILES
-        ],
-        right={1},
-    )
+    print_table(("", ""), rows, right={1}, heading="Session")
+    rows = [(each, format_probability(odds.chance(each)), ENDING_TEXTS[each]) for each in ENDINGS]
+    print_table(("ending", "probability", ""), rows, right={1}, heading="Endings")
+    rows = [
+        (f"{float(each) * 100:g} %", odds.format_quantile(each)) for each in DISTRIBUTION_QUANTILES
+    ]
+    print_table(("with probability", "no more than"), rows, right={1}, heading="Final bankroll")
 
 
 # --- JSON and CSV -------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from threedice.cli.arguments import (
     load_game,
     parse_bets,
     parse_probability,
+    repeatable,
 )
 from threedice.cli.output import (
     choose_format,
@@ -29,7 +30,6 @@ from threedice.cli.output import (
     game_json,
     print_csv,
     print_game,
-    print_heading,
     print_json,
     print_line,
     print_table,
@@ -71,26 +71,16 @@ commands = command_group()
 def show_shift(
     name: GameArgument,
     bet: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BOX=AMOUNT", help="A bet in every round, such as big=50; may be repeated."
-        ),
+        list[str] | None, repeatable("BOX=AMOUNT", "A bet in every round, such as big=50.")
     ] = None,
     bets: Annotated[
         int | None, typer.Option(metavar="N", help="A crowd: the number of its bets in a round.")
     ] = None,
     box: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BOX=WEIGHT", help="A box of the crowd's bets and its weight; may be repeated."
-        ),
+        list[str] | None, repeatable("BOX=WEIGHT", "A box of the crowd's bets and its weight.")
     ] = None,
     stake: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="AMOUNT=WEIGHT",
-            help="A stake of the crowd's bets and its weight; may be repeated.",
-        ),
+        list[str] | None, repeatable("AMOUNT=WEIGHT", "A stake of the crowd's bets and its weight.")
     ] = None,
     idle: Annotated[
         int,
@@ -105,11 +95,11 @@ def show_shift(
     ] = None,
     compare: Annotated[
         list[int] | None,
-        typer.Option(
+        repeatable(
+            "AMOUNT",
+            "Compare a shift under this differential with one under none.",
             "--compare-differential",
-            metavar="AMOUNT",
             min=0,
-            help="Compare a shift under this differential with one under none; may be repeated.",
         ),
     ] = None,
     per_hour: Annotated[
@@ -267,13 +257,15 @@ def _print_text(forecast: ShiftForecast) -> None:
     print_game(forecast.game, "the house's win")
     print_line(forecast.assumptions)
     print_line(describe_distribution_method(max(each.win.error for each in forecast.periods)))
-    print_heading("Win")
     columns = ("", *(each.name for each in forecast.periods))
-    print_table(columns, win_rows(forecast), right=range(1, len(columns)))
+    print_table(columns, win_rows(forecast), right=range(1, len(columns)), heading="Win")
     if forecast.comparisons:
-        print_heading("Effect of a differential on a shift")
-        right = range(1, len(COMPARISON_COLUMNS))
-        print_table(COMPARISON_COLUMNS, comparison_rows(forecast), right)
+        print_table(
+            COMPARISON_COLUMNS,
+            comparison_rows(forecast),
+            right=range(1, len(COMPARISON_COLUMNS)),
+            heading="Effect of a differential on a shift",
+        )
     safe_text = describe_safe_maximum(forecast)
     if safe_text:
         print_line(f"\n{safe_text}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from threedice.cli.output import (
     game_json,
     print_csv,
-    print_heading,
     print_json,
     print_line,
     print_table,
@@ -60,16 +59,16 @@ def _print_text(game: Game, study: Study) -> None:
             _print_table(study)
 
 
-def _print_estimates(rows: list[tuple[str, ...]]) -> None:
-    print_table(_ESTIMATE_COLUMNS, rows, right=range(1, 5))
+def _print_estimates(heading: str, *rows: tuple[str, ...]) -> None:
+    print_table(_ESTIMATE_COLUMNS, rows, right=range(1, 5), heading=heading)
 
 
-def _print_quantiles(column: str, bins: Iterable[HistogramBin]) -> None:
+def _print_quantiles(heading: str, column: str, bins: Iterable[HistogramBin]) -> None:
     rows = [
         (f"{float(probability):.1%}", format_bin(each))
         for probability, each in zip(SIMULATION_QUANTILES, bins, strict=True)
     ]
-    print_table(("with probability", column), rows, right={1})
+    print_table(("with probability", column), rows, right={1}, heading=heading)
 
 
 def _estimate_row(name: str, estimate: Estimate, places: int) -> tuple[str, ...]:
@@ -87,20 +86,18 @@ def _print_sessions(study: SessionStudy) -> None:
         f"{terms.maximum}, {study.sessions:,} sessions of {terms.rounds} rounds, seed "
         f"{study.job.seed}"
     )
-    print_heading("Sessions")
     _print_estimates(
-        [
-            *(_estimate_row(each, study.chance(each), 6) for each in ENDING_NAMES),
-            _estimate_row("ahead", study.ahead, 6),
-            _estimate_row("level", study.level, 6),
-            _estimate_row("mean final bankroll", study.mean_final, 3),
-            _estimate_row("staked in a session", study.mean_staked, 3),
-            _estimate_row("house edge", study.edge, 6),
-        ]
+        "Sessions",
+        *(_estimate_row(each, study.chance(each), 6) for each in ENDING_NAMES),
+        _estimate_row("ahead", study.ahead, 6),
+        _estimate_row("level", study.level, 6),
+        _estimate_row("mean final bankroll", study.mean_final, 3),
+        _estimate_row("staked in a session", study.mean_staked, 3),
+        _estimate_row("house edge", study.edge, 6),
     )
     print_line(f"\nrounds played on average: {study.mean_rounds:.3f}")
-    print_heading("Final bankroll")
-    _print_quantiles("no more than", map(study.quantile, SIMULATION_QUANTILES))
+    quantiles = map(study.quantile, SIMULATION_QUANTILES)
+    _print_quantiles("Final bankroll", "no more than", quantiles)
     if study.final_bankrolls[-1].high >= study.exact_below:
         print_line(
             f"final bankrolls from {study.exact_below:,} up are counted to one part in "
@@ -143,14 +140,14 @@ def _sessions_json(study: SessionStudy) -> dict[str, Any]:
 
 def _print_flat(study: FlatStudy) -> None:
     print_line(f"{study.rounds:,} rounds, seed {study.job.seed}")
-    print_heading("House edge")
     rows = []
     for box in study.bets:
         exact = box_figures(study.game.box(box)).edge
         rows.append((*_estimate_row(box, study.box_edge(box), 8), f"{float(exact):.8f}"))
     exact = study.mix.figures.edge
     rows.append((*_estimate_row("all bets", study.edge, 8), f"{float(exact):.8f}"))
-    print_table((*_ESTIMATE_COLUMNS, "exact"), rows, right=range(1, 6))
+    columns = (*_ESTIMATE_COLUMNS, "exact")
+    print_table(columns, rows, right=range(1, 6), heading="House edge")
     print_line(
         f"\nnet result {float(study.net_result):,.2f}; "
         f"chi-square of the rolls {study.chi_square:.1f} (215 expected)"
@@ -183,25 +180,21 @@ def _flat_json(study: FlatStudy) -> dict[str, Any]:
 def _print_table(study: TableStudy) -> None:
     print_line(f"{study.sessions:,} sessions of {study.job.rounds} rounds, seed {study.job.seed}")
     for player in study.players:
-        print_heading(player.name)
         endings = ((each, study.chance(player.name, each)) for each in ENDING_NAMES[:3])
         _print_estimates(
-            [
-                _estimate_row("result of a session", study.mean_net(player.name), 3),
-                _estimate_row("staked in a session", study.mean_staked(player.name), 3),
-                *(_estimate_row(ending, chance, 6) for ending, chance in endings),
-            ]
+            player.name,
+            _estimate_row("result of a session", study.mean_net(player.name), 3),
+            _estimate_row("staked in a session", study.mean_staked(player.name), 3),
+            *(_estimate_row(ending, chance, 6) for ending, chance in endings),
         )
-    print_heading("The house")
     _print_estimates(
-        [
-            _estimate_row("win in a session", study.house_win, 3),
-            _estimate_row("share of the stakes", study.hold, 6),
-            _estimate_row("loses a session", study.house_loss_probability, 6),
-        ]
+        "The house",
+        _estimate_row("win in a session", study.house_win, 3),
+        _estimate_row("share of the stakes", study.hold, 6),
+        _estimate_row("loses a session", study.house_loss_probability, 6),
     )
     print_line()
-    _print_quantiles("wins no more than", study.quantiles("", SIMULATION_QUANTILES))
+    _print_quantiles("", "wins no more than", study.quantiles("", SIMULATION_QUANTILES))
 
 
 def _table_json(study: TableStudy) -> dict[str, Any]:

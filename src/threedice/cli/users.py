@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from threedice.cli.arguments import DatabaseOption, JsonOption, command_group
+from threedice.cli.arguments import DatabaseOption, JsonOption, command_group, repeatable
 from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line, print_table
 from threedice.errors import InvalidInput, UnknownName
@@ -65,10 +65,9 @@ def add_user(
     name: UserNameArgument,
     role: Annotated[
         list[str],
-        typer.Option(
-            metavar="ROLE",
-            help="player, dealer, supervisor, pit-manager, shift-manager, auditor or "
-            "administrator; may be repeated.",
+        repeatable(
+            "ROLE",
+            "player, dealer, supervisor, pit-manager, shift-manager, auditor or administrator.",
         ),
     ],
     password_stdin: PasswordStdinOption = False,
@@ -234,10 +233,7 @@ def _format_time(at: int) -> str:
 def make_token(
     name: UserNameArgument,
     title: Annotated[str, typer.Argument(metavar="TITLE", help="The purpose of the token.")],
-    scope: Annotated[
-        list[str],
-        typer.Option(metavar="SCOPE", help="read, play, deal, ...; may be repeated."),
-    ],
+    scope: Annotated[list[str], repeatable("SCOPE", "read, play, deal, ....")],
     days: Annotated[
         int | None,
         typer.Option(metavar="DAYS", help="Days until it expires; it never does if omitted."),
