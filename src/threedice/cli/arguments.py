@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from threedice.dice import Roll
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Amount, parse_amount
 from threedice.rulebook import Game, load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from threedice.dice import Roll
 
 
 def repeatable(metavar: str, help_text: str, *names: str, **settings: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,11 +13,8 @@ from threedice.cli.arguments import JsonOption, command_group
 from threedice.cli.output import print_heading, print_json, print_line
 from threedice.rulebook import load_rulebook
 from threedice.rulebook.conduct import clause_numbers
-from threedice.rulebook.source import shipped_ids
+from threedice.rulebook.source import RulebookSource, shipped_ids
 from threedice.rulebook.traceability import ClauseTrace, trace_clauses
-
-if TYPE_CHECKING:
-    from threedice.rulebook.source import RulebookSource
 
 commands = command_group()
 

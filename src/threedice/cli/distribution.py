@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import log10
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -58,9 +59,6 @@ from threedice.odds.convolution import (
     quantile_over_rounds,
 )
 from threedice.pages.distribution import DISTRIBUTION_QUANTILES, distribution_page
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 commands = command_group()
 
@@ -116,7 +114,8 @@ def show_distribution(
         case "json":
             print_json(_as_json(bets, result, nets, probabilities), indent=None)
         case "csv":
-            _print_csv(result)
+            rows = ((net, format_probability(float(share))) for net, share in result.results())
+            print_csv(("net", "probability"), rows)
         case "html" if html:
             write_page(html, distribution_page(bets, result))
         case _:
@@ -247,12 +246,11 @@ def _print_streamed_answers(
 def _as_json(
     bets: Mix, result: LongRun, nets: Sequence[Fraction], probabilities: Sequence[Fraction]
 ) -> dict[str, Any]:
-    exact = isinstance(result, Distribution)
     return {
         **game_json(bets.game),
         "stakes": bets.stakes,
         "rounds": result.rounds,
-        "method": "exact" if exact else "float64",
+        "method": "exact" if isinstance(result, Distribution) else "float64",
         "error": result.error,
         "mean": figure_json(result.mean),
         "variance": figure_json(result.variance),
@@ -275,7 +273,7 @@ def _as_json(
 
 def _results_json(result: LongRun) -> list[dict[str, Any]]:
     """Return every result, with its exact count unless the counts are too long in total."""
-    if isinstance(result, Distribution) and counts_fit(result):
+    if isinstance(result, Distribution) and _total_digits(result) <= _MAX_COUNT_DIGITS:
         pairs = ((k, n) for k, n in enumerate(result.counts) if n)
         return [
             {"net": str(result.net(k)), "probability": n / result.total, "count": exact_text(n)}
@@ -284,12 +282,5 @@ def _results_json(result: LongRun) -> list[dict[str, Any]]:
     return [{"net": str(net), "probability": float(share)} for net, share in result.results()]
 
 
-def counts_fit(result: Distribution) -> bool:
-    """Return whether the counts are short enough in total to print all of them."""
-    digits = result.rounds * log10(result.one_round.total_ways)
-    return len(result.counts) * digits <= _MAX_COUNT_DIGITS
-
-
-def _print_csv(result: LongRun) -> None:
-    rows = ((net, format_probability(float(share))) for net, share in result.results())
-    print_csv(("net", "probability"), rows)
+def _total_digits(result: Distribution) -> float:
+    return len(result.counts) * result.rounds * log10(result.one_round.total_ways)

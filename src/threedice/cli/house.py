@@ -7,6 +7,7 @@ that use them, and the help of these commands is shown at once.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,18 +32,16 @@ from threedice.cli.log import (
 from threedice.cli.output import game_json, print_json, print_line, print_table, progress_callback
 from threedice.db.schema import load_migrations
 from threedice.errors import InvalidInput, TamperedData
+from threedice.identity import Argon2Cost
 from threedice.log.proof import keys
 from threedice.log.proof.backup import create_backup, restore_backup
 from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.log.store import Store
 from threedice.log.stores.files import is_halted
 from threedice.log.stores.urls import default_url, open_store, state_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from threedice.api.listener import ListenAddress
-    from threedice.identity import Argon2Cost
-    from threedice.log.store import Store
 
 commands = command_group()
 house_commands = command_group("Check the file that describes a house.")

@@ -6,10 +6,12 @@ The package `house` is slow to import, so it is imported within the functions th
 from __future__ import annotations
 
 from base64 import b64encode
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import typer
@@ -30,9 +32,12 @@ from threedice.cli.output import (
     progress_callback,
 )
 from threedice.errors import InvalidInput, UnknownName
-from threedice.log.proof import IntegrityFinding
+from threedice.log.entry import Entry
+from threedice.log.proof import IntegrityFinding, VerificationReport
 from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoint_lines
-from threedice.log.proof.keys import import_public_keys, read_public_keys, trusted_keys
+from threedice.log.proof.keys import PublicKey, import_public_keys, read_public_keys, trusted_keys
+from threedice.log.store import Checkpoint, Store
+from threedice.log.stores.rows import LogRows
 from threedice.log.stores.sqlite_rows import open_house_file
 from threedice.log.stores.urls import (
     database_exists,
@@ -41,17 +46,6 @@ from threedice.log.stores.urls import (
     sqlite_path,
     state_directory,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from threedice.log.entry import Entry
-    from threedice.log.proof import VerificationReport
-    from threedice.log.proof.keys import PublicKey
-    from threedice.log.store import Checkpoint, Store
-    from threedice.log.stores.rows import LogRows
 
 commands = command_group()
 log_commands = command_group("Verify, replay, export, explain and rebuild a log.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -33,21 +34,15 @@ from threedice.cli.output import (
     print_table,
     write_page,
 )
-from threedice.dice import ROLLS
+from threedice.dice import ROLLS, Roll
 from threedice.errors import InvalidInput
 from threedice.odds import BoxOdds, Mix, OddsSheet, odds_sheet, percent
 from threedice.odds.comparison import ReadingInForce, readings_in_force
 from threedice.odds.stakes import SettledBet, settle
-from threedice.pages.odds import odds_page
-from threedice.rulebook import load_rulebook
+from threedice.pages.odds import box_cells, odds_page
+from threedice.rulebook import Game, load_rulebook
 from threedice.rulebook.library import split_game_name
 from threedice.table.explanation import explain_payout
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from threedice.dice import Roll
-    from threedice.rulebook import Game
 
 commands = command_group()
 
@@ -116,20 +111,8 @@ def _print_sheet(
 
 
 def _sheet_row(each: BoxOdds) -> tuple[str, ...]:
-    box, figures = each.box, each.figures
-    lead = figures.stakes_to_lead
-    return (
-        box.id,
-        " / ".join(str(line.odds) for line in box.lines),
-        str(figures.ways) if box.throws == 1 else f"{figures.ways} of 216^{box.throws}",
-        str(figures.hit),
-        str(figures.edge),
-        percent(figures.edge),
-        percent(figures.return_to_player),
-        f"{figures.sd:.4f}",
-        f"{figures.volatility:.4f}",
-        "never" if lead is None else str(lead),
-    )
+    lead = each.figures.stakes_to_lead
+    return (*box_cells(each), "never" if lead is None else str(lead))
 
 
 def _sheet_json(

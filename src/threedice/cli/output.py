@@ -9,23 +9,21 @@ from __future__ import annotations
 import csv as csv_module
 import signal
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from threedice.errors import InvalidInput
+from threedice.rulebook import Game
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
     from rich.console import Console
 
     from threedice.odds.comparison import ReadingInForce
-    from threedice.rulebook import Game
 
 Row = Sequence[str]
 OutputFormat = Literal["text", "csv", "json", "html"]

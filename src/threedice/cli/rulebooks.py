@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -30,15 +32,9 @@ from threedice.odds import percent
 from threedice.odds.comparison import GameDifference, compare_games, readings_in_force
 from threedice.odds.lint import LintFinding, lint
 from threedice.rulebook import Game, load, load_rulebook
-from threedice.rulebook.conduct import clause_numbers
+from threedice.rulebook.conduct import Step, clause_numbers
 from threedice.rulebook.library import compile_layout, split_game_name
 from threedice.rulebook.source import RulebookSource, shipped_ids
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from fractions import Fraction
-
-    from threedice.rulebook.conduct import Step
 
 commands = command_group()
 rulebook_commands = command_group(

@@ -6,6 +6,7 @@ Simulation needs the extra `sim`, which is imported only where a session is simu
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 import typer
@@ -44,7 +45,7 @@ from threedice.cli.output import (
 from threedice.errors import InvalidInput
 from threedice.money import MAX_AMOUNT
 from threedice.odds import BettingSession, InfeasibleComputation, SessionOdds, StakingPlan, spread
-from threedice.odds.sessions.session import ENDINGS
+from threedice.odds.sessions.session import ENDINGS, SessionEnding
 from threedice.odds.sessions.session_odds import FAN_QUANTILES, start_calculation
 from threedice.pages.distribution import DISTRIBUTION_QUANTILES
 from threedice.pages.session import (
@@ -55,9 +56,6 @@ from threedice.pages.session import (
 )
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from threedice.odds.sessions.session import SessionEnding
     from threedice.sim.jobs import SessionJob, Tally
     from threedice.sim.studies import SessionStudy
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -29,12 +31,9 @@ from threedice.cli.arguments import (
 from threedice.cli.output import choose_format, print_stderr, progress_bar
 from threedice.errors import InvalidInput
 from threedice.money import parse_amount
+from threedice.rulebook import Game
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from threedice.rulebook import Game
     from threedice.sim.jobs import Tally
     from threedice.sim.runner import AnyJob, WorkerPool
     from threedice.sim.simulation import Study

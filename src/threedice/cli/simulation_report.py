@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from threedice.cli.output import (
+    OutputFormat,
     game_json,
     print_csv,
     print_json,
@@ -15,19 +18,11 @@ from threedice.cli.output import (
 )
 from threedice.odds import Mix, box_figures
 from threedice.pages.simulation import simulation_page
-from threedice.sim.estimates import FAN_QUANTILES, format_bin
-from threedice.sim.kernels.sessions import ENDING_NAMES
+from threedice.rulebook import Game
+from threedice.sim.estimates import FAN_QUANTILES, Estimate, format_bin
+from threedice.sim.kernels.sessions import ENDING_NAMES, HistogramBin
+from threedice.sim.simulation import Study
 from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from threedice.cli.output import OutputFormat
-    from threedice.rulebook import Game
-    from threedice.sim.estimates import Estimate
-    from threedice.sim.kernels.sessions import HistogramBin
-    from threedice.sim.simulation import Study
 
 SIMULATION_QUANTILES: Final = tuple(
     Fraction(each, 1000) for each in (1, 10, 50, 250, 500, 750, 950, 990, 999)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from getpass import getpass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from threedice.cli.arguments import DatabaseOption, JsonOption, command_group, repeatable
 from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line, print_table
+from threedice.db.schema import TablePolicy
 from threedice.errors import InvalidInput, UnknownName
-from threedice.identity import open_identity
+from threedice.identity import Account, Argon2Cost, IdentityService, open_identity
 from threedice.identity.roles import validate_roles
 from threedice.log.stores.urls import default_url, open_store, state_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from threedice.db.schema import TablePolicy
-    from threedice.identity import Account, Argon2Cost, IdentityService
 
 commands = command_group()
 user_commands = command_group("Manage the accounts of a house.")

@@ -140,9 +140,15 @@ def _family(name: str, boxes: list[BoxOdds]) -> str:
 
 
 def _cells(odds: BoxOdds) -> str:
+    lead = odds.figures.stakes_to_lead
+    cells = (*box_cells(odds), "never" if lead is None else f"{lead:,}")
+    return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+
+def box_cells(odds: BoxOdds) -> tuple[str, ...]:
+    """Return the figures of a box as text, from its id to its volatility."""
     box, figures = odds.box, odds.figures
-    lead = figures.stakes_to_lead
-    cells = (
+    return (
         box.id,
         " / ".join(str(line.odds) for line in box.lines),
         f"{figures.ways}" if box.throws == 1 else f"{figures.ways} of 216^{box.throws}",
@@ -152,9 +158,7 @@ def _cells(odds: BoxOdds) -> str:
         percent(figures.return_to_player),
         f"{figures.sd:.4f}",
         f"{figures.volatility:.4f}",
-        "never" if lead is None else f"{lead:,}",
     )
-    return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
 
 
 def _method() -> str:
