@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -91,21 +92,10 @@ def show_rulebook(name: RulebookArgument, as_json: JsonOption = False) -> None:
         raise InvalidInput(f"{name!r} is a game; show its rulebook {book_name}")
     source = load_rulebook(book_name)
     if as_json:
-        print_json(
-            {
-                **_identity_json(source),
-                "rulebook": msgspec.to_builtins(source.book),
-                "felts": _felts_json(source),
-            }
-        )
+        felts = {each: compile_layout(source, each, {}).felt for each in source.book.layouts}
+        print_json({**_identity_json(source), "rulebook": source.book, "felts": felts})
     else:
         _print_book(source)
-
-
-def _felts_json(source: RulebookSource) -> dict[str, Any]:
-    """Return the felt of every layout: its areas, with their positions and texts."""
-    games = {name: compile_layout(source, name, {}) for name in source.book.layouts}
-    return {name: msgspec.to_builtins(game.felt) for name, game in games.items()}
 
 
 def _print_book(source: RulebookSource) -> None:
@@ -290,7 +280,11 @@ def diff_rulebooks(
         clauses = [source.book.clauses for source in sources]
         pairs.append((before, after, compare_games(before, after, *clauses)))
     if as_json:
-        print_json({"differences": [_difference_json(*pair) for pair in pairs]})
+        differences = [
+            {"from": before.id, "to": after.id, **asdict(difference)}
+            for before, after, difference in pairs
+        ]
+        print_json({"differences": differences})
         return
     for before, after, difference in pairs:
         _print_difference(before, after, difference)
@@ -315,16 +309,6 @@ def _layout_pairs(sources: list[RulebookSource], one: str, other: str) -> list[t
     if shared and split_game_name(one)[1] is None and split_game_name(other)[1] is None:
         return [(each, each) for each in shared]
     return [(load(one).id.rpartition("/")[2], load(other).id.rpartition("/")[2])]
-
-
-def _difference_json(before: Game, after: Game, difference: GameDifference) -> dict[str, Any]:
-    return {
-        "from": before.id,
-        "to": after.id,
-        "clauses": difference.clauses,
-        "behaviour": difference.behaviour,
-        "boxes": difference.boxes,
-    }
 
 
 def _print_difference(before: Game, after: Game, difference: GameDifference) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -62,6 +62,8 @@ from threedice.pages.shift import (
 from threedice.rulebook import Game
 
 commands = command_group()
+
+_ROLL_QUANTILES: Final = (Fraction(1, 100), Fraction(1, 2))
 
 
 @commands.command("shift")
@@ -163,7 +165,9 @@ def show_shift(
         case "json":
             print_json(_as_json(forecast, limits))
         case "csv":
-            print_csv(("figure", *(each.name for each in forecast.periods)), _csv_rows(forecast))
+            figures = [_figures_csv(each) for each in forecast.periods]
+            rows = ((name, *(each[name] for each in figures)) for name in figures[0])
+            print_csv(("figure", *(each.name for each in forecast.periods)), rows)
         case "html" if html:
             write_page(html, shift_page(forecast))
         case _:
@@ -268,23 +272,18 @@ def _print_text(forecast: ShiftForecast) -> None:
         print_line(f"\n{safe_text}")
 
 
-def _csv_rows(forecast: ShiftForecast) -> list[tuple[object, ...]]:
-    periods = forecast.periods
-    rows: list[tuple[object, ...]] = [
-        ("rounds", *(each.rounds for each in periods)),
-        ("turnover", *(float(each.turnover) for each in periods)),
-        ("mean", *(float(each.win.mean) for each in periods)),
-        ("sd", *(each.win.sd for each in periods)),
-        ("hold", *(float(each.mean_hold) for each in periods)),
-        ("losing", *(float(each.loss_probability) for each in periods)),
-    ]
-    for share in SHIFT_QUANTILES:
-        rows.append((f"win_{share}", *(float(each.win.quantile(share)) for each in periods)))
-    for share in (Fraction(1, 100), Fraction(1, 2)):
-        rows.append(
-            (f"worst_roll_{share}", *(float(each.worst_round_quantile(share)) for each in periods))
-        )
-    return rows
+def _figures_csv(each: PeriodForecast) -> dict[str, float]:
+    wins = {f"win_{share}": each.win.quantile(share) for share in SHIFT_QUANTILES}
+    rolls = {f"worst_roll_{share}": each.worst_round_quantile(share) for share in _ROLL_QUANTILES}
+    return {
+        "rounds": each.rounds,
+        "turnover": float(each.turnover),
+        "mean": float(each.win.mean),
+        "sd": each.win.sd,
+        "hold": float(each.mean_hold),
+        "losing": float(each.loss_probability),
+        **{name: float(amount) for name, amount in (wins | rolls).items()},
+    }
 
 
 def _as_json(forecast: ShiftForecast, limits: LayoutLimits) -> dict[str, Any]:
@@ -334,6 +333,6 @@ def _period_json(each: PeriodForecast) -> dict[str, Any]:
         ],
         "worst_roll": [
             {"share": str(share), "win": str(each.worst_round_quantile(share))}
-            for share in (Fraction(1, 100), Fraction(1, 2))
+            for share in _ROLL_QUANTILES
         ],
     }
