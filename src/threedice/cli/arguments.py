@@ -16,59 +16,59 @@ from threedice.money import Amount, parse_amount
 from threedice.rulebook import Game, load
 
 
+def argument(metavar: str, help_text: str) -> Any:
+    """Return a positional argument."""
+    return typer.Argument(metavar=metavar, help=help_text)
+
+
+def option(metavar: str, help_text: str, *names: str, **settings: Any) -> Any:
+    """Return an option with a value; its name is that of the parameter unless `names` are given."""
+    return typer.Option(*names, metavar=metavar, help=help_text, **settings)
+
+
 def repeatable(metavar: str, help_text: str, *names: str, **settings: Any) -> Any:
     """Return an option that may be given several times."""
-    text = f"{help_text.removesuffix('.')}; may be repeated."
-    return typer.Option(*names, metavar=metavar, help=text, **settings)
+    return option(metavar, f"{help_text}; may be repeated.", *names, **settings)
 
 
 GameArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="GAME", help="RULEBOOK/LAYOUT, such as sg-rws-tai-sai-v6/a, or FILE.toml/LAYOUT."
-    ),
+    str, argument("GAME", "RULEBOOK/LAYOUT, such as sg-rws-tai-sai-v6/a, or FILE.toml/LAYOUT.")
 ]
 RulebookArgument = Annotated[
-    str, typer.Argument(metavar="RULEBOOK", help="The id of a rulebook, or a file FILE.toml.")
+    str, argument("RULEBOOK", "The id of a rulebook, or a file FILE.toml.")
 ]
-TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="The id of a table.")]
+TableArgument = Annotated[str, argument("TABLE", "The id of a table.")]
 ReadingsOption = Annotated[
     list[str] | None,
-    repeatable("NAME=VALUE", "Choose this reading of an open question.", "--reading"),
+    repeatable("NAME=VALUE", "Choose this reading of an open question", "--reading"),
 ]
-MinimumOption = Annotated[int, typer.Option(metavar="AMOUNT", min=0, help="The table minimum.")]
+MinimumOption = Annotated[int, option("AMOUNT", "The table minimum.", min=0)]
 MaximumOption = Annotated[
-    int | None,
-    typer.Option(metavar="AMOUNT", min=1, help="The table maximum; unlimited if omitted."),
+    int | None, option("AMOUNT", "The table maximum; unlimited if omitted.", min=1)
 ]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-HtmlOption = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write a printable page to FILE.")
-]
+HtmlOption = Annotated[Path | None, option("FILE", "Write a printable page to FILE.", "--html")]
 DatabaseOption = Annotated[
     str,
-    typer.Option(
+    option(
+        "URL",
+        "sqlite:///PATH or postgresql://...; the current user's own house if omitted.",
         "--database",
-        metavar="URL",
-        help="sqlite:///PATH or postgresql://...; the current user's own house if omitted.",
         envvar="THREEDICE_DATABASE",
     ),
 ]
 PublicKeysOption = Annotated[
     Path | None,
-    typer.Option(
-        "--keys",
-        metavar="FILE",
-        help="Public keys to trust, from `threedice keys export`; the keys in the house's state "
+    option(
+        "FILE",
+        "Public keys to trust, from `threedice keys export`; the keys in the house's state "
         "directory if omitted.",
+        "--keys",
     ),
 ]
 AgainstOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="CHECKPOINTS", help="A checkpoints file that is stored outside the house."
-    ),
+    Path | None, option("CHECKPOINTS", "A checkpoints file that is stored outside the house.")
 ]
 
 

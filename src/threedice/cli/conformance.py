@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from threedice.cases import CaseOutcome, narrate_case, read_cases, run_case, shipped_cases
-from threedice.cli.arguments import JsonOption, command_group
+from threedice.cli.arguments import JsonOption, argument, command_group
 from threedice.cli.output import print_heading, print_json, print_line
 from threedice.rulebook import load_rulebook
 from threedice.rulebook.conduct import clause_numbers
@@ -24,9 +24,7 @@ commands = command_group()
 
 @commands.command("clauses")
 def show_clauses(
-    name: Annotated[
-        str | None, typer.Argument(metavar="RULEBOOK", help="A rulebook; all of them if omitted.")
-    ] = None,
+    name: Annotated[str | None, argument("RULEBOOK", "A rulebook; all of them if omitted.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print every clause with its status, data and tests."""
@@ -79,8 +77,7 @@ def _print_clauses(source: RulebookSource, traces: list[ClauseTrace]) -> None:
 @commands.command("cases")
 def check_cases(
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE...", help="Scenario files; the shipped ones if omitted."),
+        list[Path] | None, argument("FILE...", "Scenario files; the shipped ones if omitted.")
     ] = None,
     tell: Annotated[bool, typer.Option("--tell", help="Narrate each case.")] = False,
     as_json: JsonOption = False,

@@ -7,8 +7,6 @@ from fractions import Fraction
 from math import log10
 from typing import Annotated, Any, Final
 
-import typer
-
 from threedice.cli.arguments import (
     CsvOption,
     GameArgument,
@@ -19,6 +17,7 @@ from threedice.cli.arguments import (
     check_page_file,
     command_group,
     load_game,
+    option,
     parse_bets,
     parse_probability,
     repeatable,
@@ -70,20 +69,20 @@ _MAX_COUNT_DIGITS: Final = 20_000_000
 @commands.command("distribution")
 def show_distribution(
     name: GameArgument,
-    bet: Annotated[list[str], repeatable("BOX=AMOUNT", "A bet in every round, such as big=50.")],
-    rounds: Annotated[int, typer.Option(metavar="N", help="The number of rounds.")],
+    bet: Annotated[list[str], repeatable("BOX=AMOUNT", "A bet in every round, such as big=50")],
+    rounds: Annotated[int, option("N", "The number of rounds.")],
     at_least: Annotated[
-        list[str] | None, repeatable("NET", "Print the probability of this net or more.")
+        list[str] | None, repeatable("NET", "Print the probability of this net or more")
     ] = None,
     quantile: Annotated[
         list[str] | None,
-        repeatable("P", "Print the net not exceeded with this probability, such as 1/1000."),
+        repeatable("P", "Print the net not exceeded with this probability, such as 1/1000"),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOW",
-            help="exact, streaming (single answers, little memory) or float64 (bounded error); if "
+        option(
+            "HOW",
+            "exact, streaming (single answers, little memory) or float64 (bounded error); if "
             "omitted, exact where that takes less than about half a minute, else float64.",
         ),
     ] = None,

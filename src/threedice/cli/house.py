@@ -19,7 +19,9 @@ from threedice.cli.arguments import (
     DatabaseOption,
     JsonOption,
     PublicKeysOption,
+    argument,
     command_group,
+    option,
     repeatable,
 )
 from threedice.cli.log import (
@@ -59,22 +61,18 @@ DEMO_HOUSE_FILE = Path(__file__).parents[1] / "api" / "demo" / "house.toml"
 def serve(
     database: DatabaseOption = "",
     house: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The file that describes the house, house.toml."),
+        Path | None, option("FILE", "The file that describes the house, house.toml.")
     ] = None,
     host: Annotated[
-        str,
-        typer.Option(metavar="ADDRESS", help="The address to listen on; loopback if omitted."),
+        str, option("ADDRESS", "The address to listen on; loopback if omitted.")
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port; 0 for any free port.")
     ] = 8000,
     tls_cert: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The certificate and its chain, in PEM.")
+        Path | None, option("FILE", "The certificate and its chain, in PEM.")
     ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The key of the certificate, in PEM.")
-    ] = None,
+    tls_key: Annotated[Path | None, option("FILE", "The key of the certificate, in PEM.")] = None,
     behind_proxy: Annotated[
         bool,
         typer.Option(
@@ -83,7 +81,7 @@ def serve(
     ] = False,
     origin: Annotated[
         list[str] | None,
-        repeatable("URL", "An origin that browsers use, such as https://house.example."),
+        repeatable("URL", "An origin that browsers use, such as https://house.example"),
     ] = None,
     demo: Annotated[
         bool,
@@ -185,8 +183,7 @@ def migrate(database: DatabaseOption = "") -> None:
 
 @house_commands.command("check")
 def check_house(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A house.toml.")],
-    as_json: JsonOption = False,
+    file: Annotated[Path, argument("FILE", "A house.toml.")], as_json: JsonOption = False
 ) -> None:
     """Validate a house file as the server does, and show its tables."""
     from threedice.api.config import check_table, load_config
@@ -216,9 +213,7 @@ def check_house(
 
 @commands.command("backup")
 def backup(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to create; it must not exist.")
-    ],
+    file: Annotated[Path, argument("FILE", "The file to create; it must not exist.")],
     without_people: Annotated[
         bool, typer.Option("--without-people", help="Leave names and birth dates out.")
     ] = False,
@@ -261,7 +256,7 @@ def _sign_checkpoint(store: Store, state: Path) -> None:
 
 @commands.command("restore")
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    file: Annotated[Path, argument("FILE", "A backup.")],
     against: AgainstOption = None,
     public_keys: PublicKeysOption = None,
     database: DatabaseOption = "",
@@ -282,12 +277,7 @@ def restore(
         raise TamperedData(malformed[0].where, f"{malformed[0].what}; nothing is restored")
     with progress_callback("restoring") as progress:
         report = restore_backup(
-            file,
-            url,
-            public_keys=trusted,
-            against=checkpoints,
-            progress=progress,
-            verify=audit,
+            file, url, public_keys=trusted, against=checkpoints, progress=progress, verify=audit
         )
     keys.save_known_keys(state_directory(url), trusted)
     code = rebuild_projections(url)

@@ -22,7 +22,9 @@ from threedice.cli.arguments import (
     JsonOption,
     PublicKeysOption,
     TableArgument,
+    argument,
     command_group,
+    option,
 )
 from threedice.cli.output import (
     escape_undecodable,
@@ -177,9 +179,7 @@ def _print_report(report: VerificationReport) -> None:
 @log_commands.command("replay")
 def replay_log(
     table: TableArgument,
-    to: Annotated[
-        int | None, typer.Option(metavar="VERSION", min=1, help="Stop after this version.")
-    ] = None,
+    to: Annotated[int | None, option("VERSION", "Stop after this version.", min=1)] = None,
     database: DatabaseOption = "",
 ) -> None:
     """Print the history of a table in words."""
@@ -257,8 +257,8 @@ def _is_json_line(data: bytes) -> bool:
 @log_commands.command("explain")
 def explain_log(
     table: TableArgument,
-    number: Annotated[int, typer.Argument(metavar="ROUND", help="The number of the round.")],
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help="The id of the player.")],
+    number: Annotated[int, argument("ROUND", "The number of the round.")],
+    player: Annotated[str, argument("PLAYER", "The id of the player.")],
     database: DatabaseOption = "",
 ) -> None:
     """Explain the payouts of a player's bets in a round."""
@@ -304,9 +304,7 @@ def rebuild_projections(url: str) -> int:
 @commands.command("verify-dice")
 def verify_dice(
     table: TableArgument,
-    number: Annotated[
-        int | None, typer.Option("--round", metavar="N", help="Verify this round only.")
-    ] = None,
+    number: Annotated[int | None, option("N", "Verify this round only.", "--round")] = None,
     database: DatabaseOption = "",
 ) -> None:
     """Verify the dice of a house-dealt table from the log.

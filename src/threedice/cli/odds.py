@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
-import typer
-
 from threedice.cli.arguments import (
     CsvOption,
     GameArgument,
@@ -16,6 +14,7 @@ from threedice.cli.arguments import (
     ReadingsOption,
     command_group,
     load_game,
+    option,
     parse_bets,
     parse_dice,
     repeatable,
@@ -53,9 +52,9 @@ commands = command_group()
 @commands.command("odds")
 def show_odds(
     name: GameArgument,
-    box: Annotated[list[str] | None, repeatable("ID", "Print this box only.")] = None,
+    box: Annotated[list[str] | None, repeatable("ID", "Print this box only")] = None,
     bet: Annotated[
-        list[str] | None, repeatable("BOX=AMOUNT", "Print the combined figures of these bets.")
+        list[str] | None, repeatable("BOX=AMOUNT", "Print the combined figures of these bets")
     ] = None,
     reading: ReadingsOption = None,
     csv: CsvOption = False,
@@ -258,8 +257,8 @@ def show_payoffs(
 @commands.command("settle")
 def show_settlement(
     name: GameArgument,
-    dice: Annotated[str, typer.Option(metavar="1,3,6", help="The three faces, by name or number.")],
-    bet: Annotated[list[str], repeatable("BOX=AMOUNT", "A bet, such as big=50.")],
+    dice: Annotated[str, option("1,3,6", "The three faces, by name or number.")],
+    bet: Annotated[list[str], repeatable("BOX=AMOUNT", "A bet, such as big=50")],
     reading: ReadingsOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -14,7 +14,9 @@ from threedice.cli.arguments import (
     JsonOption,
     ReadingsOption,
     RulebookArgument,
+    argument,
     command_group,
+    option,
     parse_chips,
     parse_readings,
     parse_return_floor,
@@ -159,15 +161,9 @@ def _describe_step(step: Step) -> str:
 
 @rulebook_commands.command("check")
 def check_rulebook(
-    name: Annotated[
-        str, typer.Argument(metavar="RULEBOOK", help="A file FILE.toml, a rulebook or a game.")
-    ],
-    floor: Annotated[
-        str, typer.Option(metavar="PERCENT", help="Report boxes that return less than this.")
-    ] = "75",
-    chips: Annotated[
-        str, typer.Option(metavar="5,25,100", help="Report odds not payable in these chips.")
-    ] = "",
+    name: Annotated[str, argument("RULEBOOK", "A file FILE.toml, a rulebook or a game.")],
+    floor: Annotated[str, option("PERCENT", "Report boxes that return less than this.")] = "75",
+    chips: Annotated[str, option("5,25,100", "Report odds not payable in these chips.")] = "",
     reading: ReadingsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -257,10 +253,8 @@ def _findings_json(game: Game, findings: list[LintFinding]) -> dict[str, Any]:
 
 @rulebook_commands.command("diff")
 def diff_rulebooks(
-    one: Annotated[str, typer.Argument(metavar="A", help="A rulebook or a game.")],
-    other: Annotated[
-        str, typer.Argument(metavar="B", help="The rulebook or game to compare it with.")
-    ],
+    one: Annotated[str, argument("A", "A rulebook or a game.")],
+    other: Annotated[str, argument("B", "The rulebook or game to compare it with.")],
     reading: ReadingsOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -9,8 +9,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
-import typer
-
 from threedice.cli.arguments import (
     CsvOption,
     GameArgument,
@@ -23,6 +21,7 @@ from threedice.cli.arguments import (
     check_page_file,
     command_group,
     load_game,
+    option,
     parse_bets,
 )
 from threedice.cli.output import (
@@ -70,50 +69,34 @@ def show_session(
     name: GameArgument,
     plan: Annotated[
         str,
-        typer.Option(
-            metavar="PLAN",
-            help="flat, martingale, grand-martingale, paroli, dalembert, fibonacci, labouchere or "
+        option(
+            "PLAN",
+            "flat, martingale, grand-martingale, paroli, dalembert, fibonacci, labouchere or "
             "oscars-grind.",
         ),
     ],
     box: Annotated[
-        list[str],
-        typer.Option(
-            metavar="BOX",
-            help="The box to bet on; repeat it as BOX=SHARE to divide each stake.",
-        ),
+        list[str], option("BOX", "The box to bet on; repeat it as BOX=SHARE to divide each stake.")
     ],
-    bankroll: Annotated[int, typer.Option(metavar="AMOUNT", help="The bankroll of the player.")],
-    base: Annotated[int, typer.Option(metavar="AMOUNT", help="The base stake.")],
-    rounds: Annotated[int, typer.Option(metavar="N", help="The maximum number of rounds.")],
+    bankroll: Annotated[int, option("AMOUNT", "The bankroll of the player.")],
+    base: Annotated[int, option("AMOUNT", "The base stake.")],
+    rounds: Annotated[int, option("N", "The maximum number of rounds.")],
     minimum: MinimumOption = 0,
     maximum: MaximumOption = None,
-    stop_loss: Annotated[
-        int | None, typer.Option(metavar="AMOUNT", help="Leave after losing this much.")
-    ] = None,
-    stop_win: Annotated[
-        int | None, typer.Option(metavar="AMOUNT", help="Leave after winning this much.")
-    ] = None,
-    line: Annotated[
-        str, typer.Option(metavar="1,2,3,4", help="The line of a labouchere, in base stakes.")
-    ] = "",
+    stop_loss: Annotated[int | None, option("AMOUNT", "Leave after losing this much.")] = None,
+    stop_win: Annotated[int | None, option("AMOUNT", "Leave after winning this much.")] = None,
+    line: Annotated[str, option("1,2,3,4", "The line of a labouchere, in base stakes.")] = "",
     method: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOW",
-            help="exact, float64 (bounded error) or simulate; the first feasible one if omitted.",
+        option(
+            "HOW", "exact, float64 (bounded error) or simulate; the first feasible one if omitted."
         ),
     ] = None,
     states: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=1, help="The maximum number of states of an exact computation."
-        ),
+        int, option("N", "The maximum number of states of an exact computation.", min=1)
     ] = 400_000,
-    sessions: Annotated[
-        int, typer.Option(metavar="N", min=1, help="The number of sessions to simulate.")
-    ] = 1_000_000,
-    seed: Annotated[int, typer.Option(metavar="SEED", help="The seed of a simulation.")] = 1,
+    sessions: Annotated[int, option("N", "The number of sessions to simulate.", min=1)] = 1_000_000,
+    seed: Annotated[int, option("SEED", "The seed of a simulation.")] = 1,
     reading: ReadingsOption = None,
     csv: CsvOption = False,
     as_json: JsonOption = False,

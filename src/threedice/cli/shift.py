@@ -9,8 +9,6 @@ from fractions import Fraction
 from itertools import count
 from typing import Annotated, Any, Final
 
-import typer
-
 from threedice.cli.arguments import (
     CsvOption,
     GameArgument,
@@ -21,6 +19,7 @@ from threedice.cli.arguments import (
     check_page_file,
     command_group,
     load_game,
+    option,
     parse_bets,
     parse_probability,
     repeatable,
@@ -70,55 +69,45 @@ _ROLL_QUANTILES: Final = (Fraction(1, 100), Fraction(1, 2))
 def show_shift(
     name: GameArgument,
     bet: Annotated[
-        list[str] | None, repeatable("BOX=AMOUNT", "A bet in every round, such as big=50.")
+        list[str] | None, repeatable("BOX=AMOUNT", "A bet in every round, such as big=50")
     ] = None,
-    bets: Annotated[
-        int | None, typer.Option(metavar="N", help="A crowd: the number of its bets in a round.")
-    ] = None,
+    bets: Annotated[int | None, option("N", "A crowd: the number of its bets in a round.")] = None,
     box: Annotated[
-        list[str] | None, repeatable("BOX=WEIGHT", "A box of the crowd's bets and its weight.")
+        list[str] | None, repeatable("BOX=WEIGHT", "A box of the crowd's bets and its weight")
     ] = None,
     stake: Annotated[
-        list[str] | None, repeatable("AMOUNT=WEIGHT", "A stake of the crowd's bets and its weight.")
+        list[str] | None, repeatable("AMOUNT=WEIGHT", "A stake of the crowd's bets and its weight")
     ] = None,
     idle: Annotated[
-        int,
-        typer.Option(
-            metavar="WEIGHT", min=0, help="The weight of no bet, against the weights of the boxes."
-        ),
+        int, option("WEIGHT", "The weight of no bet, against the weights of the boxes.", min=0)
     ] = 0,
-    minimum: Annotated[int, typer.Option(metavar="AMOUNT", min=1, help="The table minimum.")] = 1,
+    minimum: Annotated[int, option("AMOUNT", "The table minimum.", min=1)] = 1,
     maximum: MaximumOption = None,
     differential: Annotated[
-        int | None, typer.Option(metavar="AMOUNT", min=0, help="The maximum differential.")
+        int | None, option("AMOUNT", "The maximum differential.", min=0)
     ] = None,
     compare: Annotated[
         list[int] | None,
         repeatable(
             "AMOUNT",
-            "Compare a shift under this differential with one under none.",
+            "Compare a shift under this differential with one under none",
             "--compare-differential",
             min=0,
         ),
     ] = None,
-    per_hour: Annotated[
-        int, typer.Option("--rounds-per-hour", metavar="N", help="Rounds in an hour.")
-    ] = 60,
-    hours: Annotated[int, typer.Option(metavar="N", help="Hours in a shift.")] = 8,
-    shifts: Annotated[int, typer.Option(metavar="N", help="Shifts in a year.")] = 1095,
+    per_hour: Annotated[int, option("N", "Rounds in an hour.", "--rounds-per-hour")] = 60,
+    hours: Annotated[int, option("N", "Hours in a shift.")] = 8,
+    shifts: Annotated[int, option("N", "Shifts in a year.")] = 1095,
     loss: Annotated[
         int | None,
-        typer.Option(
-            metavar="AMOUNT",
-            help="Find the highest table maximum that keeps a greater loss in a shift unlikely.",
+        option(
+            "AMOUNT",
+            "Find the highest table maximum that keeps a greater loss in a shift unlikely.",
         ),
     ] = None,
-    chance: Annotated[
-        str, typer.Option(metavar="P", help="The probability allowed for that loss.")
-    ] = "1%",
+    chance: Annotated[str, option("P", "The probability allowed for that loss.")] = "1%",
     drop: Annotated[
-        int | None,
-        typer.Option(metavar="AMOUNT", min=1, help="The drop of a shift, to compute its hold."),
+        int | None, option("AMOUNT", "The drop of a shift, to compute its hold.", min=1)
     ] = None,
     reading: ReadingsOption = None,
     csv: CsvOption = False,

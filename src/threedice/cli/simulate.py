@@ -26,7 +26,9 @@ from threedice.cli.arguments import (
     check_page_file,
     command_group,
     load_game,
+    option,
     parse_bets,
+    repeatable,
 )
 from threedice.cli.output import choose_format, print_stderr, progress_bar
 from threedice.errors import InvalidInput
@@ -55,23 +57,21 @@ def simulate(
     name: GameArgument,
     bet: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="BOX=AMOUNT",
-            help="A bet in every round; may be repeated. With --plan, the proportions that divide "
+        option(
+            "BOX=AMOUNT",
+            "A bet in every round; may be repeated. With --plan, the proportions that divide "
             "each stake; their sum is the base stake unless --base is given.",
         ),
     ] = None,
     plan: Annotated[
         str | None,
-        typer.Option(
-            metavar="PLAN",
-            help="flat, martingale, grand-martingale, paroli, dalembert, fibonacci, labouchere, "
+        option(
+            "PLAN",
+            "flat, martingale, grand-martingale, paroli, dalembert, fibonacci, labouchere, "
             "oscars-grind, or FILE.py:FUNCTION.",
         ),
     ] = None,
-    box: Annotated[
-        str | None, typer.Option(metavar="ID", help="The box that a plan bets on.")
-    ] = None,
+    box: Annotated[str | None, option("ID", "The box that a plan bets on.")] = None,
     base: Annotated[int | None, typer.Option(help="The base stake of a plan.")] = None,
     bankroll: Annotated[int | None, typer.Option(help="The bankroll of the player.")] = None,
     minimum: Annotated[int, typer.Option(help="The table minimum.")] = 0,
@@ -79,22 +79,20 @@ def simulate(
     stop_loss: Annotated[int | None, typer.Option(help="Leave after losing this much.")] = None,
     stop_win: Annotated[int | None, typer.Option(help="Leave after winning this much.")] = None,
     line: Annotated[
-        str, typer.Option(metavar="1,2,3,4", help="The line of a labouchere, in base stakes.")
+        str, option("1,2,3,4", "The line of a labouchere, in base stakes.")
     ] = "1,2,3,4",
     player: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="'NAME BOX=AMOUNT[@PLAN] ...'",
-            help="A player at the table, optionally with bankroll=, stop-loss= and stop-win=; may "
-            "be repeated.",
+        repeatable(
+            "'NAME BOX=AMOUNT[@PLAN] ...'",
+            "A player at the table, optionally with bankroll=, stop-loss= and stop-win=",
         ),
     ] = None,
     differential: Annotated[
         int | None, typer.Option(help="The maximum differential, with --player.")
     ] = None,
     rounds: Annotated[
-        int | None,
-        typer.Option(help="The rounds of a session; of flat bets, the rounds in total."),
+        int | None, typer.Option(help="The rounds of a session; of flat bets, the rounds in total.")
     ] = None,
     sessions: Annotated[int, typer.Option(help="The number of sessions.")] = 100_000,
     seed: Annotated[
@@ -103,18 +101,12 @@ def simulate(
     threads: Annotated[
         int | None, typer.Option(help="The number of threads; one per processor if omitted.")
     ] = None,
-    device: Annotated[str, typer.Option(metavar="cpu|gpu", help="The device to run on.")] = "cpu",
+    device: Annotated[str, option("cpu|gpu", "The device to run on.")] = "cpu",
     cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Run on the Dask scheduler at URL, such as tcp://127.0.0.1:8786."
-        ),
+        str | None, option("URL", "Run on the Dask scheduler at URL, such as tcp://127.0.0.1:8786.")
     ] = None,
     resume: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Resume from FILE if it exists, and save progress to it."
-        ),
+        Path | None, option("FILE", "Resume from FILE if it exists, and save progress to it.")
     ] = None,
     reading: ReadingsOption = None,
     csv: CsvOption = False,

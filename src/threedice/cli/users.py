@@ -12,7 +12,14 @@ from typing import Annotated
 
 import typer
 
-from threedice.cli.arguments import DatabaseOption, JsonOption, command_group, repeatable
+from threedice.cli.arguments import (
+    DatabaseOption,
+    JsonOption,
+    argument,
+    command_group,
+    option,
+    repeatable,
+)
 from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line, print_table
 from threedice.db.schema import TablePolicy
@@ -28,9 +35,7 @@ commands.add_typer(user_commands, name="users")
 PASSWORD_COST: Argon2Cost | None = None
 """The cost of password hashes; None for the default of the identity service."""
 
-UserNameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="The user name of the account.")
-]
+UserNameArgument = Annotated[str, argument("NAME", "The user name of the account.")]
 PasswordStdinOption = Annotated[
     bool,
     typer.Option(
@@ -63,7 +68,7 @@ def add_user(
         list[str],
         repeatable(
             "ROLE",
-            "player, dealer, supervisor, pit-manager, shift-manager, auditor or administrator.",
+            "player, dealer, supervisor, pit-manager, shift-manager, auditor or administrator",
         ),
     ],
     password_stdin: PasswordStdinOption = False,
@@ -178,20 +183,17 @@ def _read_password() -> str:
 @user_commands.command("assign")
 def assign_user(
     name: UserNameArgument,
-    role: Annotated[str, typer.Option(metavar="ROLE", help="A role that the account has.")],
-    until: Annotated[
-        str, typer.Option(metavar="TIME", help="The end of the shift, such as 2030-01-31T02:00.")
-    ],
+    role: Annotated[str, option("ROLE", "A role that the account has.")],
+    until: Annotated[str, option("TIME", "The end of the shift, such as 2030-01-31T02:00.")],
     table: Annotated[
-        str | None,
-        typer.Option(metavar="TABLE", help="The id of a table; all tables if omitted."),
+        str | None, option("TABLE", "The id of a table; all tables if omitted.")
     ] = None,
     starts: Annotated[
         str,
-        typer.Option(
+        option(
+            "TIME",
+            "The start of the shift; now if omitted. Times without an offset are local.",
             "--from",
-            metavar="TIME",
-            help="The start of the shift; now if omitted. Times without an offset are local.",
         ),
     ] = "",
     database: DatabaseOption = "",
@@ -228,11 +230,10 @@ def _format_time(at: int) -> str:
 @user_commands.command("token")
 def make_token(
     name: UserNameArgument,
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="The purpose of the token.")],
-    scope: Annotated[list[str], repeatable("SCOPE", "read, play, deal, ....")],
+    title: Annotated[str, argument("TITLE", "The purpose of the token.")],
+    scope: Annotated[list[str], repeatable("SCOPE", "read, play, deal, ...")],
     days: Annotated[
-        int | None,
-        typer.Option(metavar="DAYS", help="Days until it expires; it never does if omitted."),
+        int | None, option("DAYS", "Days until it expires; it never does if omitted.")
     ] = None,
     database: DatabaseOption = "",
 ) -> None:
