@@ -155,7 +155,7 @@ def show_shift(
             print_json(_as_json(forecast, limits))
         case "csv":
             figures = [_figures_csv(each) for each in forecast.periods]
-            rows = ((name, *(each[name] for each in figures)) for name in figures[0])
+            rows = ((key, *(each[key] for each in figures)) for key in figures[0])
             print_csv(("figure", *(each.name for each in forecast.periods)), rows)
         case "html" if html:
             write_page(html, shift_page(forecast))

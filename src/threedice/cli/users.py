@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from getpass import getpass
 from typing import Annotated
@@ -46,16 +45,14 @@ PasswordStdinOption = Annotated[
 ]
 
 
-@contextmanager
-def open_house_identity(url: str, *, create: bool = False) -> Iterator[IdentityService]:
+def open_house_identity(url: str, *, create: bool = False) -> closing[IdentityService]:
     """Open the identity service of a house; with `create`, create the house if needed."""
     url = (url or default_url()) if create else require_database(url)
     tables: TablePolicy = "create" if create else "require"
     open_store(url, tables=tables).close()  # creates the default directory
-    with closing(
+    return closing(
         open_identity(url, state=state_directory(url), cost=PASSWORD_COST, tables=tables)
-    ) as identity:
-        yield identity
+    )
 
 
 # --- accounts -----------------------------------------------------------------------------------
