@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,6 +23,8 @@ from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from threedice.table.commands import AnyCommand
     from threedice.table.events import AnyEvent
 
@@ -109,7 +111,9 @@ def run_case(case: Case) -> CaseOutcome:
         return outcome
     outcome.events = table.events
     outcome.stacks = {player: seat.stack for player, seat in table.state.seats.items()}
-    outcome.differences += _compare_stacks(case, table.state)
+    owing = {**dict.fromkeys(case.expect, 0), **case.owing}
+    outcome.differences += _compare_amounts("has", outcome.stacks, case.expect)
+    outcome.differences += _compare_amounts("owes", table.state.owing, owing)
     return outcome
 
 
@@ -198,17 +202,12 @@ def _compare_refusal(
         )
 
 
-def _compare_stacks(case: Case, state: TableState) -> list[str]:
-    """Return the differences of final stacks and debts from the expected ones."""
-    stacks = {player: seat.stack for player, seat in state.seats.items()}
-    differences = [
-        f"{player} has {stacks.get(player, 0)}, expected {amount}"
-        for player, amount in case.expect.items()
-        if stacks.get(player, 0) != amount
-    ]
-    owing: dict[str, Any] = {**dict.fromkeys(case.expect, 0), **case.owing}
-    return differences + [
-        f"{player} owes {state.owing.get(player, 0)}, expected {amount}"
-        for player, amount in owing.items()
-        if state.owing.get(player, 0) != amount
+def _compare_amounts(
+    verb: str, actual: Mapping[str, int], expected: Mapping[str, int]
+) -> list[str]:
+    """Return the differences of the players' final stacks or debts from the expected ones."""
+    return [
+        f"{player} {verb} {actual.get(player, 0)}, expected {amount}"
+        for player, amount in expected.items()
+        if actual.get(player, 0) != amount
     ]
