@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -27,31 +27,23 @@ from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
 SIMULATION_QUANTILES: Final = tuple(
     Fraction(each, 1000) for each in (1, 10, 50, 250, 500, 750, 950, 990, 999)
 )
+CsvTable = tuple[Sequence[str], Iterable[Sequence[object]]]
 _ESTIMATE_COLUMNS: Final = ("", "estimate", "standard error", "95 % from", "to")
 
 
 def print_study(game: Game, study: Study, output_format: OutputFormat, html: Path | None) -> None:
     """Print the results of a simulation, or write them to a page."""
+    print_text, figures_json, csv_table = _FORMS[type(study)]
     match output_format:
         case "json":
-            print_json({**game_json(game), **_as_json(study)}, indent=None)
+            print_json({**game_json(game), **figures_json(study)}, indent=None)
         case "csv":
-            _print_csv(study)
+            print_csv(*csv_table(study))
         case "html" if html:
             write_page(html, simulation_page(game, study))
         case _:
-            _print_text(game, study)
-
-
-def _print_text(game: Game, study: Study) -> None:
-    print_line(f"{game.title} ({game.id})")
-    match study:
-        case SessionStudy():
-            _print_sessions(study)
-        case FlatStudy():
-            _print_flat(study)
-        case TableStudy():
-            _print_table(study)
+            print_line(f"{game.title} ({game.id})")
+            print_text(study)
 
 
 def _print_estimates(heading: str, *rows: tuple[str, ...]) -> None:
@@ -69,6 +61,15 @@ def _print_quantiles(heading: str, column: str, bins: Iterable[HistogramBin]) ->
 def _estimate_row(name: str, estimate: Estimate, places: int) -> tuple[str, ...]:
     numbers = (estimate.value, estimate.standard_error, estimate.low, estimate.high)
     return (name, *(f"{number:,.{places}f}" for number in numbers))
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, float]:
+    return {
+        "value": estimate.value,
+        "error": estimate.standard_error,
+        "low": estimate.low,
+        "high": estimate.high,
+    }
 
 
 # --- sessions -----------------------------------------------------------------------------------
@@ -130,6 +131,10 @@ def _sessions_json(study: SessionStudy) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _sessions_csv(study: SessionStudy) -> CsvTable:
+    return ("final_bankroll", "up_to", "sessions"), study.final_bankrolls
+
+
 # --- flat bets ----------------------------------------------------------------------------------
 
 
@@ -167,6 +172,10 @@ def _flat_json(study: FlatStudy) -> dict[str, Any]:
         "chi_square": study.chi_square,
         "rolls": study.roll_counts,
     }
+
+
+def _flat_csv(study: FlatStudy) -> CsvTable:
+    return ("roll", "times"), enumerate(study.roll_counts)
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -224,40 +233,21 @@ def _spans_json(amounts: Iterable[HistogramBin]) -> list[list[int]]:
     return [[each.low, each.high] for each in amounts]
 
 
-# --- JSON and CSV -------------------------------------------------------------------------------
+def _table_csv(study: TableStudy) -> CsvTable:
+    columns = ("who", *(f"{float(each):g}" for each in SIMULATION_QUANTILES))
+    rows = (
+        (name or "house", *map(format_bin, study.quantiles(name, SIMULATION_QUANTILES)))
+        for name in (*(player.name for player in study.players), "")
+    )
+    return columns, rows
 
 
-def _as_json(study: Study) -> dict[str, Any]:
-    match study:
-        case SessionStudy():
-            return _sessions_json(study)
-        case FlatStudy():
-            return _flat_json(study)
-        case TableStudy():
-            return _table_json(study)
+# --- forms --------------------------------------------------------------------------------------
 
 
-def _estimate_json(estimate: Estimate) -> dict[str, float]:
-    return {
-        "value": estimate.value,
-        "error": estimate.standard_error,
-        "low": estimate.low,
-        "high": estimate.high,
-    }
-
-
-def _print_csv(study: Study) -> None:
-    """Print the counts: of final bankrolls, of rolls, or the quantiles of each player."""
-    match study:
-        case SessionStudy():
-            print_csv(("final_bankroll", "up_to", "sessions"), study.final_bankrolls)
-        case FlatStudy():
-            print_csv(("roll", "times"), list(enumerate(study.roll_counts)))
-        case TableStudy():
-            names = [*(player.name for player in study.players), ""]
-            columns = ("who", *(f"{float(each):g}" for each in SIMULATION_QUANTILES))
-            rows = [
-                (name or "house", *map(format_bin, study.quantiles(name, SIMULATION_QUANTILES)))
-                for name in names
-            ]
-            print_csv(columns, rows)
+_FORMS: Final[dict[type[Study], tuple[Callable[[Any], Any], ...]]] = {
+    SessionStudy: (_print_sessions, _sessions_json, _sessions_csv),
+    FlatStudy: (_print_flat, _flat_json, _flat_csv),
+    TableStudy: (_print_table, _table_json, _table_csv),
+}
+"""The functions that print each kind of study as text, and return it for JSON and for CSV."""

@@ -88,21 +88,18 @@ def list_users(database: DatabaseOption = "", as_json: JsonOption = False) -> No
         accounts = identity.accounts.all()
         enrolled = {each.id for each in accounts if identity.second_factors.is_enrolled(each.id)}
     if as_json:
-        print_json(
+        listed = [
             {
-                "accounts": [
-                    {
-                        "id": each.id,
-                        "name": each.name,
-                        "roles": each.roles,
-                        "enabled": each.enabled,
-                        "codes": each.id in enrolled,
-                        "created": _format_time(each.created),
-                    }
-                    for each in accounts
-                ]
+                "id": each.id,
+                "name": each.name,
+                "roles": each.roles,
+                "enabled": each.enabled,
+                "codes": each.id in enrolled,
+                "created": _format_time(each.created),
             }
-        )
+            for each in accounts
+        ]
+        print_json({"accounts": listed})
         return
     rows = [
         (
