@@ -10,6 +10,8 @@ from threedice.pages.markup import (
     figure,
     format_amount,
     format_chance,
+    format_share,
+    format_signed_percent,
     heading,
     key_figures,
     page,
@@ -23,16 +25,14 @@ if TYPE_CHECKING:
 DISTRIBUTION_QUANTILES: Final = tuple(
     Fraction(each, 1000) for each in (1, 10, 50, 100, 250, 500, 750, 900, 950, 990, 999)
 )
-_MARKED_PERMILLE: Final = (1, 50, 500, 950, 999)
+_MARKED_QUANTILES: Final = tuple(Fraction(each, 1000) for each in (1, 50, 500, 950, 999))
 
 
 def distribution_page(bets: Mix, result: LongRun) -> str:
     """Return the page."""
     stakes = ", ".join(f"{stake} on {box}" for box, stake in bets.stakes.items())
-    marks = [
-        (_percent_label(Fraction(each, 1000)), float(result.quantile(Fraction(each, 1000))))
-        for each in _MARKED_PERMILLE
-    ]
+    marks = [(format_share(each), float(result.quantile(each))) for each in _MARKED_QUANTILES]
+    quantiles = [(each, result.quantile(each)) for each in DISTRIBUTION_QUANTILES]
     return page(
         f"{result.rounds:,} rounds of {bets.total:,}",
         bets.game,
@@ -59,13 +59,11 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
                 ("with probability", "no more than", "of all stakes"),
                 (
                     (
-                        _percent_label(share),
+                        format_share(share),
                         format_amount(net),
                         format_signed_percent(net / (bets.total * result.rounds)),
                     )
-                    for share, net in (
-                        (each, result.quantile(each)) for each in DISTRIBUTION_QUANTILES
-                    )
+                    for share, net in quantiles
                 ),
             ),
             heading("Ahead, level, behind"),
@@ -95,12 +93,3 @@ def describe_distribution_method(error: float) -> str:
         "Every sequence of rolls is counted, in whole numbers of any size; nothing is simulated "
         "and nothing is rounded until it is written down."
     )
-
-
-def format_signed_percent(share: Fraction) -> str:
-    """Format a share of the stakes, which may be negative, as a percentage."""
-    return f"{float(share) * 100:,.3f} %".replace("-", "−")
-
-
-def _percent_label(share: Fraction) -> str:
-    return f"{float(share) * 100:g} %"

@@ -31,19 +31,21 @@ p, li { max-width: 74ch; } .lead { font-size: 18px; }
 .key b { display: block; font-size: 22px; font-weight: 600; overflow-wrap: anywhere; }
 .key span { font-size: 13px; color: #55605a; }
 table { border-collapse: collapse; min-width: min(100%, 420px); font-size: 14px; }
-caption { text-align: left; font-size: 13px; color: #55605a; padding-bottom: 4px; }
 td, th, .key b { font-variant-numeric: tabular-nums; }
 td, th { text-align: right; padding: 3px 0 3px 28px; white-space: nowrap; }
 th { font-weight: 600; border-bottom: 1.5px solid #1d2b24; }
 td { border-bottom: 1px solid #e3e6e1; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; white-space: normal; }
+th.group { padding-top: 18px; border-bottom: 1px solid #9aa59f; }
+dt { font-weight: 600; margin-top: 10px; } dd { margin: 0; max-width: 74ch; }
+dd + dd { color: #55605a; }
 .scroll { overflow-x: auto; } svg { width: 100%; height: auto; display: block; }
 figure { margin: 12px 0 28px; } figcaption { font-size: 13px; color: #55605a; max-width: 74ch; }
 @media (max-width: 620px) { body { padding: 20px 14px 48px; } h1 { font-size: 24px; }
   table { font-size: 13px; } td, th { padding-left: 14px; } .lead { font-size: 16px; }
   svg text { font-size: 22px; } }
 @media print { body { padding: 0; max-width: none; font-size: 11pt; }
-  h2 { break-after: avoid; } figure, tr, .key { break-inside: avoid; }
+  h2 { break-after: avoid; } figure, tr, dt, .key { break-inside: avoid; }
   @page { margin: 16mm; } }
 """
 
@@ -97,17 +99,32 @@ def figure(drawing: str, caption: str) -> str:
     )
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; the first column is text, the others are numbers."""
-    caption_tag = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return grouped_table(columns, [("", rows)])
+
+
+def grouped_table(
+    columns: Sequence[str], groups: Iterable[tuple[str, Iterable[Sequence[str]]]]
+) -> str:
+    """Return a table whose rows are in groups, each under its name if it has one."""
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in columns)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+    body = ""
+    for name, rows in groups:
+        span = f'<th class="group" colspan="{len(columns)}">{escape(name)}</th>'
+        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+        lines = [span, *lines] if name else lines
+        body += f"<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody>"
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>{body}</table></div>'
+
+
+def definitions(terms: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return a list of terms, each with one or more explanations."""
+    items = (
+        f"<dt>{escape(term)}</dt>{''.join(f'<dd>{escape(each)}</dd>' for each in explanations)}"
+        for term, explanations in terms
     )
-    return (
-        f'<div class="scroll"><table>{caption_tag}<thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return f"<dl>{''.join(items)}</dl>"
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -138,6 +155,20 @@ def format_chance(value: Fraction | float) -> str:
         odds = 1 / float(value) if float(value) else 0
         return f"1 in {odds:,.0f}" if 0 < odds < 1e9 else f"{float(value):.3g}"
     return f"{float(value) * 100:.4f} %"
+
+
+def format_share(share: Fraction) -> str:
+    """Format a round share, such as the one of a quantile, as a percentage.
+
+    >>> format_share(Fraction(1, 1000))
+    '0.1 %'
+    """
+    return f"{float(share) * 100:g} %"
+
+
+def format_signed_percent(share: Fraction) -> str:
+    """Format a share of the stakes, which may be negative, as a percentage."""
+    return f"{float(share) * 100:,.3f} %".replace("-", "−")
 
 
 # --- SVG ----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from threedice.pages.markup import (
     figure,
     format_amount,
     format_chance,
+    format_share,
     heading,
     key_figures,
     page,
@@ -22,6 +23,8 @@ from threedice.pages.markup import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from threedice.odds import BettingSession, SessionOdds
 
 ENDING_TEXTS = {
@@ -55,7 +58,16 @@ def session_page(result: SessionOdds) -> str:
                     ),
                 ]
             ),
-            *_figures(result),
+            *session_figures(
+                session.bankroll,
+                result.fan,
+                [
+                    (float(final - session.bankroll), float(share))
+                    for final, share in result.final_bankrolls
+                ],
+                float(result.quantile(Fraction(1, 2)) - session.bankroll),
+                [float(each) for each in result.ruin_by_round()],
+            ),
             heading("How sessions end"),
             table(
                 ("ending", "probability"),
@@ -68,7 +80,7 @@ def session_page(result: SessionOdds) -> str:
             table(
                 ("with probability", "no more than"),
                 (
-                    (f"{float(share) * 100:g} %", result.format_quantile(share))
+                    (format_share(share), result.format_quantile(share))
                     for share in DISTRIBUTION_QUANTILES
                 ),
             ),
@@ -124,18 +136,23 @@ def _interrupted_note(result: SessionOdds) -> str:
     )
 
 
-def _figures(result: SessionOdds) -> list[str]:
-    session = result.session
-    results = [
-        (float(final - session.bankroll), float(share)) for final, share in result.final_bankrolls
-    ]
-    median = result.quantile(Fraction(1, 2)) - session.bankroll
+def session_figures(
+    bankroll: int,
+    fan: Sequence[tuple[int, Sequence[Fraction | float]]],
+    results: Iterable[tuple[float, float]],
+    median: float,
+    ruin_by_round: Sequence[float],
+) -> list[str]:
+    """Return the charts of a session: bankroll by round, net result, ruin by round.
+
+    `results` and `median` are net results. The fan is left out if it has a single round.
+    """
     bands = ", ".join(f"{float(each) * 100:g}" for each in FAN_QUANTILES)
-    return [
+    figures = [
         figure(
             fan_chart(
-                [(number, [float(each) for each in bands]) for number, bands in result.fan],
-                session.bankroll,
+                [(number, [float(each) for each in row]) for number, row in fan],
+                bankroll,
                 "Bankroll by round",
                 "round",
             ),
@@ -143,11 +160,12 @@ def _figures(result: SessionOdds) -> list[str]:
             "Players who have left keep their last bankroll; the dashed line is the initial one.",
         ),
         figure(
-            distribution_chart(results, [("median", float(median))], "Net result", "net result"),
+            distribution_chart(results, [("median", median)], "Net result", "net result"),
             "The net result of the whole session. Losses are red, wins are green.",
         ),
         figure(
-            curve_chart([float(each) for each in result.ruin_by_round()], "Ruin", "round"),
+            curve_chart(ruin_by_round, "Ruin", "round"),
             "The probability of having been ruined by each round.",
         ),
     ]
+    return figures if len(fan) > 1 else figures[1:]

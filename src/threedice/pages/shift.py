@@ -7,11 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from threedice.pages.charts import distribution_chart
-from threedice.pages.distribution import describe_distribution_method, format_signed_percent
+from threedice.pages.distribution import describe_distribution_method
 from threedice.pages.markup import (
     figure,
     format_amount,
     format_chance,
+    format_share,
+    format_signed_percent,
     heading,
     page,
     paragraph,
@@ -83,10 +85,10 @@ def win_rows(forecast: ShiftForecast) -> list[tuple[str, ...]]:
         ("house loses", *(format_chance(each.loss_probability) for each in periods)),
     ]
     for share in SHIFT_QUANTILES:
-        label = f"win, {float(share) * 100:g} % or less"
+        label = f"win, {format_share(share)} or less"
         rows.append((label, *(format_amount(each.win.quantile(share)) for each in periods)))
     for share in (Fraction(1, 100), Fraction(1, 2)):
-        label = f"worst roll, {float(share) * 100:g} %"
+        label = f"worst roll, {format_share(share)}"
         rows.append((label, *(format_amount(each.worst_round_quantile(share)) for each in periods)))
     if forecast.drop:
         holds = [each.win.mean / (forecast.drop * each.rounds) for each in periods]
@@ -144,7 +146,7 @@ def describe_safe_maximum(forecast: ShiftForecast) -> str:
 
 def _win_figure(period: PeriodForecast) -> str:
     marks = [
-        (f"{float(share) * 100:g} %", float(period.win.quantile(share)))
+        (format_share(share), float(period.win.quantile(share)))
         for share in (SHIFT_QUANTILES[1], SHIFT_QUANTILES[3], SHIFT_QUANTILES[5])
     ]
     drawing = distribution_chart(

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from threedice.odds import percent
-from threedice.pages.charts import curve_chart, distribution_chart, fan_chart
+from threedice.pages.charts import distribution_chart
 from threedice.pages.markup import (
     figure,
     format_amount,
@@ -17,7 +17,8 @@ from threedice.pages.markup import (
     paragraph,
     table,
 )
-from threedice.sim.estimates import FAN_QUANTILES, format_bin
+from threedice.pages.session import ENDING_TEXTS, session_figures
+from threedice.sim.estimates import format_bin
 from threedice.sim.kernels.sessions import ENDING_NAMES
 from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
 
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
     from threedice.sim.estimates import Estimate
     from threedice.sim.simulation import Study
 
-_ENDING_TEXTS: Final = {
-    "ruined": "could no longer make the minimum stake",
-    "stop-loss": "left at the loss limit",
-    "stop-win": "left at the win limit",
-    "played-out": "played to the last round",
-}
 _COLUMNS: Final = ("", "estimate", "standard error", "95 % from", "to")
 _QUANTILES: Final = tuple(Fraction(each, 100) for each in (1, 5, 25, 50, 75, 95, 99))
 _METHOD_TEXT: Final = (
@@ -65,7 +60,7 @@ def _method_section(seed: int) -> list[str]:
 
 
 def _sessions_page(game: Game, study: SessionStudy) -> str:
-    terms = study.job.terms
+    terms, bankroll = study.job.terms, study.job.terms.bankroll
     lead = (
         f"{study.sessions:,} sessions: a bankroll of {terms.bankroll:,} for {terms.rounds:,} "
         f"rounds, base stake {terms.base:,}, at the table from {terms.minimum:,} to "
@@ -85,14 +80,23 @@ def _sessions_page(game: Game, study: SessionStudy) -> str:
                     ("rounds played on average", f"{study.mean_rounds:.2f}"),
                 ]
             ),
-            *_session_figures(study),
+            *session_figures(
+                bankroll,
+                study.fan,
+                [
+                    (each.low - bankroll, each.times / study.sessions)
+                    for each in study.final_bankrolls
+                ],
+                study.quantile(Fraction(1, 2)).low - bankroll,
+                ruin_curve(study),
+            ),
             heading("How sessions end, and with what"),
             table(
                 _COLUMNS,
                 [
                     *(
-                        _estimate_row(f"{each}: {_ENDING_TEXTS[each]}", study.chance(each), 6)
-                        for each in ENDING_NAMES
+                        _estimate_row(f"{ending}: {meaning}", study.chance(ending), 6)
+                        for ending, meaning in zip(ENDING_NAMES, ENDING_TEXTS.values(), strict=True)
                     ),
                     _estimate_row("mean final bankroll", study.mean_final, 2),
                     _estimate_row("staked in a session", study.mean_staked, 2),
@@ -113,43 +117,9 @@ def _sessions_page(game: Game, study: SessionStudy) -> str:
 
 
 def _interrupted_note(done: int, requested: int) -> str:
-    return (
-        ""
-        if done == requested
-        else paragraph(f"Stopped on request: {done:,} of {requested:,} sessions.")
-    )
-
-
-def _session_figures(study: SessionStudy) -> list[str]:
-    bankroll = study.job.terms.bankroll
-    results = [
-        (float(each.low - bankroll), each.times / study.sessions) for each in study.final_bankrolls
-    ]
-    median = float(study.quantile(Fraction(1, 2)).low - bankroll)
-    bands = ", ".join(f"{float(each) * 100:g}" for each in FAN_QUANTILES)
-    figures = [
-        figure(
-            distribution_chart(results, [("median", median)], "Net result", "net result"),
-            "The net result of the whole session. Losses are red, wins are green.",
-        ),
-        figure(
-            curve_chart(ruin_curve(study), "Ruin", "round"),
-            "The share of sessions ruined by each round.",
-        ),
-    ]
-    if len(study.fan) > 1:
-        fan = [(number, [float(each) for each in row]) for number, row in study.fan]
-        drawing = fan_chart(fan, bankroll, "Bankroll by round", "round")
-        figures.insert(
-            0,
-            figure(
-                drawing,
-                f"The bankroll after each round: quantiles at {bands} per cent, the median as a "
-                "line. Players who have left keep their last bankroll; the dashed line is the "
-                "initial one.",
-            ),
-        )
-    return figures
+    if done == requested:
+        return ""
+    return paragraph(f"Stopped on request: {done:,} of {requested:,} sessions.")
 
 
 def ruin_curve(study: SessionStudy) -> list[float]:
