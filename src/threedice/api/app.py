@@ -16,7 +16,6 @@ from typing import Any, Final
 import msgspec
 from litestar import Litestar, MediaType, Request, Response, Router, get
 from litestar.datastructures import State
-from litestar.handlers import HTTPRouteHandler
 
 from threedice.api.auth.authentication import check_request
 from threedice.api.context import ServerContext, handler_dependencies
@@ -25,17 +24,8 @@ from threedice.api.http.openapi import build_document
 from threedice.api.http.problems import HttpProblem, handle_error
 from threedice.api.http.requests import HouseRequest
 from threedice.api.live.connection import follow_table
-from threedice.api.routes.accounts import ACCOUNT_HANDLERS
-from threedice.api.routes.approvals import APPROVAL_HANDLERS
-from threedice.api.routes.commands import COMMAND_HANDLERS, send_command
-from threedice.api.routes.games import GAME_HANDLERS
-from threedice.api.routes.history import HISTORY_HANDLERS
-from threedice.api.routes.house import HOUSE_HANDLERS, read_metrics
-from threedice.api.routes.people import PEOPLE_HANDLERS
-from threedice.api.routes.sessions import SESSION_HANDLERS
-from threedice.api.routes.sign_in import SIGN_IN_HANDLERS
-from threedice.api.routes.tables import TABLE_HANDLERS
-from threedice.api.routes.worksheets import WORKSHEET_HANDLERS
+from threedice.api.routes import ROUTE_HANDLERS
+from threedice.api.routes.commands import send_command
 from threedice.rulebook import shipped_games
 
 SCREENS_DIR: Final = Path(__file__).parent / "screens"
@@ -64,13 +54,9 @@ _MEDIA_TYPES: Final = {
 def make_app(context: ServerContext) -> Litestar:
     """Build the application of a house: operations, live sockets and screens."""
     _load_files()
-    operations = Router(
-        "/",
-        route_handlers=CHECKED_HANDLERS,
-        before_request=check_request,
-    )
+    operations = Router("/", route_handlers=API_HANDLERS, before_request=check_request)
     app = Litestar(
-        [operations, read_metrics, follow_table, show_page, show_asset],
+        [operations, follow_table, show_page, show_asset],
         state=State({"context": context}),
         dependencies=handler_dependencies(context),
         request_class=HouseRequest,
@@ -96,23 +82,8 @@ async def read_openapi() -> Response[dict[str, Any]]:
     return Response(document, media_type=MediaType.JSON)
 
 
-CHECKED_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    *SIGN_IN_HANDLERS,
-    *SESSION_HANDLERS,
-    *TABLE_HANDLERS,
-    *WORKSHEET_HANDLERS,
-    *COMMAND_HANDLERS,
-    *APPROVAL_HANDLERS,
-    *HISTORY_HANDLERS,
-    *ACCOUNT_HANDLERS,
-    *GAME_HANDLERS,
-    *PEOPLE_HANDLERS,
-    *HOUSE_HANDLERS,
-    read_openapi,
-)
-
-API_HANDLERS: Final = (*CHECKED_HANDLERS, read_metrics)
-"""All HTTP operations, in the order of the reference; metrics have a check of their own."""
+API_HANDLERS: Final = (*ROUTE_HANDLERS, read_openapi)
+"""All HTTP operations, in the order of the reference."""
 
 
 @cache

@@ -1,1 +1,32 @@
-"""Route handlers, one module per subject."""
+"""The route handlers of the API, by subject."""
+
+from typing import Final
+
+from litestar.handlers import HTTPRouteHandler
+
+from threedice.api.routes import (
+    accounts,
+    approvals,
+    commands,
+    games,
+    history,
+    house,
+    people,
+    sessions,
+    sign_in,
+    tables,
+    worksheets,
+)
+
+_MODULES: Final = (
+    sign_in, sessions, tables, worksheets, commands, approvals, history, accounts, games, people,
+    house,
+)  # fmt: skip
+
+ROUTE_HANDLERS: Final = tuple(
+    each
+    for module in _MODULES
+    for each in vars(module).values()
+    if isinstance(each, HTTPRouteHandler)
+)
+"""Every handler that these modules define, in the order of the reference."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from litestar import delete, get, put
-from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
 
 from threedice.api.auth.authorisation import is_own_or_staff
@@ -125,12 +124,3 @@ def _statement_line(dated: DatedStatementRow) -> StatementLine:
         amount=row.amount,
         note=row.note,
     )
-
-
-ACCOUNT_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    show_account,
-    show_statement,
-    show_person,
-    set_person,
-    erase_person,
-)

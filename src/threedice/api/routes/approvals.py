@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from litestar import Response, get, post
-from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
 
 from threedice.api.auth.authentication import Caller
@@ -242,13 +241,3 @@ def _request_view(approval: ApprovalRequest, name: str) -> RequestView:
     fields = msgspec.structs.asdict(approval)
     fields["command"] = msgspec.json.decode(approval.command)
     return RequestView(name=name, **fields)
-
-
-APPROVAL_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    open_request,
-    list_requests,
-    show_request,
-    approve_request,
-    decline_request,
-    withdraw_request,
-)

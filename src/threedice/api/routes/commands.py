@@ -18,7 +18,6 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 from litestar import MediaType, Response, get, post
-from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from threedice.api.auth.audiences import encode_command_result
@@ -163,13 +162,6 @@ class _JsonBytes:
 def json_response(body: bytes) -> Response[Any]:
     """Return a response whose body is JSON already."""
     return Response(body, media_type=MediaType.JSON)
-
-
-COMMAND_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    send_command,
-    send_account_command,
-    show_command_status,
-)
 
 
 def require_idempotency_key(request: HouseRequest) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from litestar import get, post
-from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
 
 from threedice.api.context import Context
@@ -182,15 +181,6 @@ async def show_rulebook(book: RulebookName, layout: RulebookName) -> GameView:
     return await run_in_thread(lambda: game_view(_load_shipped_game(book, layout), book))
 
 
-@get("/api/tables/{table:str}/game", name="show-game")
-async def show_game(context: Context, table: TableId) -> GameView:
-    """Show the game of a table with the table's readings."""
-    house_table, pinned = await require_table_and_game(context, table)
-    return await run_in_thread(
-        lambda: _installed_game_view(context, table, house_table.game, pinned)
-    )
-
-
 @get("/api/rulebooks/{book:str}/{layout:str}/odds", name="show-odds")
 async def show_odds(book: RulebookName, layout: RulebookName) -> SheetView:
     """Show the odds sheet of a game."""
@@ -207,6 +197,15 @@ async def show_readings(book: RulebookName, layout: RulebookName) -> list[Readin
 async def evaluate_mix(book: RulebookName, layout: RulebookName, data: JSONBody[Stakes]) -> MixView:
     """Calculate the figures of stakes on several boxes together."""
     return await run_in_thread(lambda: _mix_view(_load_shipped_game(book, layout), data.stakes))
+
+
+@get("/api/tables/{table:str}/game", name="show-game")
+async def show_game(context: Context, table: TableId) -> GameView:
+    """Show the game of a table with the table's readings."""
+    house_table, pinned = await require_table_and_game(context, table)
+    return await run_in_thread(
+        lambda: _installed_game_view(context, table, house_table.game, pinned)
+    )
 
 
 def _book_line(book_id: str) -> RulebookLine:
@@ -329,13 +328,3 @@ def _figures_view(figures: Figures) -> FiguresView:
         figures.volatility,
         figures.stakes_to_lead,
     )
-
-
-GAME_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    list_rulebooks,
-    show_rulebook,
-    show_odds,
-    show_readings,
-    evaluate_mix,
-    show_game,
-)

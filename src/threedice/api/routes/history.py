@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import msgspec
 from litestar import get
-from litestar.handlers import HTTPRouteHandler
 
 from threedice.api.auth.authorisation import is_own_or_staff
 from threedice.api.context import Context, CurrentCaller
@@ -231,6 +230,3 @@ def _amount_formatter(handler: CommandHandler, table: str) -> AmountFormatter:
         if isinstance(event, TableOpened)
     )
     return partial(format_currency, currency=next(currencies, ""))
-
-
-HISTORY_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (show_round, explain_bets, report_shift)

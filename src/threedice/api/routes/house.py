@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 from litestar import Response, get, post
-from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
 
 from threedice import __version__
@@ -230,11 +229,3 @@ async def read_metrics(context: Context) -> Response[None]:
     """Read the metrics of the server in the Prometheus text format."""
     text: Any = context.metrics.render()
     return Response(text, media_type=METRICS_CONTENT_TYPE)
-
-
-HOUSE_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    show_house,
-    verify_log,
-    release_house,
-    read_health,
-)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from litestar import delete, get, post, put
-from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, QueryParameter
 
 from threedice.api.context import Context, CurrentCaller
@@ -172,20 +171,3 @@ async def read_trail(
 ) -> list[SecurityEvent]:
     """Read up to `most` security events after a number."""
     return await run_in_thread(context.identity.audit_trail.security_events, after, most)
-
-
-PEOPLE_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    list_people,
-    add_person,
-    set_roles,
-    disable_person,
-    enable_person,
-    forget_person,
-    reset_password,
-    reset_codes,
-    end_all_sessions,
-    list_assignments,
-    assign,
-    end_assignment,
-    read_trail,
-)

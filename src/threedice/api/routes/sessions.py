@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from litestar import Response, delete, get, post
-from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
 
 from threedice.api.auth.authorisation import SCOPES
@@ -128,12 +127,3 @@ async def revoke_token(context: Context, caller: CurrentCaller, token: OpaqueId)
 
 def _token_line(token: ApiToken) -> TokenLine:
     return msgspec.convert(token, TokenLine, from_attributes=True)
-
-
-SESSION_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    list_sessions,
-    end_session,
-    list_tokens,
-    make_token,
-    revoke_token,
-)

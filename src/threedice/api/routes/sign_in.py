@@ -6,11 +6,10 @@ rise in privilege issues a new token, which prevents session fixation.
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from litestar import Response, delete, get, post, put
-from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
 
 from threedice.api.auth.authentication import parse_cookie
@@ -255,16 +254,3 @@ def _session_view(context: Context, session: Session) -> SessionView:
         until=session.until,
         tables=None if has_all_tables or not assignments else tables,
     )
-
-
-SIGN_IN_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    sign_in,
-    show_session,
-    sign_out,
-    lock,
-    unlock,
-    change_password,
-    begin_codes,
-    confirm_codes,
-    renew_recovery_codes,
-)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 from litestar import get
-from litestar.handlers import HTTPRouteHandler
 
 from threedice.api.auth.authorisation import audience_of
 from threedice.api.context import Context, CurrentCaller
@@ -220,11 +219,3 @@ def _parse_result(dated: DatedStatementRow) -> ResultLine | None:
     if row.what not in RESULT_KINDS:
         return None
     return ResultLine(row.round, row.what, dated.at, row.dice, row.note)
-
-
-TABLE_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (
-    list_tables,
-    show_table,
-    list_results,
-    show_exposure,
-)

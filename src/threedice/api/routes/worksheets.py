@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 from litestar import get
-from litestar.handlers import HTTPRouteHandler
 
 from threedice.api.auth.authorisation import audience_of
 from threedice.api.context import Context, CurrentCaller
@@ -294,6 +293,3 @@ def _winning_bets(game: Game, event: AnyEvent) -> Iterator[WinningBet]:
 
 def _shooter_box(game: Game) -> str:
     return game.facts.shooter.box if game.facts.shooter else ""
-
-
-WORKSHEET_HANDLERS: Final[tuple[HTTPRouteHandler, ...]] = (show_room, show_sheet)
