@@ -15,7 +15,6 @@ from threedice.api.http.requests import HouseRequest
 from threedice.errors import InvariantBroken
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Sequence
 
     from threedice.api.config import HouseConfig
@@ -40,8 +39,8 @@ class ServerContext:
 
     `origins` are the URLs under which browsers reach it, such as `https://pit.example`; cross-site
     requests from others are rejected. `secure`: browsers reach it over TLS. `behind_proxy`: a
-    trusted proxy appends the client's address to `X-Forwarded-For`. `commands_in_flight` has the
-    commands being executed, by account and idempotency key. `table_ids` caches known tables.
+    trusted proxy appends the client's address to `X-Forwarded-For`. `table_ids` caches known
+    tables.
     """
 
     house: House
@@ -63,7 +62,6 @@ class ServerContext:
         default_factory=lambda: ConcurrencyLimiter(MAX_CONCURRENT_SLOW)
     )
     verification_limiter: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(1))
-    commands_in_flight: dict[tuple[str, str], asyncio.Event] = field(default_factory=dict)
     table_ids: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

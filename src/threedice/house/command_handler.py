@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -148,7 +149,13 @@ class CommandHandler:
         )
 
     async def find_result(self, account: str, key: str) -> CommandResult | None:
-        """Return the result of a command by its key; None if it was never accepted."""
+        """Return the result of a command by its key; None if it was never accepted.
+
+        A command in flight is waited for.
+        """
+        if waiters := self._in_flight.get((account, key)):
+            with suppress(ThreediceError):
+                return await waiters.add()
         answer = await self.runtime.run_blocking(self.store.answer, account, key)
         return await self._read_result(answer, answer.command_hash) if answer else None
 

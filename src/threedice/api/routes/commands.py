@@ -1,9 +1,8 @@
 """Parse, authorise and execute commands for tables and players' accounts.
 
 The caller gives each command an idempotency key, so that a command sent repeatedly is executed
-once. The path of a bet is kept short: its body is decoded once, and the response is built from the
-stored bytes. `by` is set only here; a body may contain it, but it must match the caller. Handlers
-read the body themselves, after the rate limit.
+once. `by` is set only here; a body may contain it, but it must match the caller. Handlers read the
+body themselves, after the rate limit, and build the response from the stored bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import re
 from datetime import datetime
-from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Union, get_args
 from zoneinfo import ZoneInfo
@@ -45,23 +43,25 @@ from threedice.table import commands
 from threedice.table.commands import Actor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from threedice.api.auth.authentication import Caller
     from threedice.api.config import HouseConfig
-    from threedice.house import CommandResult
     from threedice.house.commands import AnyStreamCommand
 
 _KEY_HEADER: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
 """The value of an `Idempotency-Key` header, quoted or not."""
 
-IN_FLIGHT_WAIT_SECONDS: Final = 5.0
+STATUS_TIMEOUT_SECONDS: Final = 5.0
 """How long a status query waits for a command that is being executed."""
+
+TABLE_COMMANDS: Final = {tag_of(each): each for each in get_args(AnyTableCommand)}
+ACCOUNT_COMMANDS: Final = {tag_of(each): each for each in get_args(AnyAccountCommand)}
 
 SENDABLE_COMMANDS: Final[Any] = Union[  # noqa: UP007
     tuple(
         each
-        for each in get_args(AnyTableCommand)
+        for each in TABLE_COMMANDS.values()
         if each.facts.roles and (each.facts.may_go_alone or not each.facts.second_person)
     )
 ]
@@ -70,9 +70,11 @@ SENDABLE_COMMANDS: Final[Any] = Union[  # noqa: UP007
 Of the others, the house itself executes some, and the rest need a second person.
 """
 
-_TABLE_COMMAND_DECODER: Final[msgspec.json.Decoder[AnyTableCommand]] = msgspec.json.Decoder(
-    AnyTableCommand
-)
+
+class _NamedPlayer(msgspec.Struct):
+    """The player that a command names, who must be one that a path could name."""
+
+    player: PlayerId
 
 
 class CommandResultView(msgspec.Struct, frozen=True):
@@ -101,7 +103,8 @@ async def send_command(request: HouseRequest, table: TableId) -> ASGIApp:
     started_at, context, caller = perf_counter(), request.context, request.user
     check_rate_limit(request)
     key = require_idempotency_key(request)
-    command = parse_table_command(caller, table, (await request.body()).strip())
+    fields = decode_body(dict[str, Any], await request.body())
+    command = build_table_command(caller, table, fields)
     result = await execute_command(context, caller, table, command, key, started_at)
     return _JsonBytes(result)
 
@@ -122,9 +125,9 @@ async def send_account_command(
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
     command = build_account_command(caller, player, fields)
-    result = await _handle_command(request.context, command, "", caller.account.id, key)
-    request.context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
-    return json_response(encode_command_result(result, caller))
+    account_id = caller.account.id
+    result = await _handle(request.context, caller, "", command, key, started_at, account_id)
+    return json_response(result)
 
 
 @get("/api/commands/{key:str}", name="show-answer")
@@ -132,13 +135,11 @@ async def show_command_status(
     context: Context, caller: CurrentCaller, key: IdempotencyKey
 ) -> Response[CommandStatusView]:
     """Show whether a command of the caller was accepted, and its result, by idempotency key."""
-    if in_flight := context.commands_in_flight.get((caller.account.id, key)):
-        try:
-            async with asyncio.timeout(IN_FLIGHT_WAIT_SECONDS):
-                await in_flight.wait()
-        except TimeoutError:
-            raise StoreUnavailable("the command is still being executed") from None
-    result = await context.house.command_handler.find_result(caller.account.id, key)
+    try:
+        async with asyncio.timeout(STATUS_TIMEOUT_SECONDS):
+            result = await context.house.command_handler.find_result(caller.account.id, key)
+    except TimeoutError:
+        raise StoreUnavailable("the command is still being executed") from None
     if result is None:
         return json_response(b'{"accepted":false,"answer":null}')
     return json_response(b'{"accepted":true,"answer":%b}' % encode_command_result(result, caller))
@@ -196,27 +197,25 @@ async def execute_command(
     """Execute a table command and return its events as JSON once they are durable."""
     if table not in context.table_ids and not isinstance(command, EstablishTable):
         await require_table(context, table)
-    if not isinstance(command, commands.PlaceBet):
-        check_known_game(command, context.config)
-        command = await _fill_in_age(context, caller, command)
-    result = await _handle_command(context, command, table, account_id or caller.account.id, key)
+    check_known_game(command, context.config)
+    command = await _fill_in_age(context, caller, command)
+    account_id = account_id or caller.account.id
+    return await _handle(context, caller, table, command, key, started_at, account_id)
+
+
+async def _handle(
+    context: Context,
+    caller: Caller,
+    table: str,
+    command: AnyStreamCommand,
+    key: str,
+    started_at: float,
+    account_id: str,
+) -> bytes:
+    handler = context.house.command_handler
+    result = await handler.handle(command, table=table, account=account_id, key=key)
     context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
     return encode_command_result(result, caller)
-
-
-async def _handle_command(
-    context: Context, command: AnyStreamCommand, table: str, account_id: str, key: str
-) -> CommandResult:
-    """Pass a command to the command handler, and mark it as in flight for status queries."""
-    in_flight_key, handler = (account_id, key), context.house.command_handler
-    if in_flight_key in context.commands_in_flight:
-        return await handler.handle(command, table=table, account=account_id, key=key)
-    done = context.commands_in_flight[in_flight_key] = asyncio.Event()
-    try:
-        return await handler.handle(command, table=table, account=account_id, key=key)
-    finally:
-        del context.commands_in_flight[in_flight_key]
-        done.set()
 
 
 async def _fill_in_age(
@@ -233,43 +232,6 @@ async def _fill_in_age(
 # --- parsing ------------------------------------------------------------------------------------
 
 
-def parse_table_command(caller: Caller, table: str, body: bytes) -> AnyTableCommand:
-    """Parse and authorise a table command in the caller's name."""
-    if caller.account.roles == ("player",):
-        command = _parse_player_bet(caller, body)
-        if command is not None:
-            return command
-    return build_table_command(caller, table, decode_body(dict[str, Any], body))
-
-
-def _parse_player_bet(caller: Caller, body: bytes) -> AnyTableCommand | None:
-    """Decode a player's bet in one pass, or return None to parse the body in full.
-
-    `by` is inserted at the start of the JSON object. If the body has its own, the decoder keeps the
-    later one, which then differs from the caller.
-    """
-    if body[:1] != b"{":
-        return None
-    actor, prefix = _player_prefix(caller.account.id)
-    try:
-        command = _TABLE_COMMAND_DECODER.decode(prefix + body[1:])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if not isinstance(command, commands.PlaceBet) or command.by != actor:
-        return None
-    if caller.scopes is not None and "play" not in caller.scopes:
-        return None
-    if command.player != actor.id:
-        raise HttpProblem(403, "door/own")
-    return command if command.manner != "behalf" else None
-
-
-@lru_cache(10_000)
-def _player_prefix(account: str) -> tuple[Actor, bytes]:
-    actor = Actor(id=account, role="player")
-    return actor, b'{"by":' + msgspec.json.encode(actor) + b","
-
-
 def build_table_command(
     caller: Caller, table: str, fields: dict[str, Any], second_person: Actor | None = None
 ) -> AnyTableCommand:
@@ -277,17 +239,17 @@ def build_table_command(
 
     `second_person` is the person who has approved it, taken from their own session.
     """
-    kind = _command_tag(fields)
+    kind = _command_tag(fields, TABLE_COMMANDS)
     fields["by"] = msgspec.to_builtins(_resolve_actor(caller, kind, table, fields.get("by")))
     _set_second_person(kind, fields, second_person)
-    command: AnyTableCommand = _convert(fields, AnyTableCommand)
+    command: AnyTableCommand = decode_body(TABLE_COMMANDS[kind], msgspec.json.encode(fields))
     check_field_values(caller, command)
     return command
 
 
-def _command_tag(fields: Mapping[str, Any]) -> str:
+def _command_tag(fields: Mapping[str, Any], known: Container[str]) -> str:
     kind = fields.get("type")
-    if not isinstance(kind, str) or kind not in COMMANDS:
+    if not isinstance(kind, str) or kind not in known:
         raise HttpProblem(422, "door/form", problem="`type` is not a command - at `$.type`")
     return kind
 
@@ -300,7 +262,7 @@ def _resolve_actor(caller: Caller, kind: str, table: str, stated: Any) -> Actor:
         raise HttpProblem(403, "door/scope" if lacks_scope else "door/role")
     if stated is None:
         return Actor(id=caller.account.id, role=role)
-    actor: Actor = _convert(stated, Actor)
+    actor: Actor = decode_body(Actor, msgspec.json.encode(stated))
     if actor.id != caller.account.id or role_for(caller, kind, table, actor.role) is None:
         raise HttpProblem(403, "door/by")
     return actor
@@ -315,13 +277,6 @@ def _set_second_person(kind: str, fields: dict[str, Any], second_person: Actor |
     if second_person is None and (not facts.may_go_alone or fields.get(field) is not None):
         raise HttpProblem(403, "door/second-person")
     fields[field] = msgspec.to_builtins(second_person)
-
-
-def _convert(value: Any, target_type: Any) -> Any:
-    try:
-        return msgspec.convert(value, target_type)
-    except msgspec.ValidationError as error:
-        raise HttpProblem(422, "door/form", problem=str(error)) from None
 
 
 def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
@@ -344,24 +299,21 @@ def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
 
 def check_player_id(player: str) -> None:
     """Reject an invalid or reserved player id, before it enters the append-only log."""
-    try:
-        msgspec.convert(player, PlayerId)
-    except msgspec.ValidationError as error:
-        raise HttpProblem(422, "door/form", problem=f"{error} - at `$.player`") from None
+    decode_body(_NamedPlayer, msgspec.json.encode({"player": player}))
     if player in RESERVED_NAMES:
         raise InvalidInput(f"{player!r} is reserved for the house and cannot be a player")
 
 
 def build_account_command(caller: Caller, player: str, fields: dict[str, Any]) -> AnyAccountCommand:
     """Build and authorise a command for a player's account, in the caller's name."""
-    kind = _command_tag(fields)
+    kind = _command_tag(fields, ACCOUNT_COMMANDS)
     if role_for(caller, kind, None) is None:
         raise HttpProblem(403, "door/role")
     if fields.setdefault("by", caller.account.id) != caller.account.id:
         raise HttpProblem(403, "door/by")
     if fields.setdefault("player", player) != player:
         raise HttpProblem(422, "door/mismatch", address=player, body=str(fields["player"])[:100])
-    command: AnyAccountCommand = _convert(fields, AnyAccountCommand)
+    command: AnyAccountCommand = decode_body(ACCOUNT_COMMANDS[kind], msgspec.json.encode(fields))
     return command
 
 
