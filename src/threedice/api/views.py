@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -104,19 +104,41 @@ class TableView(msgspec.Struct, frozen=True):
     drop: int | None
 
 
+ViewType = TypeVar("ViewType", bound=msgspec.Struct)
+
+
+def build_view(view_type: type[ViewType], source: object, **computed: Any) -> ViewType:
+    """Build a view from computed fields, and from the source's attributes for the other fields."""
+    copied = {
+        name: getattr(source, name) for name in view_type.__struct_fields__ if name not in computed
+    }
+    return view_type(**copied, **computed)
+
+
+class DurableTable(NamedTuple):
+    """The durable state of a table, the game that it is set up for, and its version."""
+
+    house_table: HouseTable
+    game: Game
+    version: int
+
+
+async def load_durable_table(handler: CommandHandler, table: str) -> DurableTable:
+    """Return the durable state of a table; raise `UnknownName` if it is not set up."""
+    (stream,) = await handler.streams.get([table_stream(table)])
+    game = handler.game(stream.durable)
+    if game is None:
+        raise UnknownName("table", table, [])
+    return DurableTable(stream.durable, game, stream.durable_head.version)
+
+
 async def load_table_view(
     handler: CommandHandler, table: str, audience: AudienceKind, player: str = ""
 ) -> TableView:
     """Return the durable state of a table as its staff or one player sees it."""
-    (stream,) = await handler.streams.get([table_stream(table)])
-    house_table: HouseTable = stream.durable
-    game = handler.game(house_table)
-    if game is None:
-        raise UnknownName("table", table, [])
+    house_table, game, version = await load_durable_table(handler, table)
     suspended = bool(handler.suspension_reason)
-    return build_table_view(
-        game, house_table, stream.durable_head.version, audience, player, suspended=suspended
-    )
+    return build_table_view(game, house_table, version, audience, player, suspended=suspended)
 
 
 def build_table_view(
@@ -129,30 +151,23 @@ def build_table_view(
     suspended: bool = False,
 ) -> TableView:
     """Return a table at a version as its staff or one player sees it."""
-    state, current = house_table.table, house_table.table.round
-    is_staff = audience == "staff"
-    return TableView(
+    state, is_staff = house_table.table, audience == "staff"
+    return build_view(
+        TableView,
+        state,
         table=house_table.id,
         version=version,
         game=house_table.game,
         game_hash=house_table.game_hash,
-        open=state.open,
-        currency=state.currency,
-        mode=state.mode,
-        chips=state.chips,
-        limits=state.limits,
-        next_limits=state.next_limits,
         checks_missing=_checks_missing(game, state) if is_staff else [],
-        locked=state.locked,
         interrupted=house_table.interrupted,
         suspended=suspended,
         dealt_by_house=house_table.dealt_by_house,
         commitment=house_table.commitment,
         seeds_lost=house_table.seeds_lost,
         betting_since=house_table.betting_since,
-        betting_closes=_betting_closes(house_table),
-        rounds=state.rounds,
-        round=_round_view(game, current) if current else None,
+        betting_closes=betting_closes(house_table),
+        round=_round_view(game, state.round) if state.round else None,
         standing=_nonzero(state.standing[1]) if state.standing else {},
         shooter=_shooter_view(state.shooter, is_staff, player) if state.shooter else None,
         owing={
@@ -175,32 +190,25 @@ def _checks_missing(game: Game, state: TableState) -> list[str]:
 
 
 def _shooter_view(shooter: Shooter, is_staff: bool, player: str) -> ShooterView:
-    sees_stake = is_staff or shooter.player == player
-    return ShooterView(
-        player=shooter.player,
-        dice=shooter.dice,
-        stake=shooter.stake if sees_stake else 0,
-        throws=shooter.throws,
-        absent=shooter.absent and is_staff,
-    )
+    stake = shooter.stake if is_staff or shooter.player == player else 0
+    return build_view(ShooterView, shooter, stake=stake, absent=shooter.absent and is_staff)
 
 
-def _betting_closes(house_table: HouseTable) -> int:
-    current = house_table.table.round
-    is_betting = current and "open-betting" in current.done and "close-betting" not in current.done
-    return closing_time(house_table) if is_betting and house_table.dealt_by_house else 0
+def betting_closes(house_table: HouseTable) -> int:
+    """Return when betting closes at a table that the house deals, or 0."""
+    is_timed = house_table.dealt_by_house and is_betting_open(house_table.table)
+    return closing_time(house_table) if is_timed else 0
+
+
+def is_betting_open(state: TableState) -> bool:
+    """Return whether betting has been opened in the current round and not yet closed."""
+    done = state.round.done if state.round else set()
+    return "open-betting" in done and "close-betting" not in done
 
 
 def _round_view(game: Game, current: Round) -> RoundView:
-    return RoundView(
-        number=current.number,
-        done=[step for step in game.facts.procedure.order if step in current.done],
-        totals=_nonzero(current.totals),
-        known=current.known,
-        called=current.called,
-        keys=current.keys,
-        result=current.result,
-    )
+    done = [step for step in game.facts.procedure.order if step in current.done]
+    return build_view(RoundView, current, done=done, totals=_nonzero(current.totals))
 
 
 def _nonzero(totals: dict[str, int]) -> dict[str, int]:
@@ -211,11 +219,9 @@ def _seat_view(game: Game, state: TableState, player: str, seat: TableSeat) -> S
     own_bets = {
         spot: bets[player] for spot, bets in _bets_on_layout(state).items() if player in bets
     }
-    return SeatView(
-        stack=seat.stack,
-        at_risk=seat.at_risk,
-        colour=seat.colour,
-        colour_value=seat.colour_value,
+    return build_view(
+        SeatView,
+        seat,
         owing=state.owing.get(player, 0),
         bets=_nonzero({spot: bet.total for spot, bet in own_bets.items()}),
         areas=_chips_by_area(game, own_bets),

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from threedice.api.http import journal
 from threedice.api.server import CONSOLE_ACTOR
+from threedice.api.views import is_betting_open
 from threedice.errors import OperatingFailure, Refusal
 from threedice.table import commands
 from threedice.table.commands import Actor
@@ -99,7 +100,7 @@ class DemoPlayers:
         shooter_command = (
             self._shooter_command(game, house_table, state.shooter) if state.shooter else None
         )
-        if shooter_command is not None or not _is_betting(house_table):
+        if shooter_command is not None or not is_betting_open(state):
             return shooter_command
         return self._random_bet(game, house_table, name)
 
@@ -120,7 +121,7 @@ class DemoPlayers:
         step = next((step for step in game.facts.procedure.order if step not in current.done), "")
         if step == "choose-dice":
             return commands.ChooseDice(by=by, dice=[1, 3, 5])
-        if _is_betting(house_table) and not shooter.stake:
+        if is_betting_open(house_table.table) and not shooter.stake:
             limits = house_table.table.limits
             minimum = limits.for_box(rule.box).minimum if limits else house_table.table.chips[0]
             return commands.PlaceBet(by=by, player=shooter.player, box=rule.box, amount=minimum)
@@ -140,8 +141,3 @@ class DemoPlayers:
         area = self.random.choice(game.ends.get(box.id, ("",)))
         by = Actor(id=name, role="player")
         return commands.PlaceBet(by=by, player=name, box=box.id, amount=amount, area=area)
-
-
-def _is_betting(house_table: HouseTable) -> bool:
-    current = house_table.table.round
-    return bool(current and "open-betting" in current.done and "close-betting" not in current.done)

@@ -14,13 +14,13 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import LineCount, OptionalTime, PlayerId
+from threedice.api.views import build_view
 from threedice.errors import UnknownName
 from threedice.house.persons import Person, delete_person, load_person, save_person
 from threedice.house.reports.projection import player_subject
 from threedice.house.stream_state import account_stream
 
 if TYPE_CHECKING:
-    from threedice.account import PlayerAccount
     from threedice.house.reports.statements import DatedStatementRow
 
 
@@ -54,7 +54,11 @@ class PersonForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 async def show_account(context: Context, caller: CurrentCaller, player: PlayerId) -> AccountView:
     """Show a player's account with the house."""
     require_own_or_staff(caller, player)
-    account = await require_account(context, player)
+    handler = context.house.command_handler
+    head = await run_in_thread(handler.store.head, account_stream(player))
+    if not head.version:
+        raise UnknownName("account of player", player, [])
+    account = await handler.account(player)
     return AccountView(player, account.currency, account.balance)
 
 
@@ -99,14 +103,6 @@ async def erase_person(context: Context, player: PlayerId) -> None:
         raise UnknownName("person for player", player, [])
 
 
-async def require_account(context: Context, player: str) -> PlayerAccount:
-    """Return a player's account with the house, or raise `UnknownName`."""
-    head = await run_in_thread(context.house.command_handler.store.head, account_stream(player))
-    if not head.version:
-        raise UnknownName("account of player", player, [])
-    return await context.house.command_handler.account(player)
-
-
 def require_own_or_staff(caller: CurrentCaller, player: str) -> None:
     """Reject players who name another player."""
     if not is_own_or_staff(caller, player):
@@ -114,13 +110,6 @@ def require_own_or_staff(caller: CurrentCaller, player: str) -> None:
 
 
 def _statement_line(dated: DatedStatementRow) -> StatementLine:
-    row = dated.row
     kind, _, table = dated.stream.partition("/")
-    return StatementLine(
-        at=dated.at,
-        table=table if kind == "table" else "",
-        what=row.what,
-        round=row.round,
-        amount=row.amount,
-        note=row.note,
-    )
+    table = table if kind == "table" else ""
+    return build_view(StatementLine, dated.row, at=dated.at, table=table)

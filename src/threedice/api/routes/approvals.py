@@ -27,9 +27,11 @@ from threedice.api.routes.commands import (
     execute_command,
     json_response,
 )
-from threedice.api.routes.tables import require_table_and_game
+from threedice.api.routes.tables import load_table
+from threedice.api.views import build_view
 from threedice.errors import InvalidInput
 from threedice.facts import SUPERVISORS
+from threedice.house.codec import tag_of
 from threedice.identity import ApprovalRefused, Role
 from threedice.identity.approvals import ApprovalRequest, ApprovalState
 from threedice.table.commands import Actor
@@ -95,7 +97,7 @@ async def open_request(
         raise InvalidInput(f"{kind[:40]} does not need a second person; send it as a command")
     if fields.get(field) is not None:
         raise HttpProblem(403, "door/second-person")
-    _, game = await require_table_and_game(context, table)
+    game = (await load_table(context, table)).game
     command = build_table_command(caller, table, fields, _PLACEHOLDER_APPROVER)
     stored_command = msgspec.to_builtins(command)
     del stored_command[field]
@@ -107,21 +109,21 @@ async def open_request(
         data.reason,
         roles=_approver_roles(kind, game),
     )
-    return _request_view(approval, caller.account.name)
+    return await _request_view(context, approval)
 
 
 @get("/api/requests", name="list-requests")
 async def list_requests(context: Context, table: OptionalTable = None) -> list[RequestView]:
     """List the pending requests of a table or of all tables, the oldest first."""
     pending = await run_in_thread(context.identity.approvals.pending, table)
-    return [await _view_with_name(context, approval) for approval in pending]
+    return [await _request_view(context, approval) for approval in pending]
 
 
 @get("/api/requests/{request_id:str}", name="show-request")
 async def show_request(context: Context, request_id: OpaqueId) -> RequestView:
     """Show a request and its state."""
     approval = await run_in_thread(context.identity.approvals.get, request_id)
-    return await _view_with_name(context, approval)
+    return await _request_view(context, approval)
 
 
 @post(
@@ -150,15 +152,9 @@ async def approve_request(
     command = build_table_command(requester, approval.table, fields, approver)
     if not _is_retry(context, caller, approval):
         await run_in_thread(approvals.approve, approval.id, caller.account.id, data.note)
-    result = await execute_command(
-        context,
-        caller,
-        approval.table,
-        command,
-        f"request/{approval.id}",
-        started_at,
-        account_id=approval.account,
-    )
+    key = f"request/{approval.id}"
+    result = await execute_command(context, caller, approval.table, command, key, approval.account)
+    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
     return json_response(result)
 
 
@@ -176,7 +172,7 @@ async def decline_request(
     approval = await run_in_thread(approvals.get, request_id)
     _require_approver(caller, approval)
     declined = await run_in_thread(approvals.decline, approval.id, caller.account.id, data.note)
-    return await _view_with_name(context, declined)
+    return await _request_view(context, declined)
 
 
 @post(
@@ -191,7 +187,7 @@ async def withdraw_request(
     """Withdraw the caller's own request."""
     withdraw = context.identity.approvals.withdraw
     withdrawn = await run_in_thread(withdraw, request_id, caller.account.id)
-    return _request_view(withdrawn, caller.account.name)
+    return await _request_view(context, withdrawn)
 
 
 def _approver_roles(kind: str, game: Game) -> tuple[str, ...]:
@@ -232,12 +228,7 @@ def _is_retry(context: Context, caller: Caller, approval: ApprovalRequest) -> bo
     return True
 
 
-async def _view_with_name(context: Context, approval: ApprovalRequest) -> RequestView:
+async def _request_view(context: Context, approval: ApprovalRequest) -> RequestView:
     account = await run_in_thread(context.identity.accounts.get, approval.account)
-    return _request_view(approval, account.name)
-
-
-def _request_view(approval: ApprovalRequest, name: str) -> RequestView:
-    fields = msgspec.structs.asdict(approval)
-    fields["command"] = msgspec.json.decode(approval.command)
-    return RequestView(name=name, **fields)
+    command = msgspec.json.decode(approval.command)
+    return build_view(RequestView, approval, name=account.name, command=command)

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from threedice.api.auth.authentication import Caller
     from threedice.api.config import HouseConfig
-    from threedice.house.commands import AnyStreamCommand
 
 _KEY_HEADER: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
 """The value of an `Idempotency-Key` header, quoted or not."""
@@ -105,7 +104,8 @@ async def send_command(request: HouseRequest, table: TableId) -> ASGIApp:
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
     command = build_table_command(caller, table, fields)
-    result = await execute_command(context, caller, table, command, key, started_at)
+    result = await execute_command(context, caller, table, command, key)
+    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
     return _JsonBytes(result)
 
 
@@ -120,14 +120,15 @@ async def send_account_command(
     request: HouseRequest, player: PlayerId
 ) -> Response[CommandResultView]:
     """Send a command for a player's account; repeats under the same key return the same result."""
-    started_at, caller = perf_counter(), request.user
+    started_at, context, caller = perf_counter(), request.context, request.user
     check_rate_limit(request)
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
     command = build_account_command(caller, player, fields)
-    account_id = caller.account.id
-    result = await _handle(request.context, caller, "", command, key, started_at, account_id)
-    return json_response(result)
+    handle = context.house.command_handler.handle
+    result = await handle(command, account=caller.account.id, key=key)
+    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
+    return json_response(encode_command_result(result, caller))
 
 
 @get("/api/commands/{key:str}", name="show-answer")
@@ -191,30 +192,19 @@ async def execute_command(
     table: str,
     command: AnyTableCommand,
     key: str,
-    started_at: float,
     account_id: str = "",
 ) -> bytes:
-    """Execute a table command and return its events as JSON once they are durable."""
+    """Execute a table command and return its events as JSON once they are durable.
+
+    `account_id` is the sender, if that is not the caller.
+    """
     if table not in context.table_ids and not isinstance(command, EstablishTable):
         await require_table(context, table)
     check_known_game(command, context.config)
     command = await _fill_in_age(context, caller, command)
-    account_id = account_id or caller.account.id
-    return await _handle(context, caller, table, command, key, started_at, account_id)
-
-
-async def _handle(
-    context: Context,
-    caller: Caller,
-    table: str,
-    command: AnyStreamCommand,
-    key: str,
-    started_at: float,
-    account_id: str,
-) -> bytes:
-    handler = context.house.command_handler
-    result = await handler.handle(command, table=table, account=account_id, key=key)
-    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
+    result = await context.house.command_handler.handle(
+        command, table=table, account=account_id or caller.account.id, key=key
+    )
     return encode_command_result(result, caller)
 
 

@@ -11,7 +11,8 @@ from litestar.params import JSONBody
 from threedice.api.context import Context
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.requests import RulebookName, TableId
-from threedice.api.routes.tables import require_table_and_game
+from threedice.api.routes.tables import load_table
+from threedice.api.views import build_view
 from threedice.dice import ROLLS
 from threedice.errors import RulebookError, ThreediceError, UnknownName
 from threedice.money import MAX_AMOUNT
@@ -202,7 +203,7 @@ async def evaluate_mix(book: RulebookName, layout: RulebookName, data: JSONBody[
 @get("/api/tables/{table:str}/game", name="show-game")
 async def show_game(context: Context, table: TableId) -> GameView:
     """Show the game of a table with the table's readings."""
-    house_table, pinned = await require_table_and_game(context, table)
+    house_table, pinned, _ = await load_table(context, table)
     return await run_in_thread(
         lambda: _installed_game_view(context, table, house_table.game, pinned)
     )
@@ -210,17 +211,7 @@ async def show_game(context: Context, table: TableId) -> GameView:
 
 def _book_line(book_id: str) -> RulebookLine:
     book = load_rulebook(book_id).book
-    return RulebookLine(
-        book.id,
-        book.title,
-        book.version,
-        book.effective,
-        book.jurisdiction,
-        book.authority,
-        book.operator,
-        book.source,
-        [f"{book.id}/{layout}" for layout in book.layouts],
-    )
+    return build_view(RulebookLine, book, games=[f"{book.id}/{layout}" for layout in book.layouts])
 
 
 def _load_shipped_game(book: str, layout: str) -> Game:
@@ -244,42 +235,23 @@ def _installed_game_view(context: Context, table: str, name: str, pinned: Game) 
 def game_view(game: Game, book: str) -> GameView:
     """Return the view of a game; clauses are included if its rulebook is shipped."""
     clauses = load_rulebook(book).book.clauses if book in shipped_ids() else {}
-    return GameView(
-        id=game.id,
-        hash=game.hash,
-        title=game.title,
-        unit=game.unit,
+    return build_view(
+        GameView,
+        game,
         faces=list(game.facts.faces),
-        readings=game.readings,
-        conduct=Conduct(**{name: getattr(game.facts, name) for name in Conduct.__struct_fields__}),
+        conduct=build_view(Conduct, game.facts),
         boxes=[_box_view(game, each) for each in game.boxes.values()],
-        working_order=game.working_order,
         calls=[game.call(roll) for roll in ROLLS],
-        felt=game.felt,
-        clauses={
-            number: ClauseView(each.status, each.summary, each.reason)
-            for number, each in clauses.items()
-        },
+        clauses={number: build_view(ClauseView, each) for number, each in clauses.items()},
     )
 
 
 def _box_view(game: Game, box: Box) -> BoxView:
-    return BoxView(
-        box.id,
-        box.family,
-        box.name,
-        box.meaning,
-        box.selection,
-        box.unit,
-        box.throws,
-        [
-            LineView(str(line.odds), line.rolls.bit_count(), f"{line.rolls:0216b}"[::-1])
-            for line in box.lines
-        ],
-        box.rule,
-        box.pays,
-        game.ends[box.id],
-    )
+    lines = [
+        LineView(str(line.odds), line.rolls.bit_count(), f"{line.rolls:0216b}"[::-1])
+        for line in box.lines
+    ]
+    return build_view(BoxView, box, lines=lines, ends=game.ends[box.id])
 
 
 def _sheet_view(game: Game) -> SheetView:
@@ -290,13 +262,12 @@ def _sheet_view(game: Game) -> SheetView:
 
 def _reading_views(book: str, game: Game) -> list[ReadingView]:
     return [
-        ReadingView(
-            each.name,
-            each.clauses,
-            each.question,
-            each.choice,
-            each.text,
-            [_alternative_view(alternative) for alternative in each.alternatives],
+        build_view(
+            ReadingView,
+            each,
+            clause=each.clauses,
+            says=each.text,
+            alternatives=[_alternative_view(alternative) for alternative in each.alternatives],
         )
         for each in readings_in_force(load_rulebook(book), game)
     ]
@@ -316,15 +287,13 @@ def _mix_view(game: Game, stakes: dict[str, int]) -> MixView:
 
 
 def _figures_view(figures: Figures) -> FiguresView:
-    return FiguresView(
-        figures.ways,
-        figures.total_ways,
-        str(figures.hit),
-        str(figures.edge),
-        float(figures.edge * 100),
-        str(figures.return_to_player),
-        str(figures.variance),
-        figures.sd,
-        figures.volatility,
-        figures.stakes_to_lead,
+    return build_view(
+        FiguresView,
+        figures,
+        of=figures.total_ways,
+        hit=str(figures.hit),
+        edge=str(figures.edge),
+        edge_percent=float(figures.edge * 100),
+        returned=str(figures.return_to_player),
+        variance=str(figures.variance),
     )

@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo
 import msgspec
 from litestar import get
 
-from threedice.api.auth.authorisation import is_own_or_staff
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_limited
-from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import OptionalPlayer, OptionalTime, RoundNumber, TableId
+from threedice.api.routes.accounts import require_own_or_staff
 from threedice.api.routes.tables import require_table, require_table_staff
+from threedice.api.views import build_view
 from threedice.errors import InvalidInput, UnknownName
 from threedice.house.codec import decode, tag_of
 from threedice.house.events import AnyStreamEvent
@@ -120,8 +120,7 @@ def resolve_player(caller: CurrentCaller, table: str, player: str | None) -> str
     """Return the player whose bets are queried: the caller, or one that the table's staff name."""
     if player is None or player == caller.account.id:
         return caller.account.id
-    if not is_own_or_staff(caller, player):
-        raise HttpProblem(403, "door/own")
+    require_own_or_staff(caller, player)
     require_table_staff(caller, table)
     return player
 
@@ -146,24 +145,17 @@ async def report_shift(
     report = await run_limited(
         context.history_limiter, shift_figures, statements, table, since, until
     )
-    hold = report.hold
-    return ShiftReportView(
+    low, high = report.band
+    return build_view(
+        ShiftReportView,
+        report,
         since=since,
         until=until,
-        fills=report.fills,
-        credits=report.credits,
-        drop=report.drop,
-        rounds=report.rounds,
-        void=report.void,
-        seeds_lost=report.seeds_lost,
-        turnover=report.turnover,
-        win=report.win,
         theoretical_win=str(report.theoretical_win),
         variance=str(report.variance),
-        sd=report.sd,
-        band_low=report.band[0],
-        band_high=report.band[1],
-        hold_percent=None if hold is None else float(hold * 100),
+        band_low=low,
+        band_high=high,
+        hold_percent=None if report.hold is None else float(report.hold * 100),
     )
 
 

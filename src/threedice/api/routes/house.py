@@ -23,9 +23,11 @@ from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import client_address, parse_headers
 from threedice.api.listener import is_ip_host, is_loopback
 from threedice.api.texts import LANGUAGES, Language
+from threedice.api.views import build_view
 from threedice.errors import OperatingFailure, QueueFull, ThreediceError
 from threedice.house.audit.auditor import audit
 from threedice.house.stream_state import HOUSE_STREAM
+from threedice.log.proof import IntegrityFinding
 from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoints
 from threedice.log.proof.keys import read_public_keys
 
@@ -51,13 +53,6 @@ class HouseView(msgspec.Struct, frozen=True):
     demo: list[dict[str, Any]]
 
 
-class FindingView(msgspec.Struct, frozen=True):
-    """Something in the store that differs from what was written, and its location."""
-
-    where: str
-    what: str
-
-
 class LogVerification(msgspec.Struct, frozen=True):
     """The numbers of verified records by kind, and all findings."""
 
@@ -67,7 +62,7 @@ class LogVerification(msgspec.Struct, frozen=True):
     answers: int
     games: int
     checkpoints: int
-    findings: list[FindingView]
+    findings: list[IntegrityFinding]
 
 
 class ReleaseForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -80,10 +75,9 @@ class ReleaseForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 async def show_house(context: Context) -> HouseView:
     """Show the name, currency and time of the house, and the sign-ins of a demo."""
     config, house = context.config, context.house
-    return HouseView(
-        name=config.name,
-        currency=config.currency,
-        time_zone=config.time_zone,
+    return build_view(
+        HouseView,
+        config,
         gaming_day_starts=config.gaming_day_starts.isoformat("minutes"),
         languages=LANGUAGES,
         server_time=house.runtime.now(),
@@ -108,15 +102,7 @@ async def verify_log(context: Context) -> LogVerification:
     if context.verification_limiter.locked():
         raise QueueFull("the log is already being verified; try again later")
     report = await run_limited(context.verification_limiter, run_audit)
-    return LogVerification(
-        sound=report.is_sound,
-        streams=report.streams,
-        entries=report.entries,
-        answers=report.answers,
-        games=report.games,
-        checkpoints=report.checkpoints,
-        findings=[FindingView(each.where, each.what) for each in report.findings],
-    )
+    return build_view(LogVerification, report, sound=report.is_sound)
 
 
 @post("/api/house/release", name="release-house", status_code=204, responses=problem_responses(409))

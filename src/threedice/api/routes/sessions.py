@@ -20,8 +20,9 @@ from threedice.api.routes.sign_in import (
     reauthenticate,
     session_cookie,
 )
+from threedice.api.views import build_view
 from threedice.errors import InvalidInput
-from threedice.identity import ApiToken, RecordNotFound, SessionState
+from threedice.identity import RecordNotFound, SessionState
 
 
 class SessionLine(msgspec.Struct, frozen=True):
@@ -68,9 +69,8 @@ class NewTokenView(msgspec.Struct, frozen=True):
 async def list_sessions(context: Context, caller: CurrentCaller) -> list[SessionLine]:
     """List the caller's sessions, the latest first."""
     sessions = await run_in_thread(context.identity.sessions.list_for_account, caller.account.id)
-    current_id = caller.session_id
     return [
-        SessionLine(each.id, each.state, each.created, each.seen, each.until, each.id == current_id)
+        build_view(SessionLine, each, standing=each.state, current=each.id == caller.session_id)
         for each in sessions
     ]
 
@@ -89,7 +89,7 @@ async def end_session(context: Context, caller: CurrentCaller, session: OpaqueId
 async def list_tokens(context: Context, caller: CurrentCaller) -> list[TokenLine]:
     """List the caller's API tokens."""
     tokens = await run_in_thread(context.identity.tokens.list_for_account, caller.account.id)
-    return [_token_line(each) for each in tokens]
+    return [build_view(TokenLine, each) for each in tokens]
 
 
 @post("/api/tokens", name="make-token", responses=problem_responses(429))
@@ -111,7 +111,7 @@ async def make_token(
         seconds=data.seconds,
         by=account,
     )
-    view = NewTokenView(created.token, _token_line(created.api_token))
+    view = NewTokenView(created.token, build_view(TokenLine, created.api_token))
     return Response(view, headers=session_cookie(context, session.token))
 
 
@@ -123,7 +123,3 @@ async def revoke_token(context: Context, caller: CurrentCaller, token: OpaqueId)
     if token not in [each.id for each in own]:
         raise RecordNotFound("token", token)
     await run_in_thread(tokens.revoke, token, by=account)
-
-
-def _token_line(token: ApiToken) -> TokenLine:
-    return msgspec.convert(token, TokenLine, from_attributes=True)

@@ -6,7 +6,7 @@ rise in privilege issues a new token, which prevents session fixation.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 from litestar import Response, delete, get, post, put
@@ -17,8 +17,21 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread, run_limited
 from threedice.api.http.problems import problem_responses
 from threedice.api.http.requests import HouseRequest, parse_headers
-from threedice.identity import IssuedSession, RecordNotFound, Role, Session, SessionState
+from threedice.api.views import build_view
+from threedice.identity import (
+    IssuedSession,
+    RecordNotFound,
+    Role,
+    Session,
+    SessionState,
+    TotpEnrolment,
+)
 from threedice.identity.passwords import MAX_PASSWORD_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 Password = Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_CHARACTERS)]
 Code = Annotated[str, msgspec.Meta(max_length=64)]
@@ -70,13 +83,6 @@ class SessionView(msgspec.Struct, frozen=True):
     tables: list[str] | None
 
 
-class EnrolmentView(msgspec.Struct, frozen=True):
-    """A TOTP secret, as text and as the URI of its QR code; shown only once."""
-
-    secret: str
-    uri: str
-
-
 class RecoveryCodes(msgspec.Struct, frozen=True):
     """Recovery codes for a lost second factor; shown only once."""
 
@@ -87,21 +93,18 @@ class RecoveryCodes(msgspec.Struct, frozen=True):
 
 
 @post("/api/session", name="sign-in", status_code=200, responses=problem_responses(401, 429))
-async def sign_in(
-    context: Context, request: HouseRequest, data: JSONBody[Credentials]
-) -> Response[SessionView]:
+async def sign_in(request: HouseRequest, data: JSONBody[Credentials]) -> Response[SessionView]:
     """Sign in with a name and a password, and a code if one is needed."""
     cookies = parse_headers(request.scope).get(b"cookie", b"")
-    signed_in = await run_limited(
-        context.hashing_limiter,
-        context.identity.authentication.sign_in,
+    signed_in = await _run_hashing(
+        request,
+        request.context.identity.authentication.sign_in,
         data.name,
         data.password,
         code=data.code,
-        address=request.client_address,
-        replacing=parse_cookie(cookies, context.cookie_name),
+        replacing=parse_cookie(cookies, request.context.cookie_name),
     )
-    return _session_response(context, signed_in)
+    return _session_response(request.context, signed_in)
 
 
 @get("/api/session", name="show-session")
@@ -130,26 +133,20 @@ async def lock(context: Context, request: HouseRequest) -> None:
 
 @post("/api/session/unlock", name="unlock", status_code=200, responses=problem_responses(429))
 async def unlock(
-    context: Context, request: HouseRequest, data: JSONBody[ReauthenticationForm]
+    request: HouseRequest, data: JSONBody[ReauthenticationForm]
 ) -> Response[SessionView]:
     """Unlock the session with the password or a code."""
-    return _session_response(context, await reauthenticate(request, data))
+    return _session_response(request.context, await reauthenticate(request, data))
 
 
 @put("/api/session/password", name="change-password", responses=problem_responses(429))
 async def change_password(
-    context: Context, request: HouseRequest, data: JSONBody[ChangePasswordForm]
+    request: HouseRequest, data: JSONBody[ChangePasswordForm]
 ) -> Response[SessionView]:
     """Change the caller's password and end all other sessions."""
-    signed_in = await run_limited(
-        context.hashing_limiter,
-        context.identity.authentication.change_password,
-        request.auth,
-        data.old,
-        data.new,
-        address=request.client_address,
-    )
-    return _session_response(context, signed_in)
+    change = request.context.identity.authentication.change_password
+    signed_in = await _run_hashing(request, change, request.auth, data.old, data.new)
+    return _session_response(request.context, signed_in)
 
 
 # --- second factors -----------------------------------------------------------------------------
@@ -160,17 +157,10 @@ async def change_password(
 )
 async def begin_codes(
     context: Context, request: HouseRequest, data: JSONBody[ReauthenticationForm]
-) -> EnrolmentView:
+) -> TotpEnrolment:
     """Begin the enrolment of a second factor; replacing one requires one of its codes as well."""
-    enrolment = await run_limited(
-        context.hashing_limiter,
-        context.identity.second_factors.begin_enrolment,
-        request.auth,
-        password=data.password,
-        code=data.code,
-        address=request.client_address,
-    )
-    return EnrolmentView(enrolment.secret, enrolment.uri)
+    begin = context.identity.second_factors.begin_enrolment
+    return await _run_with_credentials(request, begin, data)
 
 
 @put("/api/session/codes", name="confirm-codes", responses=problem_responses(409, 429))
@@ -178,13 +168,8 @@ async def confirm_codes(
     context: Context, request: HouseRequest, data: JSONBody[CodeForm]
 ) -> Response[RecoveryCodes]:
     """Confirm the enrolment of a second factor with its first code."""
-    enrolled = await run_limited(
-        context.hashing_limiter,
-        context.identity.second_factors.confirm_enrolment,
-        request.auth,
-        data.code,
-        address=request.client_address,
-    )
+    confirm = context.identity.second_factors.confirm_enrolment
+    enrolled = await _run_hashing(request, confirm, request.auth, data.code)
     cookie = session_cookie(context, enrolled.issued_session.token)
     return Response(RecoveryCodes(enrolled.recovery_codes), headers=cookie)
 
@@ -199,15 +184,8 @@ async def renew_recovery_codes(
     context: Context, request: HouseRequest, data: JSONBody[ReauthenticationForm]
 ) -> RecoveryCodes:
     """Replace the recovery codes; requires the password and a code."""
-    recovery_codes = await run_limited(
-        context.hashing_limiter,
-        context.identity.second_factors.replace_recovery_codes,
-        request.auth,
-        password=data.password,
-        code=data.code,
-        address=request.client_address,
-    )
-    return RecoveryCodes(recovery_codes)
+    replace = context.identity.second_factors.replace_recovery_codes
+    return RecoveryCodes(await _run_with_credentials(request, replace, data))
 
 
 # --- helpers ------------------------------------------------------------------------------------
@@ -215,13 +193,29 @@ async def renew_recovery_codes(
 
 async def reauthenticate(request: HouseRequest, form: ReauthenticationForm) -> IssuedSession:
     """Verify the caller's password or code again; the session continues under a new token."""
+    unlock_session = request.context.identity.authentication.unlock
+    return await _run_with_credentials(request, unlock_session, form)
+
+
+async def _run_with_credentials(
+    request: HouseRequest, operation: Callable[..., T], form: ReauthenticationForm
+) -> T:
+    """Run an operation on the caller's session that verifies their password or a code."""
+    return await _run_hashing(
+        request, operation, request.auth, password=form.password, code=form.code
+    )
+
+
+async def _run_hashing(
+    request: HouseRequest, operation: Callable[..., T], *arguments: str, **options: str
+) -> T:
+    """Run an operation that hashes passwords, and that is throttled by the client's address."""
     return await run_limited(
         request.context.hashing_limiter,
-        request.context.identity.authentication.unlock,
-        request.auth,
-        password=form.password,
-        code=form.code,
+        operation,
+        *arguments,
         address=request.client_address,
+        **options,
     )
 
 
@@ -244,13 +238,13 @@ def _session_view(context: Context, session: Session) -> SessionView:
     assignments = context.assignments.current(account.id)
     tables = sorted({each.table for each in assignments if each.table is not None})
     has_all_tables = any(each.table is None for each in assignments)
-    return SessionView(
+    return build_view(
+        SessionView,
+        session,
         account=account.id,
         name=account.name,
         roles=account.roles,
         session=session.id,
         standing=session.state,
-        created=session.created,
-        until=session.until,
         tables=None if has_all_tables or not assignments else tables,
     )

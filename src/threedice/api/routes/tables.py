@@ -5,7 +5,7 @@ Lookups check the store before they load a stream, so that guessed ids do not fi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import msgspec
 from litestar import get
@@ -15,21 +15,26 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import LineCount, TableId
-from threedice.api.views import TableView, load_table_view
+from threedice.api.views import (
+    DurableTable,
+    TableView,
+    betting_closes,
+    build_view,
+    load_durable_table,
+    load_table_view,
+)
 from threedice.dice import ROLLS
 from threedice.errors import ThreediceError, UnknownName
-from threedice.house.dealer.sealed_dice import closing_time
 from threedice.house.reports.figures import exposure
 from threedice.house.stream_state import table_stream
 
 if TYPE_CHECKING:
-    from threedice.house.reports.statements import DatedStatementRow, StatementReader
+    from threedice.house.reports.statements import StatementReader
     from threedice.house.stream_state import HouseTable
     from threedice.rulebook import Game
 
 ResultKind = Literal["result", "void", "reversed", "seed lost"]
-
-RESULT_KINDS: Final[tuple[ResultKind, ...]] = ("result", "void", "reversed", "seed lost")
+RESULT_KINDS: Final[tuple[ResultKind, ...]] = get_args(ResultKind)
 
 Phase = Literal["closed", "interrupted", "locked", "waiting", "betting", "closing", "settling"]
 """The phase of a table in the lobby; see `table_phase`."""
@@ -110,7 +115,7 @@ async def list_results(context: Context, table: TableId, most: LineCount = 200) 
 async def show_exposure(context: Context, caller: CurrentCaller, table: TableId) -> Exposure:
     """Show the house's win or loss on each of the 216 rolls with the current bets."""
     require_table_staff(caller, table)
-    house_table, game = await require_table_and_game(context, table)
+    house_table, game, _ = await load_table(context, table)
     by_roll = exposure(game, house_table.table)
     nets = [by_roll[roll] for roll in ROLLS]
     return Exposure(nets, min(nets), max(nets))
@@ -134,14 +139,10 @@ async def require_table(context: Context, table: str) -> None:
     context.table_ids.add(table)
 
 
-async def require_table_and_game(context: Context, table: str) -> tuple[HouseTable, Game]:
-    """Return the durable state of a table and the game that it is set up for."""
+async def load_table(context: Context, table: str) -> DurableTable:
+    """Return the durable state of a table, its game and its version; raise if it is unknown."""
     await require_table(context, table)
-    house_table = await context.house.command_handler.table(table)
-    game = context.house.command_handler.game(house_table)
-    if game is None:
-        raise UnknownName("table", table, sorted(context.table_ids))
-    return house_table, game
+    return await load_durable_table(context.house.command_handler, table)
 
 
 def require_table_staff(caller: CurrentCaller, table: str) -> None:
@@ -154,20 +155,18 @@ def require_table_staff(caller: CurrentCaller, table: str) -> None:
 async def _describe_table(
     context: Context, table: str, results: list[ResultLine]
 ) -> TableLine | None:
+    handler = context.house.command_handler
     try:
-        house_table = await context.house.command_handler.table(table)
-        game = context.house.command_handler.game(house_table)
+        house_table = await handler.table(table)
+        game = handler.game(house_table)
     except ThreediceError:
         return TableLine(table, damaged=True)
-    if game is None:
-        return None
-    return _table_line(house_table, game, results)
+    return _table_line(house_table, game, results) if game else None
 
 
 def _table_line(house_table: HouseTable, game: Game, results: list[ResultLine]) -> TableLine:
     state, phase = house_table.table, table_phase(house_table)
     ranges = [*state.limits.families.values(), *state.limits.boxes.values()] if state.limits else []
-    is_timed = phase == "betting" and house_table.dealt_by_house is not None
     return TableLine(
         table=house_table.id,
         game=house_table.game,
@@ -178,7 +177,7 @@ def _table_line(house_table: HouseTable, game: Game, results: list[ResultLine]) 
         maximum=max((each.maximum for each in ranges), default=0),
         round=state.round.number if state.round else state.rounds,
         dealt_by_house=house_table.dealt_by_house is not None,
-        betting_closes=closing_time(house_table) if is_timed else 0,
+        betting_closes=betting_closes(house_table) if phase == "betting" else 0,
         last=results,
     )
 
@@ -208,14 +207,11 @@ def last_results(statements: StatementReader, table: str, count: int) -> list[Re
     limit = 2 * count + 10  # the view has lines of other kinds as well
     while True:
         rows = statements.rows(table_stream(table), limit=limit)
-        results = [result for dated in rows if (result := _parse_result(dated))]
+        results = [
+            build_view(ResultLine, dated.row, at=dated.at)
+            for dated in rows
+            if dated.row.what in RESULT_KINDS
+        ]
         if len(results) >= count or len(rows) < limit:
             return results[-count:]
         limit *= 4
-
-
-def _parse_result(dated: DatedStatementRow) -> ResultLine | None:
-    row = dated.row
-    if row.what not in RESULT_KINDS:
-        return None
-    return ResultLine(row.round, row.what, dated.at, row.dice, row.note)

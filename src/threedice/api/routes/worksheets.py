@@ -16,9 +16,7 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import OptionalPlayer, TableId
 from threedice.api.routes.history import resolve_player
-from threedice.api.routes.tables import require_table, require_table_staff
-from threedice.errors import UnknownName
-from threedice.house.stream_state import table_stream
+from threedice.api.routes.tables import load_table, require_table_staff
 from threedice.money import MAX_AMOUNT
 from threedice.table import commands, decide, evolve
 from threedice.table.commands import Actor
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import StepName
     from threedice.table.events import AnyEvent
-    from threedice.table.limits import LimitBreach
 
 
 _STATE_ENCODER: Final = msgspec.msgpack.Encoder()
@@ -136,26 +133,16 @@ async def show_room(
     if audience_of(caller, table) is None:
         raise HttpProblem(403, "door/role")
     player = resolve_player(caller, table, player)
-    game, state, version = await _load_durable_state(context, table)
-    return table_room(game, state, version, player)
+    house_table, game, version = await load_table(context, table)
+    return table_room(game, house_table.table, version, player)
 
 
 @get("/api/tables/{table:str}/sheet", name="show-sheet")
 async def show_sheet(context: Context, caller: CurrentCaller, table: TableId) -> WorkingSheet:
     """Show the dealer's working sheet: flags, boxes to light, bets to collect and to pay."""
     require_table_staff(caller, table)
-    return working_sheet(*await _load_durable_state(context, table))
-
-
-async def _load_durable_state(context: Context, table: str) -> tuple[Game, TableState, int]:
-    """Return a table's game, its durable state, and the version of that state."""
-    await require_table(context, table)
-    handler = context.house.command_handler
-    (stream,) = await handler.streams.get([table_stream(table)])
-    game = handler.game(stream.durable)
-    if game is None:
-        raise UnknownName("table", table, sorted(context.table_ids))
-    return game, stream.durable.table, stream.durable_head.version
+    house_table, game, version = await load_table(context, table)
+    return working_sheet(game, house_table.table, version)
 
 
 # --- room ---------------------------------------------------------------------------------------
@@ -222,7 +209,7 @@ def working_sheet(game: Game, state: TableState, version: int) -> WorkingSheet:
         return WorkingSheet(version, [], [], [], [], [])
     flags = []
     if "collect-losers" not in current.done:
-        flags = [_flag_view(each) for each in _flags_in_working_order(game, state)]
+        flags = _flags_in_working_order(game, state)
     if current.result is None:
         return WorkingSheet(version, flags, [], [], [], [])
     events = list(_simulate_settlement(game, state))
@@ -241,15 +228,13 @@ def working_sheet(game: Game, state: TableState, version: int) -> WorkingSheet:
     )
 
 
-def _flags_in_working_order(game: Game, state: TableState) -> list[LimitBreach]:
+def _flags_in_working_order(game: Game, state: TableState) -> list[FlagView]:
     order = {box: index for index, box in enumerate(game.working_order)}
-    return sorted(
-        find_breaches(game, state), key=lambda flag: (order[box_of(flag.spot)], flag.spot)
-    )
-
-
-def _flag_view(flag: LimitBreach) -> FlagView:
-    return FlagView(flag.spot, flag.player, flag.kind, flag.staked, flag.limit, flag.clauses)
+    flags = [
+        FlagView(each.spot, each.player, each.kind, each.staked, each.limit, each.clauses)
+        for each in find_breaches(game, state)
+    ]
+    return sorted(flags, key=lambda flag: (order[box_of(flag.spot)], flag.spot))
 
 
 def _simulate_settlement(game: Game, state: TableState) -> Iterator[AnyEvent]:
