@@ -896,23 +896,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Read the OpenAPI document. */
-        get: operations["read-openapi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -922,6 +905,23 @@ export interface paths {
         };
         /** Read the metrics of the server in the Prometheus text format. */
         get: operations["read-metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the OpenAPI document. */
+        get: operations["read-openapi"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2451,10 +2451,10 @@ export interface components {
             tables: string[] | null;
         };
         /**
-         * EnrolmentView
-         * @description A TOTP secret, as text and as the URI of its QR code; shown only once.
+         * TotpEnrolment
+         * @description A new TOTP secret, as text and as the URI of a QR code.
          */
-        EnrolmentView: {
+        TotpEnrolment: {
             secret: string;
             uri: string;
         };
@@ -3370,13 +3370,13 @@ export interface components {
             answers: number;
             games: number;
             checkpoints: number;
-            findings: components["schemas"]["FindingView"][];
+            findings: components["schemas"]["IntegrityFinding"][];
         };
         /**
-         * FindingView
-         * @description Something in the store that differs from what was written, and its location.
+         * IntegrityFinding
+         * @description One deviation from the log as it was written: where it is and what is wrong.
          */
-        FindingView: {
+        IntegrityFinding: {
             where: string;
             what: string;
         };
@@ -3610,7 +3610,7 @@ export type RolesForm = components['schemas']['RolesForm'];
 export type AssignmentForm = components['schemas']['AssignmentForm'];
 export type ReleaseForm = components['schemas']['ReleaseForm'];
 export type SessionView = components['schemas']['SessionView'];
-export type EnrolmentView = components['schemas']['EnrolmentView'];
+export type TotpEnrolment = components['schemas']['TotpEnrolment'];
 export type RecoveryCodes = components['schemas']['RecoveryCodes'];
 export type SessionLine = components['schemas']['SessionLine'];
 export type TokenLine = components['schemas']['TokenLine'];
@@ -3678,7 +3678,7 @@ export type Assignment = components['schemas']['Assignment'];
 export type SecurityEvent = components['schemas']['SecurityEvent'];
 export type HouseView = components['schemas']['HouseView'];
 export type LogVerification = components['schemas']['LogVerification'];
-export type FindingView = components['schemas']['FindingView'];
+export type IntegrityFinding = components['schemas']['IntegrityFinding'];
 export type Health = components['schemas']['Health'];
 export type Problem = components['schemas']['Problem'];
 export type SetLimits = components['schemas']['SetLimits'];
@@ -4340,7 +4340,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EnrolmentView"];
+                    "application/json": components["schemas"]["TotpEnrolment"];
                 };
             };
             /** @description Malformed request */
@@ -8620,7 +8620,7 @@ export interface operations {
             };
         };
     };
-    "read-openapi": {
+    "read-metrics": {
         parameters: {
             query?: never;
             header?: never;
@@ -8629,13 +8629,20 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read the OpenAPI document. */
+            /** @description Read the metrics of the server in the Prometheus text format. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not permitted */
@@ -8667,7 +8674,7 @@ export interface operations {
             };
         };
     };
-    "read-metrics": {
+    "read-openapi": {
         parameters: {
             query?: never;
             header?: never;
@@ -8676,20 +8683,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read the metrics of the server in the Prometheus text format. */
+            /** @description Read the OpenAPI document. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
-            };
-            /** @description Sign-in required */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": Record<string, never>;
                 };
             };
             /** @description Not permitted */
