@@ -26,7 +26,7 @@ from threedice.api.auth.authorisation import (
 from threedice.api.context import SECURE_COOKIE
 from threedice.api.http.problems import STATUS_TITLES, Problem
 from threedice.api.http.requests import IdempotencyKey, query_parameters
-from threedice.api.live.messages import CLIENT_MESSAGES, SERVER_MESSAGES
+from threedice.api.live.messages import PingMessage, ServerMessage
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyAccountCommand, AnyTableCommand
 from threedice.house.events import AnyStreamEvent
@@ -53,8 +53,8 @@ def build_document(handlers: Iterable[HTTPRouteHandler]) -> dict[str, Any]:
     commands = [*_union_members(AnyTableCommand), *_union_members(AnyAccountCommand)]
     unions = {
         "Event": AnyStreamEvent,
-        "LiveMessage": SERVER_MESSAGES,
-        "LiveClientMessage": CLIENT_MESSAGES,
+        "LiveMessage": ServerMessage,
+        "LiveClientMessage": PingMessage,
     }
     bodies = {f"{each.name} body": body_type(each) for each in handlers}
     responses = {f"{each.name} response": response_type(each) for each in handlers}

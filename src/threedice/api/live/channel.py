@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -120,13 +121,13 @@ def split_entries(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
 
 def encode_for_subscriber(subscriber: Subscriber, entries: Sequence[Entry]) -> EncodedMessage:
     """Encode entries for one subscriber."""
-    staff = subscriber.audience == "staff"
-    players = () if staff else (subscriber.player,)
-    return encode_for_audiences(entries, staff=staff, players=players).message_for(
-        subscriber.audience, subscriber.player
-    )
+    is_staff = subscriber.audience == "staff"
+    players = () if is_staff else (subscriber.player,)
+    encoded = encode_for_audiences(entries, staff=is_staff, players=players)
+    return encoded.message_for(subscriber.audience, subscriber.player)
 
 
+@dataclass(slots=True, eq=False)
 class Subscriber:
     """A socket that follows a table, with its position and its queue.
 
@@ -136,47 +137,27 @@ class Subscriber:
     table once it takes messages again.
     """
 
-    __slots__ = (
-        "_queue",
-        "_queued_characters",
-        "_wake_up",
-        "_write_frame",
-        "audience",
-        "caller",
-        "closed",
-        "has_overflowed",
-        "player",
-        "sending_since",
-        "table",
-        "token",
-        "version",
+    caller: Caller
+    token: str
+    table: str
+    audience: AudienceKind
+    player: str
+    write_frame: Callable[[bytes], bool] | None = None
+    version: int = 0
+    has_overflowed: bool = False
+    sending_since: float = 0.0
+    closed: asyncio.Future[tuple[int, str]] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
     )
-
-    def __init__(
-        self,
-        caller: Caller,
-        token: str,
-        table: str,
-        audience: AudienceKind,
-        player: str,
-        write_frame: Callable[[bytes], bool] | None = None,
-    ) -> None:
-        self.caller, self.token, self.table = caller, token, table
-        self.audience, self.player = audience, player
-        self.version = 0
-        self.has_overflowed = False
-        self.sending_since = 0.0
-        self.closed: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
-        self._wake_up: asyncio.Future[None] | None = None
-        self._write_frame = write_frame
-        self._queue: deque[str] = deque()
-        self._queued_characters = 0
+    _queue: deque[str] = field(default_factory=deque)
+    _queued_characters: int = 0
+    _wake_up: asyncio.Future[None] | None = None
 
     def deliver(self, version: int, message: EncodedMessage) -> None:
         """Send or queue the message that leads to a version, unless the queue is full."""
         if self.has_overflowed or version <= self.version:
             return
-        if self._write_frame and self._is_idle() and self._write_frame(message.frame):
+        if self.write_frame and self._is_idle() and self.write_frame(message.frame):
             self.version = version
             return
         self._queued_characters += len(message.text)

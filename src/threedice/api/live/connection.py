@@ -25,7 +25,7 @@ from threedice.api.http.middleware import check_single_host, is_cross_site, reje
 from threedice.api.http.problems import HttpProblem, encode_problem
 from threedice.api.http.requests import TableId, parse_headers
 from threedice.api.live.channel import Subscriber, encode_for_subscriber, split_entries
-from threedice.api.live.hub import CLOSE_INTERNAL_ERROR, subscribed_stream
+from threedice.api.live.hub import CLOSE_INTERNAL_ERROR
 from threedice.api.live.messages import (
     PROTOCOL_VERSION,
     HelloMessage,
@@ -40,6 +40,7 @@ from threedice.api.protocols import FRAME_EXTENSION
 from threedice.api.routes.tables import require_table
 from threedice.api.views import load_table_view
 from threedice.errors import StoreUnavailable
+from threedice.house.stream_state import table_stream
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from threedice.api.context import ServerContext
     from threedice.api.live.hub import Hub
     from threedice.api.views import TableView
-    from threedice.log.entry import Entry
+    from threedice.log.store import Store
 
     Receive = Callable[[], Awaitable[Any]]
     Send = Callable[[Any], Awaitable[None]]
@@ -224,35 +225,30 @@ class _SocketWriter:
 
     async def _load_view(self) -> TableView:
         subscriber, handler = self._subscriber, self._hub.house.command_handler
-        view = await retry_while_unavailable(
-            lambda: load_table_view(
-                handler, subscriber.table, subscriber.audience, subscriber.player
-            )
-        )
+        audience = (subscriber.audience, subscriber.player)
+        view = await _retry(lambda: load_table_view(handler, subscriber.table, *audience))
         self._head = view.version
         return view
 
     async def _stored_version(self) -> int:
-        store, stream = self._hub.house.command_handler.store, subscribed_stream(self._subscriber)
-        return (
-            await retry_while_unavailable(lambda: asyncio.to_thread(store.head, stream))
-        ).version
+        return (await self._read_stream(lambda store, stream: store.head(stream))).version
 
     async def _catch_up(self) -> None:
         """Send missed entries from the store until the channel can continue from there."""
         subscriber = self._subscriber
         while not self._hub.attach(subscriber, self._head):
-            for chunk in split_entries(await self._read_missed()):
+            missed = await self._read_stream(
+                lambda store, stream: store.read(stream, subscriber.version, CATCH_UP_PAGE_ENTRIES)
+            )
+            for chunk in split_entries(missed):
                 await self._send(encode_for_subscriber(subscriber, chunk).text)
                 subscriber.version = chunk[-1].version
                 await asyncio.sleep(0)  # a long catch-up must not delay others
 
-    async def _read_missed(self) -> list[Entry]:
-        store, stream = self._hub.house.command_handler.store, subscribed_stream(self._subscriber)
-        after = self._subscriber.version
-        return await retry_while_unavailable(
-            lambda: asyncio.to_thread(store.read, stream, after, CATCH_UP_PAGE_ENTRIES)
-        )
+    async def _read_stream(self, read: Callable[[Store, str], Result]) -> Result:
+        """Read the table's stream in a thread."""
+        store, stream = self._hub.house.command_handler.store, table_stream(self._subscriber.table)
+        return await _retry(lambda: asyncio.to_thread(read, store, stream))
 
     async def _send(self, text: str) -> None:
         self._subscriber.sending_since = monotonic()
@@ -260,7 +256,7 @@ class _SocketWriter:
         self._subscriber.sending_since = 0.0
 
 
-async def retry_while_unavailable(attempt: Callable[[], Awaitable[Result]]) -> Result:
+async def _retry(attempt: Callable[[], Awaitable[Result]]) -> Result:
     """Retry while the store is unavailable; can be cancelled at any time."""
     while True:
         try:

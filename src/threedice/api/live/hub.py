@@ -21,7 +21,6 @@ from threedice.api.live.channel import Channel
 from threedice.api.live.messages import StandingMessage, encode_message
 from threedice.api.routes.house import StoreProbe
 from threedice.errors import OperatingFailure
-from threedice.house.stream_state import table_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,11 +159,6 @@ class Hub:
             await asyncio.sleep(0.01)
 
 
-def subscribed_stream(subscriber: Subscriber) -> str:
-    """Return the name of the stream that a subscriber follows."""
-    return table_stream(subscriber.table)
-
-
 # --- monitor ------------------------------------------------------------------------------------
 
 
@@ -233,10 +227,12 @@ async def _check_subscribers(context: ServerContext, hub: Hub, round_number: int
     for subscriber in hub:
         if subscriber.blocked_seconds() > MAX_BLOCKED_SECONDS:
             subscriber.close(CLOSE_TRY_AGAIN_LATER, "too slow; connect again")
+    phase = round_number % ROUNDS_PER_PLAYER_CHECK
     due = [
-        subscriber
-        for subscriber in hub
-        if subscriber.audience == "staff" or _is_due(subscriber, round_number)
+        each
+        for each in hub
+        if each.audience == "staff"
+        or hash(each.caller.session_id) % ROUNDS_PER_PLAYER_CHECK == phase
     ]
     changes = await asyncio.to_thread(
         lambda: [(subscriber, _access_change(context, subscriber)) for subscriber in due]
@@ -244,13 +240,6 @@ async def _check_subscribers(context: ServerContext, hub: Hub, round_number: int
     for subscriber, change in changes:
         if change:
             subscriber.close(*CLOSE_REASONS[change])
-
-
-def _is_due(subscriber: Subscriber, round_number: int) -> bool:
-    return (
-        hash(subscriber.caller.session_id) % ROUNDS_PER_PLAYER_CHECK
-        == round_number % ROUNDS_PER_PLAYER_CHECK
-    )
 
 
 def _access_change(context: ServerContext, subscriber: Subscriber) -> str:

@@ -8,9 +8,11 @@ draws that view, and the events after its version follow.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
+from websockets.frames import Frame, Opcode
 
 from threedice.api.auth.audiences import player_events, public_event, spot_total_changes
 from threedice.api.views import AudienceKind, TableView
@@ -93,34 +95,18 @@ ServerMessage = (
 )
 
 
-SERVER_MESSAGES: Final = ServerMessage
-"""All messages that a server sends."""
-
-
 class PingMessage(msgspec.Struct, frozen=True, tag="ping", forbid_unknown_fields=True):
-    """The only message that a client may send."""
+    """A client's request for a pong, the only message that it may send."""
 
     echo: str = ""
 
 
-CLIENT_MESSAGES: Final = PingMessage
-"""All messages that a client may send."""
-
-EVENTS_BEGIN: Final = '{"type":"events","events":['
-EVENTS_END: Final = "]}"
-
 _ENCODER: Final = msgspec.json.Encoder()
-_TEXT_OPCODE: Final = b"\x81"  # FIN, text
 
 
-def encode_message(message: ServerMessage) -> str:
-    """Encode a message as the text of a frame."""
+def encode_message(message: ServerMessage | LiveEvent) -> str:
+    """Encode a message, or one item of `events`, as text."""
     return _ENCODER.encode(message).decode()
-
-
-def encode_event(event: LiveEvent) -> str:
-    """Encode one item of `events`."""
-    return _ENCODER.encode(event).decode()
 
 
 def encode_events(items: list[str]) -> str:
@@ -129,39 +115,19 @@ def encode_events(items: list[str]) -> str:
     >>> encode_events(["{}", "{}"])
     '{"type":"events","events":[{},{}]}'
     """
-    return f"{EVENTS_BEGIN}{','.join(items)}{EVENTS_END}"
+    return f'{{"type":"events","events":[{",".join(items)}]}}'
 
 
+@dataclass(frozen=True)
 class EncodedMessage:
     """A text message and its frame, which is encoded when first needed."""
 
-    __slots__ = ("_frame", "text")
+    text: str
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._frame = b""
-
-    @property
+    @cached_property
     def frame(self) -> bytes:
-        """The text as one frame."""
-        if not self._frame:
-            self._frame = encode_frame(self.text)
-        return self._frame
-
-
-def encode_frame(text: str) -> bytes:
-    """Encode a text as one unmasked WebSocket frame.
-
-    >>> encode_frame("hello")
-    b'\\x81\\x05hello'
-    """
-    data = text.encode()
-    size = len(data)
-    if size < 126:
-        return b"%b%b%b" % (_TEXT_OPCODE, size.to_bytes(1), data)
-    if size < 1 << 16:
-        return b"%b\x7e%b%b" % (_TEXT_OPCODE, size.to_bytes(2), data)
-    return b"%b\x7f%b%b" % (_TEXT_OPCODE, size.to_bytes(8), data)
+        """The text as one unmasked WebSocket frame."""
+        return Frame(Opcode.TEXT, self.text.encode()).serialize(mask=False)
 
 
 EMPTY_MESSAGE: Final = EncodedMessage("")
@@ -211,4 +177,5 @@ def encode_for_audiences(
 
 
 def _encode_item(entry: Entry, event: TableStreamEvent | None, totals: dict[str, int]) -> str:
-    return encode_event(LiveEvent(version=entry.version, at=entry.at, event=event, totals=totals))
+    item = LiveEvent(version=entry.version, at=entry.at, event=event, totals=totals)
+    return encode_message(item)
