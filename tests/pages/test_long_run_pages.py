@@ -24,7 +24,7 @@ from threedice.odds import (
 from threedice.odds.sessions.session_odds import start_calculation
 from threedice.pages.charts import Scale, curve_chart, distribution_chart, fan_chart
 from threedice.pages.distribution import distribution_page
-from threedice.pages.markup import format_amount, format_chance
+from threedice.pages.numbers import format_amount, format_chance
 from threedice.pages.session import describe_session, session_page
 from threedice.pages.shift import ShiftForecast, shift_page
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from threedice.odds import Mix, OddsSheet, percent
 from threedice.pages.felt import INK, edge_colour
-from threedice.pages.markup import format_amount, picture, tag, text
+from threedice.pages.markup import picture, tag, text
+from threedice.pages.numbers import format_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

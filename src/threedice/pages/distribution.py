@@ -5,18 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from threedice.pages import markup
 from threedice.pages.charts import distribution_chart
-from threedice.pages.markup import (
-    figure,
+from threedice.pages.numbers import (
     format_amount,
     format_chance,
     format_share,
     format_signed_percent,
-    heading,
-    key_figures,
-    page,
-    paragraph,
-    table,
 )
 
 if TYPE_CHECKING:
@@ -33,12 +28,12 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
     stakes = ", ".join(f"{stake} on {box}" for box, stake in bets.stakes.items())
     marks = [(format_share(each), float(result.quantile(each))) for each in _MARKED_QUANTILES]
     quantiles = [(each, result.quantile(each)) for each in DISTRIBUTION_QUANTILES]
-    return page(
+    return markup.page(
         f"{result.rounds:,} rounds of {bets.total:,}",
         bets.game,
         [
-            paragraph(f"In every round {stakes}.", "lead"),
-            key_figures(
+            markup.paragraph(f"In every round {stakes}.", "lead"),
+            markup.key_figures(
                 [
                     ("ahead in the end", format_chance(result.ahead)),
                     ("expected net result", format_amount(result.mean)),
@@ -46,7 +41,7 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
                     ("or worse, once in a thousand times", format_amount(result.worst_1_in_1000)),
                 ]
             ),
-            figure(
+            markup.figure(
                 distribution_chart(
                     result.as_floats(), marks, "Distribution of the net result", "net result"
                 ),
@@ -54,8 +49,8 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
                 "mark the results that are not exceeded with the probability above. One part in a "
                 "hundred thousand at either end is left out.",
             ),
-            heading("Quantiles"),
-            table(
+            markup.heading("Quantiles"),
+            markup.table(
                 ("with probability", "no more than", "of all stakes"),
                 (
                     (
@@ -66,8 +61,8 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
                     for share, net in quantiles
                 ),
             ),
-            heading("Ahead, level, behind"),
-            table(
+            markup.heading("Ahead, level, behind"),
+            markup.table(
                 ("", "probability"),
                 (
                     ("ahead", format_chance(result.ahead)),
@@ -75,8 +70,8 @@ def distribution_page(bets: Mix, result: LongRun) -> str:
                     ("behind", format_chance(result.behind)),
                 ),
             ),
-            heading("How the figures are computed"),
-            paragraph(describe_distribution_method(result.error)),
+            markup.heading("How the figures are computed"),
+            markup.paragraph(describe_distribution_method(result.error)),
         ],
     )
 

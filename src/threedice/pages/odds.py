@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from threedice.odds import percent
+from threedice.pages import markup
 from threedice.pages.charts import edge_chart, round_chart
 from threedice.pages.felt import felt_picture
-from threedice.pages.markup import (
-    definitions,
-    figure,
-    grouped_table,
-    heading,
-    page,
-    paragraph,
-)
 
 if TYPE_CHECKING:
     from threedice.odds import BoxOdds, OddsSheet
@@ -50,34 +43,34 @@ _METHOD_TEXTS: Final = (
 
 def odds_page(sheet: OddsSheet, readings: tuple[ReadingInForce, ...], book: Rulebook) -> str:
     """Return the page."""
-    return page(
+    return markup.page(
         "Odds",
         sheet.game,
         [
             _identity(book),
             _lead(sheet),
             *_figures(sheet),
-            heading("Every box"),
-            grouped_table(
+            markup.heading("Every box"),
+            markup.grouped_table(
                 _COLUMNS,
                 (
                     (f"{name} ({', '.join(boxes[0].box.pays)})", map(_cells, boxes))
                     for name, boxes in sheet.families()
                 ),
             ),
-            heading("How the figures are computed"),
-            paragraph(
+            markup.heading("How the figures are computed"),
+            markup.paragraph(
                 "Every box is evaluated on each of the 216 equally likely rolls of three dice; "
                 "nothing is simulated. Fractions are exact; percentages are rounded from them."
             ),
-            definitions(_METHOD_TEXTS),
-            heading("Readings in force"),
-            definitions(map(_reading, readings))
+            markup.definitions(_METHOD_TEXTS),
+            markup.heading("Readings in force"),
+            markup.definitions(map(_reading, readings))
             if readings
-            else paragraph("The rules leave nothing open."),
-            heading("Clauses relied on"),
-            paragraph(sheet.game.book_id, "id"),
-            definitions(
+            else markup.paragraph("The rules leave nothing open."),
+            markup.heading("Clauses relied on"),
+            markup.paragraph(sheet.game.book_id, "id"),
+            markup.definitions(
                 (number, [sheet.game.summaries[number]]) for number in _cited_clauses(sheet)
             ),
         ],
@@ -92,7 +85,7 @@ def _identity(book: Rulebook) -> str:
         f"version {book.version}",
         f"in force from {book.effective}" if book.effective else "",
     )
-    return paragraph(" · ".join(fact for fact in facts if fact))
+    return markup.paragraph(" · ".join(fact for fact in facts if fact))
 
 
 def _lead(sheet: OddsSheet) -> str:
@@ -100,7 +93,7 @@ def _lead(sheet: OddsSheet) -> str:
     single_roll = sum(each.box.throws == 1 for each in sheet.boxes)
     multi_throw = len(sheet.boxes) - single_roll
     more = f", and {multi_throw} settled over several throws" if multi_throw else ""
-    return paragraph(
+    return markup.paragraph(
         f"{single_roll} boxes settled by one roll{more}. One unit on every box settled by one "
         f"roll: house edge {edge} = {percent(edge)}.",
         "lead",
@@ -110,12 +103,12 @@ def _lead(sheet: OddsSheet) -> str:
 def _figures(sheet: OddsSheet) -> list[str]:
     game = sheet.game
     figures = [
-        figure(
+        markup.figure(
             edge_chart(sheet),
             "House edge by family. A bar reaches to the highest edge of the family; where its "
             "boxes differ, a line marks the lowest.",
         ),
-        figure(
+        markup.figure(
             round_chart(sheet),
             "One round with a unit on every box settled by one roll: how many of the 216 rolls "
             "give the players each net result. Losses are red, wins are green.",
@@ -124,7 +117,7 @@ def _figures(sheet: OddsSheet) -> list[str]:
     if game.felt:
         edges = {each.box.id: each.figures.edge for each in sheet.boxes}
         figures.append(
-            figure(
+            markup.figure(
                 felt_picture(game, game.felt, edges),
                 "The felt, every area tinted by its house edge: green for the lowest, red for "
                 "30 % and more. Geometry only; the numbers are those of the pay table.",

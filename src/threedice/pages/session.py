@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING
 from threedice.money import MAX_AMOUNT
 from threedice.odds.sessions.session import ENDINGS
 from threedice.odds.sessions.session_odds import FAN_QUANTILES
+from threedice.pages import markup
 from threedice.pages.charts import curve_chart, distribution_chart, fan_chart
 from threedice.pages.distribution import DISTRIBUTION_QUANTILES
-from threedice.pages.markup import (
-    figure,
-    format_amount,
-    format_chance,
-    format_share,
-    heading,
-    key_figures,
-    page,
-    paragraph,
-    table,
-)
+from threedice.pages.numbers import format_amount, format_chance, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,13 +30,13 @@ def session_page(result: SessionOdds) -> str:
     """Return the page."""
     session = result.session
     ruin_time = result.mean_rounds_to_ruin
-    return page(
+    return markup.page(
         f"{session.plan.name.capitalize()} on {session.spread}",
         session.spread.game,
         [
-            paragraph(describe_session(session), "lead"),
+            markup.paragraph(describe_session(session), "lead"),
             _interrupted_note(result),
-            key_figures(
+            markup.key_figures(
                 [
                     ("risk of ruin", format_chance(result.ruin)),
                     ("mean final bankroll", format_amount(result.mean_final)),
@@ -68,24 +59,24 @@ def session_page(result: SessionOdds) -> str:
                 float(result.quantile(Fraction(1, 2)) - session.bankroll),
                 [float(each) for each in result.ruin_by_round()],
             ),
-            heading("How sessions end"),
-            table(
+            markup.heading("How sessions end"),
+            markup.table(
                 ("ending", "probability"),
                 (
                     (f"{each}: {ENDING_TEXTS[each]}", format_chance(result.chance(each)))
                     for each in ENDINGS
                 ),
             ),
-            heading("Final bankroll"),
-            table(
+            markup.heading("Final bankroll"),
+            markup.table(
                 ("with probability", "no more than"),
                 (
                     (format_share(share), result.format_quantile(share))
                     for share in DISTRIBUTION_QUANTILES
                 ),
             ),
-            heading("How the figures are computed"),
-            paragraph(describe_session_method(result)),
+            markup.heading("How the figures are computed"),
+            markup.paragraph(describe_session_method(result)),
         ],
     )
 
@@ -130,7 +121,7 @@ def describe_session_method(result: SessionOdds) -> str:
 def _interrupted_note(result: SessionOdds) -> str:
     if result.rounds == result.session.rounds:
         return ""
-    return paragraph(
+    return markup.paragraph(
         f"Stopped on request: these are the first {result.rounds:,} of {result.session.rounds:,} "
         "rounds; those still playing count as played out."
     )
@@ -149,7 +140,7 @@ def session_figures(
     """
     bands = ", ".join(f"{float(each) * 100:g}" for each in FAN_QUANTILES)
     figures = [
-        figure(
+        markup.figure(
             fan_chart(
                 [(number, [float(each) for each in row]) for number, row in fan],
                 bankroll,
@@ -159,11 +150,11 @@ def session_figures(
             f"The bankroll after each round: quantiles at {bands} per cent, the median as a line. "
             "Players who have left keep their last bankroll; the dashed line is the initial one.",
         ),
-        figure(
+        markup.figure(
             distribution_chart(results, [("median", median)], "Net result", "net result"),
             "The net result of the whole session. Losses are red, wins are green.",
         ),
-        figure(
+        markup.figure(
             curve_chart(ruin_by_round, "Ruin", "round"),
             "The probability of having been ruined by each round.",
         ),

@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from threedice.pages import markup
 from threedice.pages.charts import distribution_chart
 from threedice.pages.distribution import describe_distribution_method
-from threedice.pages.markup import (
-    figure,
+from threedice.pages.numbers import (
     format_amount,
     format_chance,
     format_share,
     format_signed_percent,
-    heading,
-    page,
-    paragraph,
-    table,
 )
 
 if TYPE_CHECKING:
@@ -50,21 +46,21 @@ class ShiftForecast:
 
 def shift_page(forecast: ShiftForecast) -> str:
     """Return the page."""
-    return page(
+    return markup.page(
         "The house's shift",
         forecast.game,
         [
-            paragraph(forecast.assumptions, "lead"),
-            heading("Win"),
-            table(("", *(each.name for each in forecast.periods)), win_rows(forecast)),
+            markup.paragraph(forecast.assumptions, "lead"),
+            markup.heading("Win"),
+            markup.table(("", *(each.name for each in forecast.periods)), win_rows(forecast)),
             *[_win_figure(each) for each in forecast.periods],
             *_comparison_section(forecast),
             *_safe_maximum_section(forecast),
-            heading("How the figures are computed"),
-            paragraph(
+            markup.heading("How the figures are computed"),
+            markup.paragraph(
                 describe_distribution_method(max(each.win.error for each in forecast.periods))
             ),
-            paragraph(
+            markup.paragraph(
                 "Rounds are independent and all alike; bets of one round share its roll. Hold is "
                 "the win as a share of what is staked, on average over the period. The worst roll "
                 "is the one round of the period that costs the house most."
@@ -152,18 +148,20 @@ def _win_figure(period: PeriodForecast) -> str:
     drawing = distribution_chart(
         period.win.as_floats(), marks, f"Win of one {period.name}", "house's win"
     )
-    return figure(drawing, f"The house's win of one {period.name}, {period.rounds:,} rounds.")
+    return markup.figure(
+        drawing, f"The house's win of one {period.name}, {period.rounds:,} rounds."
+    )
 
 
 def _comparison_section(forecast: ShiftForecast) -> list[str]:
     if not forecast.comparisons:
         return []
     return [
-        heading("Effect of a differential on a shift"),
-        table(COMPARISON_COLUMNS, comparison_rows(forecast)),
+        markup.heading("Effect of a differential on a shift"),
+        markup.table(COMPARISON_COLUMNS, comparison_rows(forecast)),
     ]
 
 
 def _safe_maximum_section(forecast: ShiftForecast) -> list[str]:
     description = describe_safe_maximum(forecast)
-    return [heading("A safe maximum"), paragraph(description)] if description else []
+    return [markup.heading("A safe maximum"), markup.paragraph(description)] if description else []

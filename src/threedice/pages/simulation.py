@@ -6,17 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from threedice.odds import percent
+from threedice.pages import markup
 from threedice.pages.charts import distribution_chart
-from threedice.pages.markup import (
-    figure,
-    format_amount,
-    format_chance,
-    heading,
-    key_figures,
-    page,
-    paragraph,
-    table,
-)
+from threedice.pages.numbers import format_amount, format_chance
 from threedice.pages.session import ENDING_TEXTS, session_figures
 from threedice.sim.estimates import format_bin
 from threedice.sim.kernels.sessions import ENDING_NAMES
@@ -53,7 +45,10 @@ def _estimate_row(name: str, estimate: Estimate, places: int) -> tuple[str, ...]
 
 
 def _method_section(seed: int) -> list[str]:
-    return [heading("How the figures are computed"), paragraph(f"Seed {seed}. {_METHOD_TEXT}")]
+    return [
+        markup.heading("How the figures are computed"),
+        markup.paragraph(f"Seed {seed}. {_METHOD_TEXT}"),
+    ]
 
 
 # --- sessions -----------------------------------------------------------------------------------
@@ -66,13 +61,13 @@ def _sessions_page(game: Game, study: SessionStudy) -> str:
         f"rounds, base stake {terms.base:,}, at the table from {terms.minimum:,} to "
         f"{terms.maximum:,}."
     )
-    return page(
+    return markup.page(
         f"{study.title[:1].upper()}{study.title[1:]}, simulated",
         game,
         [
-            paragraph(lead, "lead"),
+            markup.paragraph(lead, "lead"),
             _interrupted_note(study.sessions, study.job.sessions),
-            key_figures(
+            markup.key_figures(
                 [
                     ("risk of ruin", format_chance(study.ruin.value)),
                     ("mean final bankroll", format_amount(round(study.mean_final.value, 2))),
@@ -90,8 +85,8 @@ def _sessions_page(game: Game, study: SessionStudy) -> str:
                 study.quantile(Fraction(1, 2)).low - bankroll,
                 ruin_curve(study),
             ),
-            heading("How sessions end, and with what"),
-            table(
+            markup.heading("How sessions end, and with what"),
+            markup.table(
                 _COLUMNS,
                 [
                     *(
@@ -103,8 +98,8 @@ def _sessions_page(game: Game, study: SessionStudy) -> str:
                     _estimate_row("house edge on all stakes", study.edge, 6),
                 ],
             ),
-            heading("Final bankroll"),
-            table(
+            markup.heading("Final bankroll"),
+            markup.table(
                 ("with probability", "no more than"),
                 [
                     (f"{float(share):.0%}", format_bin(study.quantile(share)))
@@ -119,7 +114,7 @@ def _sessions_page(game: Game, study: SessionStudy) -> str:
 def _interrupted_note(done: int, requested: int) -> str:
     if done == requested:
         return ""
-    return paragraph(f"Stopped on request: {done:,} of {requested:,} sessions.")
+    return markup.paragraph(f"Stopped on request: {done:,} of {requested:,} sessions.")
 
 
 def ruin_curve(study: SessionStudy) -> list[float]:
@@ -137,27 +132,27 @@ def ruin_curve(study: SessionStudy) -> list[float]:
 
 def _flat_bets_page(game: Game, study: FlatStudy) -> str:
     edges = [(box, study.box_edge(box)) for box in study.bets]
-    return page(
+    return markup.page(
         "Flat bets, simulated",
         game,
         [
-            paragraph(f"{study.rounds:,} rounds with the same bets in each.", "lead"),
-            key_figures(
+            markup.paragraph(f"{study.rounds:,} rounds with the same bets in each.", "lead"),
+            markup.key_figures(
                 [
                     ("house edge, estimated", percent(Fraction(study.edge.value), 4)),
                     ("house edge, exact", percent(study.mix.figures.edge, 4)),
                     ("net result", format_amount(study.net_result)),
                 ]
             ),
-            heading("House edge of each bet"),
-            table(
+            markup.heading("House edge of each bet"),
+            markup.table(
                 _COLUMNS,
                 [
                     *(_estimate_row(box, each, 8) for box, each in edges),
                     _estimate_row("all bets", study.edge, 8),
                 ],
             ),
-            paragraph(
+            markup.paragraph(
                 f"Chi-square of the 216 rolls: {study.chi_square:.1f}, where 215 is expected."
             ),
             *_method_section(study.job.seed),
@@ -178,29 +173,29 @@ def _table_page(game: Game, study: TableStudy) -> str:
         _estimate_row("the house: loses a session", study.house_loss_probability, 6),
     ]
     house = [(float(each.low), each.times / study.sessions) for each in study.results("")]
-    return page(
+    return markup.page(
         "A table, simulated",
         game,
         [
-            paragraph(
+            markup.paragraph(
                 f"{study.sessions:,} sessions of {study.job.rounds:,} rounds, "
                 f"{len(names)} players.",
                 "lead",
             ),
             _interrupted_note(study.sessions, study.job.sessions),
-            key_figures(
+            markup.key_figures(
                 [
                     ("the house wins in a session", format_amount(round(study.house_win.value, 2))),
                     ("of what is staked", percent(Fraction(study.hold.value), 3)),
                     ("sessions it loses", format_chance(study.house_loss_probability.value)),
                 ]
             ),
-            figure(
+            markup.figure(
                 distribution_chart(house, [], "The house's win", "win of the house"),
                 "The house's win in a session. Wins are green, losses are red.",
             ),
-            heading("Players and house"),
-            table(_COLUMNS, rows),
+            markup.heading("Players and house"),
+            markup.table(_COLUMNS, rows),
             *_method_section(study.job.seed),
         ],
     )
