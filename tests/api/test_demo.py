@@ -112,7 +112,7 @@ def test_simulated_players_keep_a_table_in_play(name: str) -> None:
     """They bet, and where they get the dice they throw them, with hardly anything refused."""
     table = DEMO.tables[name]
     game, house_table = check_table(table), HouseTable(id=name, dealt_by_house=table.dealt_by_house)
-    crowd, counts = DemoPlayers(name, Random(1)), Counter[str]()
+    crowd, counts = DemoPlayers(Random(1)), Counter[str]()
     ask(
         game,
         house_table,

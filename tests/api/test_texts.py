@@ -11,7 +11,7 @@ import pytest
 
 import threedice.api
 from threedice.account.decider import ACCOUNT_REFUSAL_TEXTS
-from threedice.api.texts import LANGUAGES, Language, preferred_language, texts
+from threedice.api.texts import LANGUAGES, TEXTS, Language, preferred_language
 from threedice.house.decisions import HOUSE_REFUSAL_TEXTS
 from threedice.identity import errors
 from threedice.table.rules import TABLE_REFUSAL_TEXTS
@@ -32,18 +32,18 @@ def placeholders(text: str) -> set[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_code_has_words(language: Language) -> None:
-    known = texts(language)
+    known = TEXTS[language]
     rules = TABLE_REFUSAL_TEXTS.keys() | ACCOUNT_REFUSAL_TEXTS.keys() | HOUSE_REFUSAL_TEXTS.keys()
     identity = {f"{kind}/{reason}" for kind, each in REASONS.items() for reason in get_args(each)}
     assert known.keys() >= rules | identity
-    assert known.keys() == texts("en").keys()
+    assert known.keys() == TEXTS["en"].keys()
     assert all(known.values())
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_words_have_the_same_holes_in_every_language(language: Language) -> None:
-    for code, text in texts("en").items():
-        assert placeholders(texts(language)[code]) == placeholders(text), code
+    for code, text in TEXTS["en"].items():
+        assert placeholders(TEXTS[language][code]) == placeholders(text), code
 
 
 def test_every_code_of_the_api_has_words() -> None:
@@ -52,7 +52,7 @@ def test_every_code_of_the_api_has_words() -> None:
         code for file in folder.rglob("*.py") for code in _PROBLEM_CODE.findall(file.read_text())
     }
     assert len(codes) > 15
-    assert {code for code in codes if not code.endswith("/")} <= texts("en").keys()
+    assert {code for code in codes if not code.endswith("/")} <= TEXTS["en"].keys()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from threedice.api.http import journal
 from threedice.api.http.openapi import build_document
 from threedice.api.live.channel import MAX_QUEUED_MESSAGES
 from threedice.api.live.messages import PROTOCOL_VERSION
-from threedice.api.texts import LANGUAGES, texts
+from threedice.api.texts import LANGUAGES, TEXTS
 from threedice.cli import main
 from threedice.cli.app import COMMANDS, app, load_command
 from threedice.db.schema import PROGRAM_NAME, load_migrations
@@ -75,7 +75,7 @@ def openapi_document() -> dict[str, Any]:
 
 def problem_codes() -> dict[str, list[str]]:
     """Return the codes of all refusals and problems, by language."""
-    return {language: sorted(texts(language)) for language in LANGUAGES}
+    return {language: sorted(TEXTS[language]) for language in LANGUAGES}
 
 
 # --- the log ------------------------------------------------------------------------------------

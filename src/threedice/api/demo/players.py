@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from threedice.house.stream_state import HouseTable
     from threedice.rulebook import Game
     from threedice.table.commands import AnyCommand
-    from threedice.table.state import Shooter
+    from threedice.table.state import TableState
 
 PLAYER_NAMES: Final = ("demo-ada", "demo-bai", "demo-cleo", "demo-dov")
 PAUSE_SECONDS: Final = (0.3, 1.8)
@@ -48,13 +48,16 @@ async def play(house: House) -> None:
 
 
 async def _play_at_table(handler: CommandHandler, table: str) -> None:
-    players = DemoPlayers(table, Random())
+    players = DemoPlayers(Random())
     while True:
         try:
             house_table = await handler.table(table)
             game = handler.game(house_table)
             if game is not None and not handler.suspension_reason:
-                await _send(handler, table, players.next_command(game, house_table))
+                command = players.next_command(game, house_table)
+                if command is not None:
+                    key = f"demo {uuid4()}"
+                    await handler.handle(command, table=table, account=command.by.id, key=key)
             await asyncio.sleep(players.random.uniform(*PAUSE_SECONDS))
         except Refusal:
             await asyncio.sleep(players.random.uniform(*PAUSE_SECONDS))
@@ -65,17 +68,11 @@ async def _play_at_table(handler: CommandHandler, table: str) -> None:
             return
 
 
-async def _send(handler: CommandHandler, table: str, command: AnyCommand | None) -> None:
-    if command is not None:
-        account = command.by.id
-        await handler.handle(command, table=table, account=account, key=f"demo {uuid4()}")
-
-
 class DemoPlayers:
     """The simulated players of one table."""
 
-    def __init__(self, table: str, random: Random) -> None:
-        self.table, self.random = table, random
+    def __init__(self, random: Random) -> None:
+        self.random = random
 
     def next_command(self, game: Game, house_table: HouseTable) -> AnyCommand | None:
         """Return the next command of a randomly chosen player, or None."""
@@ -83,7 +80,9 @@ class DemoPlayers:
         if not state.open or house_table.interrupted:
             return None
         if missing := [check for check in game.facts.opening if check not in state.checks]:
-            return self._pass_check(house_table, missing[0])
+            at_automatic_table = house_table.dealt_by_house is not None
+            check = commands.PassCheck(by=CONSOLE_ACTOR, check=missing[0])
+            return check if at_automatic_table else None  # elsewhere its staff pass the checks
         chip = state.chips[0]
         if state.float_amount < 10 * STACK_CHIPS * chip * len(PLAYER_NAMES):
             return commands.FillFloat(
@@ -97,39 +96,14 @@ class DemoPlayers:
                 amount=STACK_CHIPS * chip,
                 age_years=AGE_YEARS,
             )
-        shooter_command = (
-            self._shooter_command(game, house_table, state.shooter) if state.shooter else None
-        )
+        shooter_command = _shooter_command(game, state)
         if shooter_command is not None or not is_betting_open(state):
             return shooter_command
-        return self._random_bet(game, house_table, name)
+        return self._random_bet(game, state, name)
 
-    def _pass_check(self, house_table: HouseTable, check: str) -> AnyCommand | None:
-        """Pass an opening check at a table without staff."""
-        if house_table.dealt_by_house is None:
-            return None
-        return commands.PassCheck(by=CONSOLE_ACTOR, check=check)
-
-    def _shooter_command(
-        self, game: Game, house_table: HouseTable, shooter: Shooter
-    ) -> AnyCommand | None:
-        """Return the next command of a simulated player who is the shooter, or None."""
-        current, rule = house_table.table.round, game.facts.shooter
-        if current is None or rule is None or shooter.player not in PLAYER_NAMES:
-            return None
-        by = Actor(id=shooter.player, role="shooter")
-        step = next((step for step in game.facts.procedure.order if step not in current.done), "")
-        if step == "choose-dice":
-            return commands.ChooseDice(by=by, dice=[1, 3, 5])
-        if is_betting_open(house_table.table) and not shooter.stake:
-            limits = house_table.table.limits
-            minimum = limits.for_box(rule.box).minimum if limits else house_table.table.chips[0]
-            return commands.PlaceBet(by=by, player=shooter.player, box=rule.box, amount=minimum)
-        return commands.Throw(by=by) if step == "throw" else None
-
-    def _random_bet(self, game: Game, house_table: HouseTable, name: str) -> AnyCommand | None:
+    def _random_bet(self, game: Game, state: TableState, name: str) -> AnyCommand | None:
         """Return a small bet on a random box, more often on one that wins often."""
-        state, rule = house_table.table, game.facts.shooter
+        rule = game.facts.shooter
         boxes = [box for box in game.boxes.values() if not rule or box.id != rule.box]
         if self.random.random() < EASY_BOX_PROBABILITY:
             boxes = sorted(boxes, key=lambda box: -box.wins.bit_count())[:6]
@@ -141,3 +115,18 @@ class DemoPlayers:
         area = self.random.choice(game.ends.get(box.id, ("",)))
         by = Actor(id=name, role="player")
         return commands.PlaceBet(by=by, player=name, box=box.id, amount=amount, area=area)
+
+
+def _shooter_command(game: Game, state: TableState) -> AnyCommand | None:
+    """Return the next command of a simulated player who is the shooter, or None."""
+    current, rule, shooter = state.round, game.facts.shooter, state.shooter
+    if not (current and rule and shooter) or shooter.player not in PLAYER_NAMES:
+        return None
+    by = Actor(id=shooter.player, role="shooter")
+    step = next((step for step in game.facts.procedure.order if step not in current.done), "")
+    if step == "choose-dice":
+        return commands.ChooseDice(by=by, dice=[1, 3, 5])
+    if is_betting_open(state) and not shooter.stake:
+        minimum = state.limits.for_box(rule.box).minimum if state.limits else state.chips[0]
+        return commands.PlaceBet(by=by, player=shooter.player, box=rule.box, amount=minimum)
+    return commands.Throw(by=by) if step == "throw" else None

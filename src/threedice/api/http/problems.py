@@ -16,7 +16,7 @@ from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 
 from threedice.api.http import journal
-from threedice.api.texts import Language, preferred_language, text_template
+from threedice.api.texts import TEXTS, Language, preferred_language
 from threedice.errors import (
     InvalidInput,
     KeyReused,
@@ -69,7 +69,7 @@ class HttpProblem(ThreediceError):
 
     def __init__(self, status: int, code: str, **facts: Any) -> None:
         self.status, self.code, self.facts = status, code, facts
-        super().__init__(text_template(code, "en").format_map(facts))
+        super().__init__(TEXTS["en"][code].format_map(facts))
 
 
 class ClientDisconnected(Exception):
@@ -267,7 +267,7 @@ def _detail(error: BaseException, code: str, facts: dict[str, Any], language: La
     """Return the text of an error; in English an identity error has its own, more specific one."""
     if language == "en" and isinstance(error, IdentityError):
         return _capitalise(str(error))
-    text = text_template(code, language).format_map(_FactsWithDefault(facts))
+    text = TEXTS[language][code].format_map(_FactsWithDefault(facts))
     clauses = ", ".join(error.clause) if isinstance(error, Refusal) else ""
     return _capitalise(f"{text} ({clauses})" if clauses else text)
 

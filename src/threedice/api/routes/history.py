@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from threedice.house import CommandHandler
-    from threedice.log.entry import Entry
     from threedice.money import AmountFormatter
 
 Timestamp = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -170,55 +169,46 @@ def gaming_day_start(context: Context, now: int) -> int:
 
 
 def _load_round(handler: CommandHandler, table: str, number: int) -> RoundHistory:
-    events = [
-        EntryView(entry.version, entry.at, event)
-        for entry, event in _round_entries(handler, table, number)
-    ]
+    events = list(_round_entries(handler, table, number))
     if not events:
         raise UnknownName(f"round of table {table}", str(number), [])
-    round_events = (each.event for each in events)
     prose = describe_stream(
-        round_events, handler.streams.games.load_pinned, _amount_formatter(handler, table)
+        (each.event for each in events),
+        handler.streams.games.load_pinned,
+        _amount_formatter(handler, table),
     )
     return RoundHistory(number, events, list(prose))
 
 
-def _round_entries(
-    handler: CommandHandler, table: str, number: int
-) -> Iterator[tuple[Entry, AnyStreamEvent]]:
+def _round_entries(handler: CommandHandler, table: str, number: int) -> Iterator[EntryView]:
     """Yield the entries of a round: from its start to before the next round's."""
     is_in_round = False
     for entry in handler.store.scan(table_stream(table)):
-        if entry.kind == tag_of(RoundStarted):
+        if is_in_round or entry.kind == tag_of(RoundStarted):
             event = decode(entry)
-            if isinstance(event, RoundStarted) and event.round > number:
-                return
-            is_in_round = isinstance(event, RoundStarted) and event.round == number
-        if is_in_round:
-            yield entry, decode(entry)
+            if isinstance(event, RoundStarted):
+                if event.round > number:
+                    return
+                is_in_round = event.round == number
+            if is_in_round:
+                yield EntryView(entry.version, entry.at, event)
 
 
 def _explain_bets(
     handler: CommandHandler, table: str, number: int, player: str
 ) -> list[BetExplanation]:
-    explained = explain_player_bets(
-        handler.store,
-        handler.streams.games.load_pinned,
-        table,
-        number,
-        player,
-        _amount_formatter(handler, table),
-    )
+    load_game, formatter = handler.streams.games.load_pinned, _amount_formatter(handler, table)
+    explained = explain_player_bets(handler.store, load_game, table, number, player, formatter)
     if explained is None:
         raise UnknownName(f"round of table {table}", str(number), [])
     return [BetExplanation(spot, lines) for spot, lines in explained.items()]
 
 
 def _amount_formatter(handler: CommandHandler, table: str) -> AmountFormatter:
-    """Return a formatter of minor units in the currency of a table."""
-    currencies = (
-        event.currency
-        for event in map(decode, handler.store.scan(table_stream(table)))
-        if isinstance(event, TableOpened)
-    )
+    """Return a formatter of minor units in the currency of a table.
+
+    The currency is read from the log, because the state of a damaged table cannot be loaded.
+    """
+    events = map(decode, handler.store.scan(table_stream(table)))
+    currencies = (event.currency for event in events if isinstance(event, TableOpened))
     return partial(format_currency, currency=next(currencies, ""))

@@ -40,18 +40,11 @@ def _load_texts(language: Language) -> dict[str, str]:
     return {**TABLE_REFUSAL_TEXTS, **HOUSE_REFUSAL_TEXTS, **ACCOUNT_REFUSAL_TEXTS, **own_texts}
 
 
-_TEXTS: Final = {language: _load_texts(language) for language in LANGUAGES}
-"""Loaded on import: a request must not depend on a file that can be opened."""
+TEXTS: Final = {language: _load_texts(language) for language in LANGUAGES}
+"""All texts by language and code, with placeholders for facts.
 
-
-def texts(language: Language) -> dict[str, str]:
-    """Return all texts of a language by code."""
-    return _TEXTS[language]
-
-
-def text_template(code: str, language: Language) -> str:
-    """Return the text for a code, with placeholders for its facts."""
-    return texts(language)[code]
+Loaded on import: a request must not depend on a file that can be opened.
+"""
 
 
 @lru_cache(256)
