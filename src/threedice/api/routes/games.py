@@ -170,34 +170,56 @@ class MixView(msgspec.Struct, frozen=True):
     nets: list[int]
 
 
-@get("/api/rulebooks", name="list-rulebooks")
-async def list_rulebooks() -> list[RulebookLine]:
+@get("/api/rulebooks", name="list-rulebooks", sync_to_thread=True)
+def list_rulebooks() -> list[RulebookLine]:
     """List the shipped rulebooks and their games."""
-    return await run_in_thread(lambda: [_book_line(book_id) for book_id in shipped_ids()])
+    books = [load_rulebook(book_id).book for book_id in shipped_ids()]
+    return [
+        build_view(RulebookLine, book, games=[f"{book.id}/{layout}" for layout in book.layouts])
+        for book in books
+    ]
 
 
-@get("/api/rulebooks/{book:str}/{layout:str}", name="show-rulebook")
-async def show_rulebook(book: RulebookName, layout: RulebookName) -> GameView:
+@get("/api/rulebooks/{book:str}/{layout:str}", name="show-rulebook", sync_to_thread=True)
+def show_rulebook(book: RulebookName, layout: RulebookName) -> GameView:
     """Show a game of a rulebook with its default readings."""
-    return await run_in_thread(lambda: game_view(_load_shipped_game(book, layout), book))
+    return game_view(_load_shipped_game(book, layout), book)
 
 
-@get("/api/rulebooks/{book:str}/{layout:str}/odds", name="show-odds")
-async def show_odds(book: RulebookName, layout: RulebookName) -> SheetView:
+@get("/api/rulebooks/{book:str}/{layout:str}/odds", name="show-odds", sync_to_thread=True)
+def show_odds(book: RulebookName, layout: RulebookName) -> SheetView:
     """Show the odds sheet of a game."""
-    return await run_in_thread(lambda: _sheet_view(_load_shipped_game(book, layout)))
+    sheet = odds_sheet(_load_shipped_game(book, layout))
+    boxes = [BoxFigures(each.box.id, _figures_view(each.figures)) for each in sheet.boxes]
+    return SheetView(sheet.game.id, str(sheet.layout_edge), boxes)
 
 
-@get("/api/rulebooks/{book:str}/{layout:str}/readings", name="show-readings")
-async def show_readings(book: RulebookName, layout: RulebookName) -> list[ReadingView]:
+@get("/api/rulebooks/{book:str}/{layout:str}/readings", name="show-readings", sync_to_thread=True)
+def show_readings(book: RulebookName, layout: RulebookName) -> list[ReadingView]:
     """Show the readings in force for a game, and the effect of each alternative."""
-    return await run_in_thread(lambda: _reading_views(book, _load_shipped_game(book, layout)))
+    game = _load_shipped_game(book, layout)
+    return [
+        build_view(
+            ReadingView,
+            each,
+            clause=each.clauses,
+            says=each.text,
+            alternatives=[_alternative_view(alternative) for alternative in each.alternatives],
+        )
+        for each in readings_in_force(load_rulebook(book), game)
+    ]
 
 
-@post("/api/rulebooks/{book:str}/{layout:str}/mix", name="judge-mix", status_code=200)
-async def evaluate_mix(book: RulebookName, layout: RulebookName, data: JSONBody[Stakes]) -> MixView:
+@post(
+    "/api/rulebooks/{book:str}/{layout:str}/mix",
+    name="judge-mix",
+    status_code=200,
+    sync_to_thread=True,
+)
+def evaluate_mix(book: RulebookName, layout: RulebookName, data: JSONBody[Stakes]) -> MixView:
     """Calculate the figures of stakes on several boxes together."""
-    return await run_in_thread(lambda: _mix_view(_load_shipped_game(book, layout), data.stakes))
+    mix = Mix(_load_shipped_game(book, layout), data.stakes)
+    return MixView(mix.total, mix.game.unit, _figures_view(mix.figures), list(mix.nets))
 
 
 @get("/api/tables/{table:str}/game", name="show-game")
@@ -207,11 +229,6 @@ async def show_game(context: Context, table: TableId) -> GameView:
     return await run_in_thread(
         lambda: _installed_game_view(context, table, house_table.game, pinned)
     )
-
-
-def _book_line(book_id: str) -> RulebookLine:
-    book = load_rulebook(book_id).book
-    return build_view(RulebookLine, book, games=[f"{book.id}/{layout}" for layout in book.layouts])
 
 
 def _load_shipped_game(book: str, layout: str) -> Game:
@@ -254,36 +271,12 @@ def _box_view(game: Game, box: Box) -> BoxView:
     return build_view(BoxView, box, lines=lines, ends=game.ends[box.id])
 
 
-def _sheet_view(game: Game) -> SheetView:
-    sheet = odds_sheet(game)
-    boxes = [BoxFigures(each.box.id, _figures_view(each.figures)) for each in sheet.boxes]
-    return SheetView(game.id, str(sheet.layout_edge), boxes)
-
-
-def _reading_views(book: str, game: Game) -> list[ReadingView]:
-    return [
-        build_view(
-            ReadingView,
-            each,
-            clause=each.clauses,
-            says=each.text,
-            alternatives=[_alternative_view(alternative) for alternative in each.alternatives],
-        )
-        for each in readings_in_force(load_rulebook(book), game)
-    ]
-
-
 def _alternative_view(alternative: AlternativeReading) -> AlternativeView:
     edges = {
         box: (None if old is None else str(old), None if new is None else str(new))
         for box, (old, new) in alternative.edge_changes.items()
     }
     return AlternativeView(alternative.name, alternative.text, edges)
-
-
-def _mix_view(game: Game, stakes: dict[str, int]) -> MixView:
-    mix = Mix(game, stakes)
-    return MixView(mix.total, game.unit, _figures_view(mix.figures), list(mix.nets))
 
 
 def _figures_view(figures: Figures) -> FiguresView:
