@@ -105,23 +105,16 @@ def _die(game: Game, face: int, x: float, y: float, size: float) -> str:
 
 
 def _inscription(inscription: Inscription) -> str:
-    lines = [*inscription.en, *inscription.zh]
+    lines, cx = [*inscription.en, *inscription.zh], inscription.x + inscription.width / 2
     is_vertical = inscription.height > inscription.width * 1.5 and len(lines) == 1
     if is_vertical:
-        size = min(15.0, inscription.width * 0.6)
-        cx, cy = inscription.x + inscription.width / 2, inscription.y + inscription.height / 2
+        size, cy = min(15.0, inscription.width * 0.6), inscription.y + inscription.height / 2
         return text(lines[0], cx, cy, size, fill=INK, transform=f"rotate(-90 {cx:.1f} {cy:.1f})")
     wrapped = [part for line in lines for part in _wrap_words(line, inscription.width / 8.5)]
     size = min(14.0, inscription.height / (len(wrapped) * 1.3))
     top = inscription.y + (inscription.height - len(wrapped) * size * 1.25) / 2
     return "".join(
-        text(
-            line,
-            inscription.x + inscription.width / 2,
-            top + (i + 0.85) * size * 1.25,
-            size,
-            fill=INK,
-        )
+        text(line, cx, top + (i + 0.85) * size * 1.25, size, fill=INK)
         for i, line in enumerate(wrapped)
     )
 

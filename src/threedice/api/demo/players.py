@@ -15,6 +15,7 @@ from threedice.api.http import journal
 from threedice.api.server import CONSOLE_ACTOR
 from threedice.api.views import is_betting_open
 from threedice.errors import OperatingFailure, Refusal
+from threedice.house.recovery import list_tables
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import stake_step
@@ -40,10 +41,8 @@ EASY_BOX_PROBABILITY: Final = 0.6
 
 async def play(house: House) -> None:
     """Run simulated players at every table until cancelled."""
-    streams = await asyncio.to_thread(house.command_handler.store.streams)
-    tables = [name.partition("/")[2] for name in streams if name.startswith("table/")]
     async with asyncio.TaskGroup() as players:
-        for table in tables:
+        for table in await list_tables(house.command_handler):
             players.create_task(_play_at_table(house.command_handler, table))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import msgspec
 from litestar import get
 
-from threedice.api.auth.authorisation import audience_of
+from threedice.api.auth.authorisation import TableAudience, audience_of
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
@@ -25,6 +25,7 @@ from threedice.api.views import (
 )
 from threedice.dice import ROLLS
 from threedice.errors import ThreediceError, UnknownName
+from threedice.house import recovery
 from threedice.house.reports.figures import exposure
 from threedice.house.stream_state import table_stream
 
@@ -84,7 +85,8 @@ class Exposure(msgspec.Struct, frozen=True):
 @get("/api/tables", name="list-tables")
 async def list_tables(context: Context) -> list[TableLine]:
     """List the tables with their phase and last results."""
-    tables = await list_table_ids(context)
+    tables = await recovery.list_tables(context.house.command_handler)
+    context.table_ids.update(tables)
     statements = await context.house.command_handler.streams.statements()
     results = await run_in_thread(
         lambda: {table: last_results(statements, table, LOBBY_RESULTS) for table in tables}
@@ -96,9 +98,7 @@ async def list_tables(context: Context) -> list[TableLine]:
 @get("/api/tables/{table:str}", name="show-table")
 async def show_table(context: Context, caller: CurrentCaller, table: TableId) -> TableView:
     """Show a table as the caller may see it."""
-    audience = audience_of(caller, table)
-    if audience is None:
-        raise HttpProblem(403, "door/role")
+    audience = require_audience(caller, table)
     await require_table(context, table)
     return await load_table_view(context.house.command_handler, table, *audience)
 
@@ -121,14 +121,6 @@ async def show_exposure(context: Context, caller: CurrentCaller, table: TableId)
     return Exposure(nets, min(nets), max(nets))
 
 
-async def list_table_ids(context: Context) -> list[str]:
-    """Return the ids of all tables."""
-    streams = await run_in_thread(context.house.command_handler.store.streams)
-    tables = [name.partition("/")[2] for name in streams if name.startswith("table/")]
-    context.table_ids.update(tables)
-    return tables
-
-
 async def require_table(context: Context, table: str) -> None:
     """Raise `UnknownName` unless a table exists."""
     if table in context.table_ids:
@@ -145,10 +137,17 @@ async def load_table(context: Context, table: str) -> DurableTable:
     return await load_durable_table(context.house.command_handler, table)
 
 
+def require_audience(caller: CurrentCaller, table: str) -> TableAudience:
+    """Return the audience of a table that a caller belongs to; reject one who may not see it."""
+    audience = audience_of(caller, table)
+    if audience is None:
+        raise HttpProblem(403, "door/role")
+    return audience
+
+
 def require_table_staff(caller: CurrentCaller, table: str) -> None:
     """Reject callers who are not staff of a table."""
-    audience = audience_of(caller, table)
-    if audience is None or audience[0] != "staff":
+    if require_audience(caller, table)[0] != "staff":
         raise HttpProblem(403, "door/role")
 
 

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 from litestar import get
 
-from threedice.api.auth.authorisation import audience_of
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import OptionalPlayer, TableId
 from threedice.api.routes.history import resolve_player
-from threedice.api.routes.tables import load_table, require_table_staff
+from threedice.api.routes.tables import load_table, require_audience, require_table_staff
 from threedice.money import MAX_AMOUNT
 from threedice.table import commands, decide, evolve
 from threedice.table.commands import Actor
@@ -130,8 +128,7 @@ async def show_room(
     context: Context, caller: CurrentCaller, table: TableId, player: OptionalPlayer = None
 ) -> TableRoom:
     """Show the room left on each spot, for the caller or for a player that staff name."""
-    if audience_of(caller, table) is None:
-        raise HttpProblem(403, "door/role")
+    require_audience(caller, table)
     player = resolve_player(caller, table, player)
     house_table, game, version = await load_table(context, table)
     return table_room(game, house_table.table, version, player)
