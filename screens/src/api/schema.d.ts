@@ -1883,7 +1883,7 @@ export interface components {
         };
         /**
          * PingMessage
-         * @description The only message that a client may send.
+         * @description A client's request for a pong, the only message that it may send.
          */
         PingMessage: {
             /** @enum {unknown} */
