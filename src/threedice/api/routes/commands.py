@@ -230,7 +230,7 @@ def build_table_command(
     `second_person` is the person who has approved it, taken from their own session.
     """
     kind = _command_tag(fields, TABLE_COMMANDS)
-    fields["by"] = msgspec.to_builtins(_resolve_actor(caller, kind, table, fields.get("by")))
+    fields["by"] = _resolve_actor(caller, kind, table, fields.get("by"))
     _set_second_person(kind, fields, second_person)
     command: AnyTableCommand = decode_body(TABLE_COMMANDS[kind], msgspec.json.encode(fields))
     check_field_values(caller, command)
@@ -266,17 +266,18 @@ def _set_second_person(kind: str, fields: dict[str, Any], second_person: Actor |
         return
     if second_person is None and (not facts.may_go_alone or fields.get(field) is not None):
         raise HttpProblem(403, "door/second-person")
-    fields[field] = msgspec.to_builtins(second_person)
+    fields[field] = second_person
 
 
 def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
     """Reject field values that the caller may not use in a command that they may send."""
     facts, is_player = command.facts, "player" in caller.account.roles
     player = getattr(command, "player", None)
-    if player is not None and (player or not isinstance(command, commands.Report)):
+    if is_player and facts.own_player:
+        if player != caller.account.id:
+            raise HttpProblem(403, "door/own")
+    elif player is not None and (player or not isinstance(command, commands.Report)):
         check_player_id(player)
-    if is_player and facts.own_player and player != caller.account.id:
-        raise HttpProblem(403, "door/own")
     allowed_values = facts.player_values if is_player else facts.staff_values
     for field, allowed in allowed_values.items():
         if (value := getattr(command, field)) not in allowed:
