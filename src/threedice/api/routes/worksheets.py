@@ -23,6 +23,7 @@ from threedice.table.limits import (
     box_of,
     find_breaches,
     limits_in_force,
+    opposite_spot,
     permitted_total,
     remaining_room,
     stake_step,
@@ -180,20 +181,17 @@ def _spot_room(game: Game, state: TableState, spot: str, player: str) -> SpotRoo
 
 
 def _differentials(game: Game, state: TableState) -> Iterator[DifferentialRoom]:
-    policy, limits = game.facts.limits.differential, limits_in_force(state)
-    totals, known_spots = state.current.totals, set(_spots(game))
-    for first, second in policy.pairs if policy else ():
-        for spot in (each for each in _spots(game) if box_of(each) == first):
-            pair = (spot, second + spot[len(first) :])
-            if not known_spots.issuperset(pair):
-                continue
-            pair_totals = (totals.get(pair[0], 0), totals.get(pair[1], 0))
-            room = [
-                max(permitted_total(game, limits, totals, each) - totals.get(each, 0), 0)
-                for each in pair
-            ]
+    limits, totals, spots = limits_in_force(state), state.current.totals, list(_spots(game))
+
+    def room(spot: str) -> int:
+        return max(permitted_total(game, limits, totals, spot) - totals.get(spot, 0), 0)
+
+    for spot in spots:
+        other, first = opposite_spot(game, spot) or ("", "")
+        if first == box_of(spot) and other in spots:  # each pair once
+            pair_totals = (totals.get(spot, 0), totals.get(other, 0))
             limit = limits.differential[first]
-            yield DifferentialRoom(pair, limit, pair_totals, (room[0], room[1]))
+            yield DifferentialRoom((spot, other), limit, pair_totals, (room(spot), room(other)))
 
 
 # --- working sheet ------------------------------------------------------------------------------
