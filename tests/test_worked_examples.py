@@ -1,4 +1,4 @@
-"""The page about adding a command is complete: applied to a copy of the sources, it works."""
+"""The pages about adding a command and a query are complete: applied to a copy, they work."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "contributing" / "add-a-command.md"
+PAGES = ROOT / "docs" / "contributing"
 SECTION = re.compile(r"^## \d+\. [^`\n]*`([^`]+)`$", re.MULTILINE)
 BLOCK = re.compile(r"^```(diff|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MOST_FILES = 9
+MOST_FILES_OF_A_COMMAND = 9
 
 PERMISSIONS = (
     "tests/api/test_authorisation.py"
@@ -21,6 +21,7 @@ PERMISSIONS = (
 )
 CHECKS = (
     "tests/api/test_notes.py",
+    "tests/api/test_round_count.py",
     "tests/api/test_authorisation.py::test_every_command_declares_its_facts",
     f"{PERMISSIONS}[player]",
     f"{PERMISSIONS}[dealer]",
@@ -31,9 +32,9 @@ CHECKS = (
 )
 
 
-def sections() -> dict[str, tuple[str, str]]:
-    """Return the language and the text of the block of each file on the page."""
-    _, *parts = SECTION.split(PAGE.read_text(encoding="utf-8"))
+def sections(page: str) -> dict[str, tuple[str, str]]:
+    """Return the language and the text of the block of each file on a page."""
+    _, *parts = SECTION.split((PAGES / page).read_text(encoding="utf-8"))
     blocks = {}
     for file, text in zip(parts[::2], parts[1::2], strict=True):
         ((language, block),) = BLOCK.findall(text.partition("\n## ")[0])
@@ -65,16 +66,16 @@ def run(folder: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
 
 
-def test_the_example_works_when_the_page_is_followed(tmp_path: Path) -> None:
-    blocks = sections()
-    assert 0 < len(blocks) <= MOST_FILES
+def test_the_worked_examples_work_when_their_pages_are_followed(tmp_path: Path) -> None:
+    command, query = sections("add-a-command.md"), sections("add-an-api-query.md")
+    assert 0 < len(command) <= MOST_FILES_OF_A_COMMAND
     unused = shutil.ignore_patterns("__pycache__", "node_modules", "pictures")
     for part in ("src", "tests", "docs", "screens"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=unused)
     for name in ("CHANGELOG.md", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
 
-    for file, (language, block) in blocks.items():
+    for file, (language, block) in [*command.items(), *query.items()]:
         changed = tmp_path / file
         text = changed.read_text(encoding="utf-8") if language == "diff" else ""
         changed.write_text(apply(block, text) if text else block, encoding="utf-8")
@@ -84,3 +85,4 @@ def test_the_example_works_when_the_page_is_followed(tmp_path: Path) -> None:
     run(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", *CHECKS)
     document = (tmp_path / "tests/contract/recorded/openapi.json").read_text(encoding="utf-8")
     assert '"RecordNote"' in document
+    assert '"count-rounds"' in document
