@@ -29,9 +29,9 @@ from threedice.cases.phrases import parse_line
 from threedice.house import events as house_events
 from threedice.house.audit.auditor import audit
 from threedice.house.codec import encode
+from threedice.house.live_stream import load_stream
 from threedice.house.reports.statements import update_statements
 from threedice.house.stream_state import GameRegistry
-from threedice.house.streams import load_stream
 from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
 from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys

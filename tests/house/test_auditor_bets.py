@@ -12,7 +12,7 @@ from tests.log.logs import tampering
 from tests.table.setting import SUPERVISOR
 from threedice.errors import TamperedData
 from threedice.house.codec import decode, encode
-from threedice.house.streams import load_stream
+from threedice.house.live_stream import load_stream
 from threedice.log.entry import NewEntry, extend_stream, hash_cause
 from threedice.log.store import Append, Proposal
 from threedice.table.commands import Actor

@@ -15,12 +15,12 @@ from tests.house.stored_rows import results
 from threedice.errors import Refusal, StoreUnusable
 from threedice.house import CommandHandler
 from threedice.house import house as house_module
-from threedice.house import streams as streams_module
+from threedice.house import live_stream as live_stream_module
 from threedice.house.audit.auditor import audit
 from threedice.house.dealer.automatic import AutomaticDealer
 from threedice.house.house import House
 from threedice.house.interpreter import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
-from threedice.house.streams import load_stream
+from threedice.house.live_stream import load_stream
 from threedice.log.proof.checkpoints import signed_heads
 from threedice.log.proof.keys import read_public_keys
 from threedice.log.stores.memory import MemoryStore
@@ -344,7 +344,7 @@ async def test_so_does_one_of_several_that_come_and_go_in_any_order(tmp_path: Pa
 async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streams_module, "SNAPSHOT_INTERVAL_ENTRIES", 20)
+    monkeypatch.setattr(live_stream_module, "SNAPSHOT_INTERVAL_ENTRIES", 20)
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)

@@ -6,7 +6,6 @@ log's writer, and the handler returns the result. `recovery` restores tables aft
 `audit` verifies all of it.
 """
 
-from threedice.house.command_handler import CommandHandler
-from threedice.house.command_results import CommandResult
+from threedice.house.command_handler import CommandHandler, CommandResult
 
 __all__ = ["CommandHandler", "CommandResult"]

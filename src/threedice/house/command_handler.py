@@ -1,24 +1,26 @@
 """Handle commands: decide them on streams in memory, write them, return the result once durable.
 
 `handle` gets the streams from `streams`, decides, queues the decision for the writer, and waits. A
-command completes even if its caller stops waiting. With several servers on one database each
+command completes even if its caller stops waiting. A repeated command (same account, key and
+content) runs once, and every caller gets the same result. With several servers on one database each
 decides on its own copy of a stream; on a conflict the command is decided again on the new entries.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
 from threedice.account.commands import PlayerAccountCommand
 from threedice.errors import (
     InvalidInput,
+    KeyReused,
     OperatingFailure,
     Refusal,
     RulebookError,
@@ -30,13 +32,6 @@ from threedice.errors import (
 )
 from threedice.house import decisions
 from threedice.house.codec import decode, normalise_command
-from threedice.house.command_results import (
-    CommandResult,
-    ResultCache,
-    ResultWaiters,
-    require_same_command,
-    result_of,
-)
 from threedice.house.commands import AnyStreamCommand, EstablishTable
 from threedice.house.events import AnyStreamEvent
 from threedice.house.recovery import Suspension
@@ -51,11 +46,11 @@ if TYPE_CHECKING:
 
     from threedice.account import PlayerAccount
     from threedice.house.decisions import Decision
+    from threedice.house.live_stream import LiveStream
     from threedice.house.recovery import RecoveryHook
-    from threedice.house.streams import LiveStream, PendingCommand
+    from threedice.house.streams import PendingCommand
     from threedice.log.entry import Entry
     from threedice.log.store import Store, StoredAnswer
-    from threedice.log.writer import WriteResult
     from threedice.rulebook import Game
     from threedice.runtime import Runtime
 
@@ -64,6 +59,17 @@ MAX_DECISION_ATTEMPTS = 200
 
 MAX_CACHED_RESULTS = 2_000
 """How many of the latest results are kept in memory for repeated commands."""
+
+
+class CommandResult(NamedTuple):
+    """The durable entries and events of an accepted command."""
+
+    entries: tuple[Entry, ...]
+    events: tuple[AnyStreamEvent, ...]
+
+    def version(self, stream: str) -> int:
+        """Return the version that the command brought a stream to."""
+        return max(entry.version for entry in self.entries if entry.stream == stream)
 
 
 class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
@@ -78,10 +84,18 @@ class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
     table: str
     account: str
     key: str
-    command_hash: bytes
     preceding_events: Sequence[AnyStreamEvent] = ()
     at: int | None = None
     precondition: Callable[[HouseTable], bool] | None = None
+    command_hash: bytes = b""
+
+
+class _CommandInFlight(NamedTuple):
+    """A command that is being decided or written, and the futures of those who wait for it."""
+
+    command_hash: bytes
+    task: asyncio.Task[CommandResult]
+    callers: list[asyncio.Future[CommandResult]]
 
 
 class CommandHandler:
@@ -101,9 +115,8 @@ class CommandHandler:
         )
         self._suspension = Suspension(self.streams, reopen_store)
         self._loop = asyncio.get_running_loop()
-        self._in_flight: dict[tuple[str, str], ResultWaiters] = {}
-        self._results = ResultCache(MAX_CACHED_RESULTS)
-        self._tasks: set[asyncio.Task[CommandResult]] = set()
+        self._in_flight: dict[tuple[str, str], _CommandInFlight] = {}
+        self._completed = OrderedDict[tuple[str, str], tuple[bytes, CommandResult]]()
 
     @property
     def store(self) -> Store:
@@ -131,7 +144,7 @@ class CommandHandler:
             )
         if self._suspension.recovery_cause:
             raise StoreFailed(self._suspension.recovery_cause)
-        return await self._submit(command, table, account, key)
+        return await self._submit(CommandEnvelope(command, table, account, key))
 
     async def handle_for_house(
         self,
@@ -144,8 +157,9 @@ class CommandHandler:
         precondition: Callable[[HouseTable], bool] | None = None,
     ) -> CommandResult:
         """Decide a command of the house itself, from its dealer or its recovery."""
+        account = decisions.HOUSE_ACCOUNT
         return await self._submit(
-            command, table, decisions.HOUSE_ACCOUNT, key, preceding_events, at, precondition
+            CommandEnvelope(command, table, account, key, preceding_events, at, precondition)
         )
 
     async def find_result(self, account: str, key: str) -> CommandResult | None:
@@ -197,8 +211,8 @@ class CommandHandler:
 
     async def close(self) -> None:
         """Write the queued commands and stop; the store stays open."""
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        if self._in_flight:
+            await asyncio.wait([each.task for each in self._in_flight.values()])
         await self.streams.close()
 
     async def __aenter__(self) -> Self:
@@ -214,61 +228,84 @@ class CommandHandler:
 
     # --- decisions ------------------------------------------------------------------------------
 
-    def _submit(
-        self,
-        command: AnyStreamCommand,
-        table: str,
-        account: str,
-        key: str,
-        preceding_events: Sequence[AnyStreamEvent] = (),
-        at: int | None = None,
-        precondition: Callable[[HouseTable], bool] | None = None,
-    ) -> asyncio.Future[CommandResult]:
-        """Start a command, or join the same one in flight or completed; return a future result."""
+    def _submit(self, envelope: CommandEnvelope) -> asyncio.Future[CommandResult]:
+        """Start a command, or join the same one in flight or completed; return a future result.
+
+        Cancelling the future cancels neither the command nor the futures of other callers.
+        """
+        account_key = account, key = envelope.account, envelope.key
         if not account or not key:
             raise InvalidInput("a command needs an account and an idempotency key")
-        if not _is_encodable(account) or not _is_encodable(key):
-            raise InvalidInput("account and key must be text that can be encoded as UTF-8")
-        command, command_hash = normalise_command(table, command)
-        account_key = (account, key)
-        if waiters := self._in_flight.get(account_key):
-            require_same_command(waiters.command_hash, command_hash, key)
-            return waiters.add()
-        if cached := self._results.get(account_key):
-            require_same_command(cached[0], command_hash, key)
-            completed = self._loop.create_future()
-            completed.set_result(cached[1])
-            return completed
-        self._in_flight[account_key] = waiters = ResultWaiters(command_hash, self._loop)
-        future = waiters.add()
-        envelope = CommandEnvelope(
-            command, table, account, key, command_hash, preceding_events, at, precondition
-        )
-        self._decide_now(envelope, waiters)
+        try:
+            f"{account}{key}".encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(
+                "account and key must be text that can be encoded as UTF-8"
+            ) from None
+        command, command_hash = normalise_command(envelope.table, envelope.command)
+        future: asyncio.Future[CommandResult] = self._loop.create_future()
+        if completed := self._completed.get(account_key):
+            _require_same_command(completed[0], command_hash, key)
+            future.set_result(completed[1])
+        elif in_flight := self._in_flight.get(account_key):
+            _require_same_command(in_flight.command_hash, command_hash, key)
+            in_flight.callers.append(future)
+        else:
+            envelope = msgspec.structs.replace(envelope, command=command, command_hash=command_hash)
+            task = self._loop.create_task(self._write_until_accepted(envelope))
+            self._in_flight[account_key] = _CommandInFlight(command_hash, task, [future])
+            task.add_done_callback(partial(self._finish, account_key))
         return future
 
-    def _decide_now(self, envelope: CommandEnvelope, waiters: ResultWaiters) -> None:
-        """Decide a command without a task if its streams are ready; else start a task."""
-        names = decisions.affected_streams(envelope.table, envelope.command)
-        streams = self.streams.get_if_ready(names)
-        if streams is None:
-            self._complete_in_task(envelope, waiters)
-            return
-        try:
-            self._propose(envelope, streams, partial(self._on_result, envelope, waiters))
-        except (Refusal, StreamConflict):
-            self._complete_in_task(envelope, waiters)
-        except Exception as error:  # passed on to every caller
-            self._finish(envelope, waiters, error)
+    def _finish(self, account_key: tuple[str, str], task: asyncio.Task[CommandResult]) -> None:
+        """Pass the outcome of a command to all waiting callers, and cache a result."""
+        command_hash, _, callers = self._in_flight.pop(account_key)
+        error = OperatingFailure("the house is closing") if task.cancelled() else task.exception()
+        for caller in callers:
+            if caller.done():
+                continue
+            if error:
+                caller.set_exception(error)
+            else:
+                caller.set_result(task.result())
+        if not error:
+            self._completed[account_key] = command_hash, task.result()
+            if len(self._completed) > MAX_CACHED_RESULTS:
+                self._completed.popitem(last=False)
 
-    def _propose(
-        self,
-        envelope: CommandEnvelope,
-        streams: list[LiveStream[Any]],
-        on_result: Callable[[PendingCommand, WriteResult], None],
-    ) -> None:
+    async def _write_until_accepted(self, envelope: CommandEnvelope) -> CommandResult:
+        """Decide and write a command until it is accepted, retrying after conflicts.
+
+        An unavailable store is tolerated once; any other error of the writer is raised.
+        """
+        names = decisions.affected_streams(envelope.table, envelope.command)
+        was_unavailable = False
+        for _ in range(MAX_DECISION_ATTEMPTS):
+            streams = await self.streams.get(names)
+            try:
+                pending = self._propose(envelope, streams)
+            except (Refusal, StreamConflict):
+                if earlier_result := await self._recheck_before_refusal(envelope, streams):
+                    return earlier_result
+                if any(stream.is_stale for stream in streams):
+                    continue
+                raise
+            result = await pending.written
+            if isinstance(result, Acceptance):
+                return _result_of(pending)
+            if isinstance(result, DuplicateKey):
+                return await self._read_result(result.answer, envelope.command_hash)
+            if isinstance(result, StoreUnavailable) and not was_unavailable:
+                was_unavailable = True
+            elif isinstance(result, ThreediceError):
+                raise result
+        raise StreamConflict(
+            f"other servers changed {', '.join(names)} first, {MAX_DECISION_ATTEMPTS} times; retry"
+        )
+
+    def _propose(self, envelope: CommandEnvelope, streams: list[LiveStream[Any]]) -> PendingCommand:
         decision, games = self._decide(envelope, streams)
-        self.streams.propose(
+        return self.streams.propose(
             decision,
             streams,
             envelope.account,
@@ -276,82 +313,6 @@ class CommandHandler:
             envelope.command_hash,
             games=games,
             at=envelope.at,
-            on_result=on_result,
-        )
-
-    def _on_result(
-        self,
-        envelope: CommandEnvelope,
-        waiters: ResultWaiters,
-        pending: PendingCommand,
-        result: WriteResult,
-    ) -> None:
-        """Process the write result of a command that was decided without a task."""
-        if isinstance(result, Acceptance):
-            self._finish(envelope, waiters, result_of(pending))
-        else:
-            self._complete_in_task(envelope, waiters, result)
-
-    def _complete_in_task(
-        self, envelope: CommandEnvelope, waiters: ResultWaiters, result: WriteResult | None = None
-    ) -> None:
-        """Complete a command in a task: load streams, retry after conflicts, recheck refusals."""
-        task = self._loop.create_task(self._retry_until_accepted(envelope, result))
-        self._tasks.add(task)
-
-        def on_done(task: asyncio.Task[CommandResult]) -> None:
-            self._tasks.discard(task)
-            if task.cancelled():
-                self._finish(envelope, waiters, OperatingFailure("the house is closing"))
-            else:
-                self._finish(envelope, waiters, task.exception() or task.result())
-
-        task.add_done_callback(on_done)
-
-    def _finish(
-        self,
-        envelope: CommandEnvelope,
-        waiters: ResultWaiters,
-        outcome: CommandResult | BaseException,
-    ) -> None:
-        """Pass the outcome to all waiting callers, and cache a result."""
-        account_key = (envelope.account, envelope.key)
-        self._in_flight.pop(account_key, None)
-        if isinstance(outcome, CommandResult):
-            self._results.put(account_key, (envelope.command_hash, outcome))
-        waiters.resolve(outcome)
-
-    async def _retry_until_accepted(
-        self, envelope: CommandEnvelope, result: WriteResult | None
-    ) -> CommandResult:
-        """Decide and write a command until it is accepted, retrying after conflicts.
-
-        An unavailable store is tolerated once; any other error of the writer is raised.
-        """
-        names = decisions.affected_streams(envelope.table, envelope.command)
-        unavailable_count = 0
-        for _ in range(MAX_DECISION_ATTEMPTS):
-            if isinstance(result, DuplicateKey):
-                return await self._read_result(result.answer, envelope.command_hash)
-            unavailable_count += isinstance(result, StoreUnavailable)
-            if isinstance(result, ThreediceError) and unavailable_count != 1:
-                raise result
-            streams = await self.streams.get(names)
-            written: asyncio.Future[tuple[PendingCommand, WriteResult]] = self._loop.create_future()
-            try:
-                self._propose(envelope, streams, partial(_set_result, written))
-            except (Refusal, StreamConflict):
-                if earlier_result := await self._recheck_before_refusal(envelope, streams):
-                    return earlier_result
-                if any(stream.is_stale for stream in streams):
-                    result = None
-                    continue
-                raise
-            pending, result = await written
-            if isinstance(result, Acceptance):
-                return result_of(pending)
-        raise StreamConflict(
-            f"other servers changed {', '.join(names)} first, {MAX_DECISION_ATTEMPTS} times; retry"
         )
 
     def _decide(
@@ -402,7 +363,7 @@ class CommandHandler:
         return None
 
     async def _read_result(self, answer: StoredAnswer, command_hash: bytes) -> CommandResult:
-        require_same_command(answer.command_hash, command_hash, answer.key)
+        _require_same_command(answer.command_hash, command_hash, answer.key)
 
         def read() -> list[Entry]:
             return [
@@ -417,18 +378,13 @@ class CommandHandler:
         return CommandResult(entries, tuple(map(decode, entries)))
 
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+def _result_of(pending: PendingCommand) -> CommandResult:
+    """Return the result of a command that has been written."""
+    entries = tuple(entry for append in pending.appends for entry in append.entries)
+    return CommandResult(entries, tuple(event for events in pending.events for event in events))
 
 
-def _is_encodable(text: str) -> bool:
-    """Return whether text can be encoded as UTF-8: it has no unpaired surrogates."""
-    return text.isascii() or not _SURROGATES.search(text)
-
-
-def _set_result(
-    written: asyncio.Future[tuple[PendingCommand, WriteResult]],
-    pending: PendingCommand,
-    result: WriteResult,
-) -> None:
-    if not written.done():
-        written.set_result((pending, result))
+def _require_same_command(known_hash: bytes, command_hash: bytes, key: str) -> None:
+    """Raise `KeyReused` if a key was already used for a different command."""
+    if known_hash != command_hash:
+        raise KeyReused(f"the key {key!r} was already used for another command; use a new one")

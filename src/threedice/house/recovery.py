@@ -11,9 +11,7 @@ play.
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import contextmanager
-from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -34,9 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from threedice.house.command_handler import CommandHandler
-    from threedice.house.streams import LiveStreams, PendingCommand
+    from threedice.house.streams import LiveStreams
     from threedice.log.store import Store
-    from threedice.log.writer import WriteResult
 
     RecoveryHook = Callable[[], Awaitable[None]]
 
@@ -141,15 +138,12 @@ class Suspension:
 
     async def _record_release(self, cause: str, by: str, reason: str) -> None:
         """Append the release to the house's stream; retry if another server appends first."""
-        event, loop = WritingReleased(cause=cause, reason=reason, by=by), asyncio.get_running_loop()
+        event = WritingReleased(cause=cause, reason=reason, by=by)
         for _ in range(MAX_RELEASE_ATTEMPTS):
             (stream,) = streams = await self._streams.get([HOUSE_STREAM])
             key = f"release {stream.head.version}"
             command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
-            written: asyncio.Future[WriteResult] = loop.create_future()
-            on_result = partial(_set_result, written)
-            self._streams.propose([(event,)], streams, by, key, command_hash, on_result=on_result)
-            result = await written
+            result = await self._streams.propose([(event,)], streams, by, key, command_hash).written
             if isinstance(result, ThreediceError):
                 raise result
             if isinstance(result, Acceptance):
@@ -157,13 +151,6 @@ class Suspension:
         raise StreamConflict(
             "other servers kept releasing the house; check whether it is still suspended"
         )
-
-
-def _set_result(
-    written: asyncio.Future[WriteResult], _pending: PendingCommand, result: WriteResult
-) -> None:
-    if not written.done():
-        written.set_result(result)
 
 
 @contextmanager

@@ -1,11 +1,11 @@
-"""Streams held in memory: decided and durable state, loading, refresh, and writing.
+"""The streams of a house in memory: load them, refresh them, and write decisions to them.
 
 Each command is decided on the state that the previous command left in memory, without waiting for
 the disk, so that many commands share one commit. If a write fails or conflicts, every later
 decision on that stream is invalid too: the stream is reset to its durable state.
 
-Beside its state, each stream has the balances of its postings. A stream whose state and balances
-disagree stops: its commands are neither written nor acknowledged, and it is named in `stopped`.
+A stream whose state and balances disagree stops: its commands are neither written nor acknowledged,
+and it is named in `stopped`.
 
 All state changes happen on one event loop, so nothing is locked. Worker threads read the store, and
 the writer's thread writes to it.
@@ -16,13 +16,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Generic
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from threedice.errors import BalanceMismatch, InvariantBroken, TamperedData
-from threedice.house.codec import decode, encode, tag_of
+from threedice.house.codec import decode, tag_of
 from threedice.house.events import AnyStreamEvent, TableEstablished
+from threedice.house.live_stream import LiveStream, load_stream
 from threedice.house.reports.projection import VIEW
 from threedice.house.reports.statements import (
     StatementReader,
@@ -30,20 +31,13 @@ from threedice.house.reports.statements import (
     find_round_at,
     update_statements,
 )
-from threedice.house.stream_state import (
-    Fold,
-    GameRegistry,
-    HouseTable,
-    State,
-    StreamBalances,
-    fold_of,
-)
-from threedice.log.entry import EMPTY_HEAD, Entry, Head, extend_stream, hash_cause, hash_entry
+from threedice.house.stream_state import GameRegistry, HouseTable
+from threedice.log.entry import Entry, hash_cause
 from threedice.log.store import Acceptance, Append, Proposal, Snapshot
 from threedice.log.writer import Writer, WriteResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from threedice.house.decisions import Decision
@@ -52,22 +46,13 @@ if TYPE_CHECKING:
     from threedice.runtime import Runtime
 
 
-SNAPSHOT_NAME: Final = "state"
-"""The name of a stream's snapshot in the store."""
-
-SNAPSHOT_INTERVAL_ENTRIES: Final = 5_000
-"""The minimum number of entries between two snapshots of a stream."""
-
-SNAPSHOT_BYTES_PER_ENTRY: Final = 200
-"""For larger states, one more entry between two snapshots for each of this many bytes."""
-
 _NO_GAMES: Mapping[str, bytes] = {}
 
 
 class PendingCommand(msgspec.Struct, frozen=True, gc=False):
-    """A decided command in the writer's queue, with its streams and the callback for the result."""
+    """A decided command in the writer's queue, with its streams and its future result."""
 
-    on_result: Callable[[PendingCommand, WriteResult], None]
+    written: asyncio.Future[WriteResult]
     streams: list[LiveStream[Any]]
     generations: list[int]
     events: Sequence[Sequence[AnyStreamEvent]]
@@ -101,29 +86,19 @@ class LiveStreams:
 
     # --- reading --------------------------------------------------------------------------------
 
-    def get_if_ready(self, names: Sequence[str]) -> list[LiveStream[Any]] | None:
-        """Return the streams if all are loaded and current, else None."""
-        loaded, stopped = self._streams, self.stopped
-        streams = []
-        for name in names:
-            stream = loaded.get(name)
-            if stream is None or stream.is_stale or name in stopped:
-                return None
-            streams.append(stream)
-        return streams
-
     async def get(self, names: Sequence[str]) -> list[LiveStream[Any]]:
         """Return streams that are current, loading or refreshing them as needed.
 
         Raises `InvariantBroken` for a stream that has stopped.
         """
-        for name in self.stopped.keys() & set(names):
-            raise InvariantBroken(self.stopped[name])
-        streams = [self._streams.get(name) or await self._load_once(name) for name in names]
-        while any(stream.is_stale for stream in streams):
-            for stream in streams:
-                if stream.is_stale:
-                    await self._refresh_once(stream)
+        streams = []
+        for name in names:
+            if name in self.stopped:
+                raise InvariantBroken(self.stopped[name])
+            streams.append(self._streams.get(name) or await self._load_once(name))
+        while stale := [stream for stream in streams if stream.is_stale]:
+            for stream in stale:
+                await self._refresh_once(stream)
         return streams
 
     def mark_changed(self, name: str, version: int) -> None:
@@ -232,11 +207,10 @@ class LiveStreams:
         key: str,
         command_hash: bytes,
         *,
-        on_result: Callable[[PendingCommand, WriteResult], None],
         games: Mapping[str, bytes] = _NO_GAMES,
         at: int | None = None,
-    ) -> None:
-        """Apply a decision in memory and queue it for writing; `on_result` receives the outcome."""
+    ) -> PendingCommand:
+        """Apply a decision in memory and queue it for writing."""
         timestamp = self.runtime.now() if at is None else at
         cause = hash_cause(account, key, command_hash)
         try:
@@ -247,16 +221,16 @@ class LiveStreams:
                     for stream, events in zip(streams, decision, strict=True)
                 ]
             )
-            proposal = Proposal(account, key, command_hash, appends, games)
-            self.writer.submit(
-                proposal, PendingCommand(on_result, streams, generations, decision, appends)
-            )
+            written = self._loop.create_future()
+            pending = PendingCommand(written, streams, generations, decision, appends)
+            self.writer.submit(Proposal(account, key, command_hash, appends, games), pending)
         except BaseException as error:
             for stream in streams:
                 stream.is_stale = True  # the memory holds events that will not be written
             if isinstance(error, BalanceMismatch):
                 self.stopped[error.stream] = str(error)
             raise
+        return pending
 
     def _deliver(self, batch: Sequence[PendingCommand], results: Sequence[WriteResult]) -> None:
         self._loop.call_soon_threadsafe(self._apply_results, batch, results)
@@ -278,7 +252,8 @@ class LiveStreams:
                 for stream, generation in zip(pending.streams, pending.generations, strict=True):
                     # a stream that was reset since no longer contains the failed decision
                     stream.is_stale = stream.is_stale or stream.generation == generation
-            pending.on_result(pending, result)
+            if not pending.written.done():
+                pending.written.set_result(result)
         if self.publish and new_entries:
             self.publish(new_entries)
 
@@ -311,174 +286,3 @@ class LiveStreams:
 
 def _ignore(_: object) -> None:
     """Do nothing: the default callback."""
-
-
-class LiveStream(Generic[State]):
-    """A stream in memory: `state` includes every decided event, `durable` only written ones.
-
-    The durable state is computed lazily, from the last snapshot and the events written since.
-    """
-
-    __slots__ = (
-        "_durable", "_durable_bytes", "_next_snapshot_version", "_pending_snapshot", "_unfolded",
-        "at", "balances", "durable_at", "durable_head", "fold", "generation", "head",
-        "hinted_version", "is_behind", "is_stale", "name", "refresh_task", "snapshot_version",
-        "state", "tail",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        name: str,
-        fold: Fold[State],
-        durable: State,
-        head: Head,
-        at: int,
-        snapshot_version: int,
-    ) -> None:
-        self.name, self.fold = name, fold
-        self.durable_head = head
-        self._durable: State | None = durable
-        self._durable_bytes = b""
-        self._unfolded: list[tuple[Sequence[AnyStreamEvent], int, int]] = []
-        self._pending_snapshot: tuple[Head, bytes] | None = None
-        self.durable_at = at
-        self.generation = 0
-        self.snapshot_version = snapshot_version
-        self._next_snapshot_version = snapshot_version + SNAPSHOT_INTERVAL_ENTRIES
-        self.is_stale = self.is_behind = False
-        self.hinted_version = 0  # a version that another server announced; unverified
-        self.refresh_task: Any = None
-        self.tail = StatementTail(name)
-        self.reset_to_durable()
-
-    @property
-    def durable(self) -> State:
-        """The state after the last durable entry."""
-        if self._durable is None:
-            self._durable = self.fold.decode_state(self._durable_bytes)
-        evolve, state = self.fold.evolve, self._durable
-        for events, at, version in self._unfolded:
-            for event_version, event in enumerate(events, version - len(events) + 1):
-                evolve(state, event, at, event_version)
-        self._unfolded.clear()
-        return state
-
-    def reset_to_durable(self) -> None:
-        """Discard decisions that are not durable."""
-        self.state = self.fold.decode_state(self.fold.encode_state(self.durable))
-        self.balances = StreamBalances(self.name, self.fold, self.state)
-        self.head, self.at = self.durable_head, self.durable_at
-        self._pending_snapshot = None
-        self.generation += 1
-        self.is_stale = False
-
-    def append(self, events: Sequence[AnyStreamEvent], at: int, cause: bytes) -> Append:
-        """Apply decided events to state and balances, and return the append that writes them.
-
-        Raises `BalanceMismatch` if state and balances disagree afterwards.
-        """
-        self.at = at = max(at, self.at)
-        expected = self.head
-        entries, self.head = extend_stream(expected, self.name, at, cause, map(encode, events))
-        evolve, state, version = self.fold.evolve, self.state, expected.version
-        post = self.balances.post
-        for event in events:
-            version += 1
-            evolve(state, event, at, version)
-            post(event, state)
-        if version >= self._next_snapshot_version and self._pending_snapshot is None:
-            self._pending_snapshot = (self.head, self.fold.encode_state(state))
-        return Append(self.name, expected, entries)
-
-    def mark_durable(self, append: Append, events: Sequence[AnyStreamEvent]) -> Snapshot | None:
-        """Mark an append durable, unless it has already been read from the store.
-
-        An append that does not follow the durable head shows that an earlier one was committed
-        without this server hearing of it (the connection was lost before the reply); the stream is
-        then marked stale, to be read from the store. Returns a snapshot to save when one is due.
-        """
-        last = append.entries[-1]
-        if last.version <= self.durable_head.version:
-            return None
-        if append.expected != self.durable_head:
-            self.is_stale = self.is_behind = True
-            return None
-        self._unfolded.append((events, last.at, last.version))
-        for entry, event in zip(append.entries, events, strict=True):
-            self.tail.add(entry, event)
-        self.durable_head, self.durable_at = Head(last.version, last.hash), last.at
-        if self._pending_snapshot is None or self._pending_snapshot[0] != self.durable_head:
-            return None
-        _, self._durable_bytes = self._pending_snapshot
-        self._pending_snapshot, self._durable = None, None
-        self._unfolded.clear()
-        return self._make_snapshot(self._durable_bytes)
-
-    def catch_up(self, entries: Iterable[Entry]) -> None:
-        """Apply entries that others wrote; each must extend the durable head.
-
-        Raises `BalanceMismatch` if state and balances disagree afterwards.
-        """
-        durable = self.durable
-        balances = StreamBalances(self.name, self.fold, durable)
-        for entry in entries:
-            if entry.version > self.durable_head.version:
-                require_next_entry(self.durable_head, entry)
-                event = decode(entry)
-                self.fold.evolve(durable, event, entry.at, entry.version)
-                balances.post(event, durable)
-                self.tail.add(entry, event)
-                self.durable_head, self.durable_at = Head(entry.version, entry.hash), entry.at
-
-    def take_snapshot(self) -> Snapshot:
-        """Return a snapshot of the durable state."""
-        return self._make_snapshot(self.fold.encode_state(self.durable))
-
-    def _make_snapshot(self, data: bytes) -> Snapshot:
-        self.snapshot_version = version = self.durable_head.version
-        # the larger the state, the more entries between two snapshots
-        self._next_snapshot_version = version + max(
-            SNAPSHOT_INTERVAL_ENTRIES, len(data) // SNAPSHOT_BYTES_PER_ENTRY
-        )
-        return Snapshot(self.name, SNAPSHOT_NAME, self.fold.form, self.durable_head, data)
-
-
-def require_next_entry(head: Head, entry: Entry) -> None:
-    """Raise `InvariantBroken` for an entry that does not extend a head."""
-    digest = hash_entry(
-        head.hash, entry.stream, entry.version, entry.at, entry.kind, entry.schema, entry.data,
-        entry.cause,
-    )  # fmt: skip
-    if entry.version != head.version + 1 or digest != entry.hash:
-        raise InvariantBroken(f"{entry.stream}: version {entry.version} breaks the chain")
-
-
-def load_stream(store: Store, name: str) -> LiveStream[Any]:
-    """Load a stream from the store, starting from its snapshot if that is valid."""
-    fold, head_version = fold_of(name), store.head(name).version
-    state, head, at = _load_snapshot(store, name, fold) or (fold.state_type(), EMPTY_HEAD, 0)
-    stream = LiveStream(name, fold, state, head, at, head.version)
-    stream.catch_up(store.scan(name, head.version))
-    if (version := stream.durable_head.version) < head_version:
-        raise TamperedData(
-            f"head of {name}", f"is version {head_version}, its entries end at {version}"
-        )
-    stream.reset_to_durable()
-    return stream
-
-
-def _load_snapshot(store: Store, name: str, fold: Fold[State]) -> tuple[State, Head, int] | None:
-    """Load a stream's snapshot with its head and time; None unless it matches an entry.
-
-    An unreadable snapshot is ignored, because everything in it can be recomputed from the entries.
-    """
-    snapshot = store.snapshot(name, SNAPSHOT_NAME)
-    if snapshot is None or snapshot.form != fold.form:
-        return None
-    last = store.read(name, snapshot.head.version - 1, 1)
-    if not last or Head(last[0].version, last[0].hash) != snapshot.head:
-        return None
-    try:
-        return fold.decode_state(snapshot.data), snapshot.head, last[0].at
-    except (ValueError, TypeError):
-        return None

@@ -20,8 +20,8 @@ from threedice.errors import InvariantBroken, TamperedData
 from threedice.house.audit.processes import ProcessFailed, start_processes, useful_processes
 from threedice.house.audit.replay import StatementsReplay, StreamReplay
 from threedice.house.interpreter import reduced_gc
+from threedice.house.live_stream import SNAPSHOT_NAME
 from threedice.house.stream_state import account_stream
-from threedice.house.streams import SNAPSHOT_NAME
 from threedice.log.proof import IntegrityFinding, VerificationReport
 from threedice.log.proof.verification import verify_log
 from threedice.log.stores import schema

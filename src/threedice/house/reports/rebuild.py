@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.errors import TamperedData
 from threedice.house.codec import decode
+from threedice.house.live_stream import load_stream
 from threedice.house.recovery import isolate_failures
 from threedice.house.reports.projection import StatementProjector
 from threedice.house.reports.statements import update_statements
-from threedice.house.stream_state import GameRegistry, fold_of
-from threedice.house.streams import LiveStream, load_stream
-from threedice.log.entry import EMPTY_HEAD
+from threedice.house.stream_state import GameRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from threedice.log.entry import Entry
     from threedice.log.store import Store
     from threedice.rulebook import Game
 
@@ -48,18 +45,7 @@ def rebuild(
 
 def _dry_run(store: Store, stream: str, game_of: Callable[[str], Game]) -> None:
     """Fold and project all entries of a stream without storing anything; raise if it is damaged."""
-    fold, head, projector = fold_of(stream), store.head(stream), StatementProjector(stream, game_of)
-    live_stream = LiveStream(stream, fold, fold.state_type(), EMPTY_HEAD, 0, 0)
-
-    def projected_entries() -> Iterator[Entry]:
-        for entry in store.scan(stream):
-            list(projector.project(entry, decode(entry)))
-            yield entry
-
-    live_stream.catch_up(projected_entries())
-    live_stream.take_snapshot()
-    last_version = live_stream.durable_head.version
-    if last_version < head.version:
-        raise TamperedData(
-            f"head of {stream}", f"is version {head.version}, its entries end at {last_version}"
-        )
+    load_stream(store, stream, from_snapshot=False).take_snapshot()
+    projector = StatementProjector(stream, game_of)
+    for entry in store.scan(stream):
+        list(projector.project(entry, decode(entry)))

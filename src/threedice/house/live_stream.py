@@ -1,0 +1,203 @@
+"""One stream in memory: its decided and its durable state, its balances, and its snapshots.
+
+Beside its state, a stream has the balances of its postings. `append` and `catch_up` raise
+`BalanceMismatch` if the two disagree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic
+
+from threedice.errors import InvariantBroken, TamperedData
+from threedice.house.codec import decode, encode
+from threedice.house.reports.statements import StatementTail
+from threedice.house.stream_state import Fold, State, StreamBalances, fold_of
+from threedice.log.entry import EMPTY_HEAD, Entry, Head, extend_stream, hash_entry
+from threedice.log.store import Append, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from threedice.house.events import AnyStreamEvent
+    from threedice.log.store import Store
+
+SNAPSHOT_NAME: Final = "state"
+"""The name of a stream's snapshot in the store."""
+
+SNAPSHOT_INTERVAL_ENTRIES: Final = 5_000
+"""The minimum number of entries between two snapshots of a stream."""
+
+SNAPSHOT_BYTES_PER_ENTRY: Final = 200
+"""For larger states, one more entry between two snapshots for each of this many bytes."""
+
+
+class LiveStream(Generic[State]):
+    """A stream in memory: `state` includes every decided event, `durable` only written ones.
+
+    The durable state is computed lazily, from the last snapshot and the events written since.
+    """
+
+    __slots__ = (
+        "_durable", "_durable_bytes", "_next_snapshot_version", "_pending_snapshot", "_unfolded",
+        "at", "balances", "durable_at", "durable_head", "fold", "generation", "head",
+        "hinted_version", "is_behind", "is_stale", "name", "refresh_task", "snapshot_version",
+        "state", "tail",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        fold: Fold[State],
+        durable: State,
+        head: Head,
+        at: int,
+        snapshot_version: int,
+    ) -> None:
+        self.name, self.fold = name, fold
+        self.durable_head = head
+        self._durable: State | None = durable
+        self._durable_bytes = b""
+        self._unfolded: list[tuple[Sequence[AnyStreamEvent], int, int]] = []
+        self._pending_snapshot: tuple[Head, bytes] | None = None
+        self.durable_at = at
+        self.generation = 0
+        self.snapshot_version = snapshot_version
+        self._next_snapshot_version = snapshot_version + SNAPSHOT_INTERVAL_ENTRIES
+        self.is_stale = self.is_behind = False
+        self.hinted_version = 0  # a version that another server announced; unverified
+        self.refresh_task: Any = None
+        self.tail = StatementTail(name)
+        self.reset_to_durable()
+
+    @property
+    def durable(self) -> State:
+        """The state after the last durable entry."""
+        if self._durable is None:
+            self._durable = self.fold.decode_state(self._durable_bytes)
+        evolve, state = self.fold.evolve, self._durable
+        for events, at, version in self._unfolded:
+            for event_version, event in enumerate(events, version - len(events) + 1):
+                evolve(state, event, at, event_version)
+        self._unfolded.clear()
+        return state
+
+    def reset_to_durable(self) -> None:
+        """Discard decisions that are not durable."""
+        self.state = self.fold.decode_state(self.fold.encode_state(self.durable))
+        self.balances = StreamBalances(self.name, self.fold, self.state)
+        self.head, self.at = self.durable_head, self.durable_at
+        self._pending_snapshot = None
+        self.generation += 1
+        self.is_stale = False
+
+    def append(self, events: Sequence[AnyStreamEvent], at: int, cause: bytes) -> Append:
+        """Apply decided events to state and balances, and return the append that writes them.
+
+        Raises `BalanceMismatch` if state and balances disagree afterwards.
+        """
+        self.at = at = max(at, self.at)
+        expected = self.head
+        entries, self.head = extend_stream(expected, self.name, at, cause, map(encode, events))
+        evolve, state, version = self.fold.evolve, self.state, expected.version
+        post = self.balances.post
+        for event in events:
+            version += 1
+            evolve(state, event, at, version)
+            post(event, state)
+        if version >= self._next_snapshot_version and self._pending_snapshot is None:
+            self._pending_snapshot = (self.head, self.fold.encode_state(state))
+        return Append(self.name, expected, entries)
+
+    def mark_durable(self, append: Append, events: Sequence[AnyStreamEvent]) -> Snapshot | None:
+        """Mark an append durable, unless it has already been read from the store.
+
+        An append that does not follow the durable head shows that an earlier one was committed
+        without this server hearing of it (the connection was lost before the reply); the stream is
+        then marked stale, to be read from the store. Returns a snapshot to save when one is due.
+        """
+        last = append.entries[-1]
+        if last.version <= self.durable_head.version:
+            return None
+        if append.expected != self.durable_head:
+            self.is_stale = self.is_behind = True
+            return None
+        self._unfolded.append((events, last.at, last.version))
+        for entry, event in zip(append.entries, events, strict=True):
+            self.tail.add(entry, event)
+        self.durable_head, self.durable_at = Head(last.version, last.hash), last.at
+        if self._pending_snapshot is None or self._pending_snapshot[0] != self.durable_head:
+            return None
+        _, self._durable_bytes = self._pending_snapshot
+        self._pending_snapshot, self._durable = None, None
+        self._unfolded.clear()
+        return self._make_snapshot(self._durable_bytes)
+
+    def catch_up(self, entries: Iterable[Entry]) -> None:
+        """Apply entries that others wrote; each must extend the durable head.
+
+        Raises `BalanceMismatch` if state and balances disagree afterwards.
+        """
+        durable = self.durable
+        balances = StreamBalances(self.name, self.fold, durable)
+        for entry in entries:
+            if entry.version > self.durable_head.version:
+                require_next_entry(self.durable_head, entry)
+                event = decode(entry)
+                self.fold.evolve(durable, event, entry.at, entry.version)
+                balances.post(event, durable)
+                self.tail.add(entry, event)
+                self.durable_head, self.durable_at = Head(entry.version, entry.hash), entry.at
+
+    def take_snapshot(self) -> Snapshot:
+        """Return a snapshot of the durable state."""
+        return self._make_snapshot(self.fold.encode_state(self.durable))
+
+    def _make_snapshot(self, data: bytes) -> Snapshot:
+        self.snapshot_version = version = self.durable_head.version
+        # the larger the state, the more entries between two snapshots
+        self._next_snapshot_version = version + max(
+            SNAPSHOT_INTERVAL_ENTRIES, len(data) // SNAPSHOT_BYTES_PER_ENTRY
+        )
+        return Snapshot(self.name, SNAPSHOT_NAME, self.fold.form, self.durable_head, data)
+
+
+def require_next_entry(head: Head, entry: Entry) -> None:
+    """Raise `InvariantBroken` for an entry that does not extend a head."""
+    digest = hash_entry(
+        head.hash, entry.stream, entry.version, entry.at, entry.kind, entry.schema, entry.data,
+        entry.cause,
+    )  # fmt: skip
+    if entry.version != head.version + 1 or digest != entry.hash:
+        raise InvariantBroken(f"{entry.stream}: version {entry.version} breaks the chain")
+
+
+def load_stream(store: Store, name: str, *, from_snapshot: bool = True) -> LiveStream[Any]:
+    """Load a stream from the store, starting from its snapshot if that is valid."""
+    fold, head_version = fold_of(name), store.head(name).version
+    snapshot = _load_snapshot(store, name, fold) if from_snapshot else None
+    state, head, at = snapshot or (fold.state_type(), EMPTY_HEAD, 0)
+    stream = LiveStream(name, fold, state, head, at, head.version)
+    stream.catch_up(store.scan(name, head.version))
+    if (version := stream.durable_head.version) < head_version:
+        raise TamperedData(
+            f"head of {name}", f"is version {head_version}, its entries end at {version}"
+        )
+    stream.reset_to_durable()
+    return stream
+
+
+def _load_snapshot(store: Store, name: str, fold: Fold[State]) -> tuple[State, Head, int] | None:
+    """Load a stream's snapshot with its head and time; None unless it matches an entry.
+
+    An unreadable snapshot is ignored, because everything in it can be recomputed from the entries.
+    """
+    snapshot = store.snapshot(name, SNAPSHOT_NAME)
+    if snapshot is None or snapshot.form != fold.form:
+        return None
+    last = store.read(name, snapshot.head.version - 1, 1)
+    if not last or Head(last[0].version, last[0].hash) != snapshot.head:
+        return None
+    try:
+        return fold.decode_state(snapshot.data), snapshot.head, last[0].at
+    except (ValueError, TypeError):
+        return None
