@@ -139,7 +139,7 @@ def test_somebody_is_assigned(people: IdentityService, users: Callable[..., Resu
     at = 1_896_112_800_000_000
     assert len(people.assignments.current(table="one", at=at)) == 2
     assert len(people.assignments.current(table="one", at=at - 1)) == 1
-    assert people.assignments.is_assigned(dan.id, "two", "dealer")
+    assert people.assignments.current(account=dan.id, table="two")
 
 
 def test_a_token_is_made(people: IdentityService, users: Callable[..., Result]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.identity.setting import PASSWORD, add
 from threedice.errors import StoreUnavailable
-from threedice.identity import AccessChange, IdentityPolicy
+from threedice.identity import AccessChange, Account, IdentityPolicy
 from threedice.identity.access_changes import MAX_STORED_CHANGES, publish_access_change
 from threedice.identity.tokens import TokenCache
 
@@ -24,7 +24,7 @@ class Named(NamedTuple):
     """A minimal cached credential."""
 
     id: str
-    account_id: str
+    account: Account
 
 
 def heard(people: IdentityService) -> list[tuple[str, str, str]]:
@@ -112,11 +112,11 @@ def test_what_is_remembered_is_not_asked_for_again(people: IdentityService) -> N
 
 
 def test_what_was_read_before_a_change_is_not_remembered_after_it() -> None:
-    remembered: TokenCache[Named] = TokenCache()
+    remembered = TokenCache[Named](lambda _: None)
     epoch = remembered.epoch
     remembered.invalidate(AccessChange(1, "ann", "session", "ended"))
 
-    remembered.put(b"digest", Named("session", "ann"), epoch)
+    remembered.put(b"digest", Named("session", Account("ann", "ann", ("player",), True, 0)), epoch)
 
     assert remembered.get(b"digest") is None
 

@@ -3,29 +3,22 @@
 Each change has a number in the database, without gaps and in commit order. A process delivers its
 own changes to its subscribers at once, and those of other processes when it polls. The API server
 polls several times a second and closes the sockets concerned.
-
-`IdentityContext` holds what all parts of this package share, and delivers changes after each
-transaction.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from threedice.errors import OperatingFailure
 from threedice.identity.roles import SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from threedice.db import Database, Result, SqlRunner, TransactionBody
-    from threedice.identity.encryption_key import EncryptionKey
-    from threedice.identity.passwords import Argon2Hasher
-    from threedice.identity.roles import IdentityPolicy, MicrosecondClock
+    from threedice.db import Database, SqlRunner
+    from threedice.identity.roles import MicrosecondClock
 
 MAX_STORED_CHANGES: Final = 10_000
 
@@ -123,40 +116,3 @@ class AccessChanges:
             self._polled_at = now
         if failures:
             raise ExceptionGroup("a subscriber to access changes failed", failures)
-
-
-class IdentityContext:
-    """The state that this package shares: database, clock, key, policy, hasher and changes."""
-
-    def __init__(
-        self,
-        database: Database,
-        clock: MicrosecondClock,
-        encryption_key: EncryptionKey,
-        policy: IdentityPolicy,
-        hasher: Argon2Hasher,
-        access_changes: AccessChanges,
-    ) -> None:
-        self.database, self.clock, self.encryption_key = database, clock, encryption_key
-        self.policy, self.hasher, self.access_changes = policy, hasher, access_changes
-        self.poll_hooks: list[Callable[[], None]] = []
-        """Functions that run at every poll, before changes are delivered."""
-
-    def transact(self, work: TransactionBody[Result]) -> Result:
-        """Run a durable transaction, then deliver its changes in this process before returning."""
-        result = self.database.transact(work)
-        # It is committed. If polling fails, the cache goes stale and is not trusted either.
-        with suppress(OperatingFailure):
-            self.access_changes.poll()
-        return result
-
-    def poll(self) -> None:
-        """Run the poll hooks, then deliver the changes of other servers."""
-        for hook in self.poll_hooks:
-            hook()
-        self.access_changes.poll()
-
-    def poll_if_stale(self, now: int) -> None:
-        """Poll if the last poll is too long ago."""
-        if self.access_changes.is_stale(now):
-            self.poll()

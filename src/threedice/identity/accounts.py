@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import secrets
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from threedice.errors import InvalidInput
 from threedice.identity.access_changes import publish_access_change
 from threedice.identity.audit_trail import record_security_event
+from threedice.identity.context import transactional
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.passwords import random_password, validate_password
 from threedice.identity.roles import SECOND, Role, validate_roles
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from threedice.db import SqlRow, SqlRunner
-    from threedice.identity.access_changes import IdentityContext
+    from threedice.identity.context import IdentityContext, Transaction
 
 CONSOLE: Final = "console"
 """Actor recorded for commands given on the server itself."""
@@ -73,34 +74,30 @@ class Accounts:
         self, name: str, roles: Iterable[str], *, password: str | None = None, by: str = CONSOLE
     ) -> FirstPassword:
         """Create an account; without a password, generate one that must be changed."""
-        valid_name, valid_roles = validate_name(name), validate_roles(roles)
-        plain, hashed, first_until = self._prepare_password(password, valid_name, valid_roles)
-        now = self._context.clock()
+        name, valid_roles = validate_name(name), validate_roles(roles)
+        new = self._prepare_password(password, name, valid_roles)
 
-        def work(run: SqlRunner) -> Account:
-            if run("SELECT 1 FROM people_accounts WHERE name = ?", (valid_name,)):
-                raise AccountRefused("taken", f"there is already an account named {valid_name!r}")
-            return _insert_account(run, now, valid_name, valid_roles, hashed, first_until, by)
+        def work(run: Transaction) -> Account:
+            if run("SELECT 1 FROM people_accounts WHERE name = ?", (name,)):
+                raise AccountRefused("taken", f"there is already an account named {name!r}")
+            return _insert_account(run, name, valid_roles, new, by)
 
-        return FirstPassword(self._context.transact(work), plain)
+        return FirstPassword(self._context.transact(work), new.plain)
 
     def ensure_administrator(self) -> FirstPassword | None:
         """Create the first administrator if there are no accounts; return the one-time password."""
         if self._context.database.query("SELECT 1 FROM people_accounts LIMIT 1"):
             return None
         roles: tuple[Role, ...] = ("administrator",)
-        plain, hashed, first_until = self._prepare_password(None, FIRST_ADMINISTRATOR_NAME, roles)
-        now = self._context.clock()
+        new = self._prepare_password(None, FIRST_ADMINISTRATOR_NAME, roles)
 
-        def work(run: SqlRunner) -> Account | None:
+        def work(run: Transaction) -> Account | None:
             if run("SELECT 1 FROM people_accounts LIMIT 1"):
                 return None
-            return _insert_account(
-                run, now, FIRST_ADMINISTRATOR_NAME, roles, hashed, first_until, CONSOLE
-            )
+            return _insert_account(run, FIRST_ADMINISTRATOR_NAME, roles, new, CONSOLE)
 
         account = self._context.transact(work)
-        return None if account is None else FirstPassword(account, plain)
+        return None if account is None else FirstPassword(account, new.plain)
 
     def get(self, account: str) -> Account:
         """Return the account with an id."""
@@ -121,63 +118,50 @@ class Accounts:
         )
         return [parse_account(row) for row in rows]
 
-    def set_roles(self, account: str, roles: Iterable[str], *, by: str = CONSOLE) -> Account:
+    @transactional
+    def set_roles(
+        self, run: Transaction, account: str, roles: Iterable[str], *, by: str = CONSOLE
+    ) -> Account:
         """Replace the roles of an account; its sessions end."""
-        new_roles, now = validate_roles(roles), self._context.clock()
+        before, new_roles = fetch_account(run, account), validate_roles(roles)
+        if ("player" in before.roles) != ("player" in new_roles):
+            raise AccountRefused(
+                "roles", "staff and players have separate accounts; create another account"
+            )
+        if "administrator" not in new_roles:
+            _refuse_last_administrator(run, before)
+        run("UPDATE people_accounts SET roles = ? WHERE id = ?", (",".join(new_roles), account))
+        end_account_sessions(run, account)
+        detail = f"{','.join(before.roles)} -> {','.join(new_roles)}"
+        record_security_event(run, "roles-changed", account, by, detail=detail)
+        return fetch_account(run, account)
 
-        def work(run: SqlRunner) -> Account:
-            before = fetch_account(run, account)
-            if ("player" in before.roles) != ("player" in new_roles):
-                raise AccountRefused(
-                    "roles", "staff and players have separate accounts; create another account"
-                )
-            if "administrator" not in new_roles:
-                _refuse_last_administrator(run, before)
-            run("UPDATE people_accounts SET roles = ? WHERE id = ?", (",".join(new_roles), account))
-            end_account_sessions(run, account)
-            detail = f"{','.join(before.roles)} -> {','.join(new_roles)}"
-            record_security_event(run, now, "roles-changed", account, by, detail=detail)
-            return fetch_account(run, account)
-
-        return self._context.transact(work)
-
-    def disable(self, account: str, *, by: str = CONSOLE) -> None:
+    @transactional
+    def disable(self, run: Transaction, account: str, *, by: str = CONSOLE) -> None:
         """Disable an account, end its sessions and revoke its API tokens."""
-        now = self._context.clock()
+        _disable_account(run, account)
+        record_security_event(run, "account-disabled", account, by)
 
-        def work(run: SqlRunner) -> None:
-            _refuse_last_administrator(run, fetch_account(run, account))
-            _disable_account(run, account)
-            record_security_event(run, now, "account-disabled", account, by)
-
-        self._context.transact(work)
-
-    def enable(self, account: str, *, by: str = CONSOLE) -> None:
+    @transactional
+    def enable(self, run: Transaction, account: str, *, by: str = CONSOLE) -> None:
         """Allow a disabled account to sign in again."""
-        now = self._context.clock()
-
-        def work(run: SqlRunner) -> None:
-            fetch_account(run, account)
-            run("UPDATE people_accounts SET enabled = 1 WHERE id = ?", (account,))
-            publish_access_change(run, account, "rights")
-            record_security_event(run, now, "account-enabled", account, by)
-
-        self._context.transact(work)
+        fetch_account(run, account)
+        run("UPDATE people_accounts SET enabled = 1 WHERE id = ?", (account,))
+        publish_access_change(run, account, "rights")
+        record_security_event(run, "account-enabled", account, by)
 
     def erase_name(self, account: str, *, by: str = CONSOLE) -> None:
         """Erase the name of an account for good and disable the account; its id stays reserved."""
-        now, hashed = self._context.clock(), self._context.hasher.hash(random_password())
+        hashed = self._context.hasher.hash(random_password())
 
-        def work(run: SqlRunner) -> None:
-            _refuse_last_administrator(run, fetch_account(run, account))
+        def work(run: Transaction) -> None:
             _disable_account(run, account)
             run(
                 "UPDATE people_accounts SET name = ?, password = ? WHERE id = ?",
                 (f"+{account}", hashed, account),  # no valid name starts with "+"
             )
-            for table in ("people_codes", "people_recovery"):
-                run(f"DELETE FROM {table} WHERE account = ?", (account,))
-            record_security_event(run, now, "account-forgotten", account, by)
+            delete_second_factor(run, account)
+            record_security_event(run, "account-forgotten", account, by)
 
         self._context.transact(work)
 
@@ -185,56 +169,56 @@ class Accounts:
         self, account: str, *, password: str | None = None, by: str = CONSOLE
     ) -> FirstPassword:
         """Set a new password and end all sessions; without a password, generate one."""
-        found, now = self.get(account), self._context.clock()
-        plain, hashed, first_until = self._prepare_password(password, found.name, found.roles)
+        found = self.get(account)
+        new = self._prepare_password(password, found.name, found.roles)
 
-        def work(run: SqlRunner) -> Account:
+        def work(run: Transaction) -> Account:
             run(
                 "UPDATE people_accounts SET password = ?, first_until = ? WHERE id = ?",
-                (hashed, first_until, account),
+                (new.hashed, new.first_until, account),
             )
             end_account_sessions(run, account)
-            record_security_event(run, now, "password-changed", account, by)
+            record_security_event(run, "password-changed", account, by)
             return fetch_account(run, account)
 
-        return FirstPassword(self._context.transact(work), plain)
+        return FirstPassword(self._context.transact(work), new.plain)
 
     def _prepare_password(
         self, password: str | None, name: str, roles: tuple[Role, ...]
-    ) -> tuple[str, str, int]:
-        """Return a password, its hash, and when it expires unless changed (0: never).
-
-        Without a password, generate one that expires.
-        """
-        first_until = 0
-        if password is None:
-            seconds = self._context.policy.first_password_seconds
-            password, first_until = random_password(), self._context.clock() + seconds * SECOND
-        else:
+    ) -> _PreparedPassword:
+        """Validate and hash a password; without one, generate one that expires unless changed."""
+        if password is not None:
             validate_password(password, name, roles)
-        return password, self._context.hasher.hash(password), first_until
+            return _PreparedPassword(password, self._context.hasher.hash(password), 0)
+        password = random_password()
+        first_until = self._context.clock() + self._context.policy.first_password_seconds * SECOND
+        return _PreparedPassword(password, self._context.hasher.hash(password), first_until)
+
+
+class _PreparedPassword(NamedTuple):
+    """A password, its hash, and when it expires unless changed (0: never)."""
+
+    plain: str
+    hashed: str
+    first_until: int
 
 
 def _insert_account(
-    run: SqlRunner,
-    now: int,
-    name: str,
-    roles: tuple[Role, ...],
-    hashed: str,
-    first_until: int,
-    by: str,
+    run: Transaction, name: str, roles: tuple[Role, ...], password: _PreparedPassword, by: str
 ) -> Account:
-    account = Account(new_id(), name, roles, True, now)
+    account, role_list = Account(new_id(), name, roles, True, run.now), ",".join(roles)
     run(
         "INSERT INTO people_accounts (id, name, roles, enabled, created, password, first_until)"
         " VALUES (?, ?, ?, 1, ?, ?, ?)",
-        (account.id, name, ",".join(roles), now, hashed, first_until),
+        (account.id, name, role_list, run.now, password.hashed, password.first_until),
     )
-    record_security_event(run, now, "account-added", account.id, by, detail=",".join(roles))
+    record_security_event(run, "account-added", account.id, by, detail=role_list)
     return account
 
 
 def _disable_account(run: SqlRunner, account: str) -> None:
+    """Disable an account that is not the last administrator; its sessions and API tokens end."""
+    _refuse_last_administrator(run, fetch_account(run, account))
     run("UPDATE people_accounts SET enabled = 0 WHERE id = ?", (account,))
     run("DELETE FROM people_tokens WHERE account = ?", (account,))
     end_account_sessions(run, account)
@@ -272,6 +256,12 @@ def end_account_sessions(run: SqlRunner, account: str) -> int:
     ended = run("DELETE FROM people_sessions WHERE account = ? RETURNING id", (account,))
     publish_access_change(run, account, "ended")
     return len(ended)
+
+
+def delete_second_factor(run: SqlRunner, account: str) -> None:
+    """Delete the TOTP secrets and recovery codes of an account."""
+    run("DELETE FROM people_codes WHERE account = ?", (account,))
+    run("DELETE FROM people_recovery WHERE account = ?", (account,))
 
 
 # --- names, texts and ids ------------------------------------------------------------------------

@@ -8,23 +8,24 @@ runs once.
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import msgspec
 
 from threedice.errors import InvalidInput, TamperedData
 from threedice.identity.accounts import fetch_account, new_id, validate_text
 from threedice.identity.audit_trail import record_security_event
+from threedice.identity.context import transactional
 from threedice.identity.errors import ApprovalRefused, RecordNotFound
 from threedice.identity.roles import SECOND, STAFF, Role, validate_roles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from threedice.db import SqlRow, SqlRunner
-    from threedice.identity.access_changes import IdentityContext
     from threedice.identity.accounts import Account
     from threedice.identity.audit_trail import SecurityEventKind
+    from threedice.identity.context import IdentityContext, Transaction
 
 MAX_COMMAND_BYTES: Final = 64 * 1024
 
@@ -62,8 +63,10 @@ class Approvals:
     def __init__(self, context: IdentityContext) -> None:
         self._context = context
 
+    @transactional
     def open(
         self,
+        run: Transaction,
         by: str,
         table: str,
         command: bytes,
@@ -73,8 +76,8 @@ class Approvals:
         seconds: int | None = None,
     ) -> ApprovalRequest:
         """Request that another account in one of these roles approves a command at a table."""
-        approvers = tuple(role for each in set(roles) for role in validate_roles([each]))
-        if not approvers or not set(approvers) <= set(STAFF):
+        approvers = {role for each in set(roles) for role in validate_roles([each])}
+        if not approvers or not approvers <= set(STAFF):
             raise InvalidInput("a request is decided by staff; name at least one staff role")
         if not 0 < len(command) <= MAX_COMMAND_BYTES:
             raise InvalidInput(f"a command has 1 to {MAX_COMMAND_BYTES} bytes")
@@ -83,32 +86,17 @@ class Approvals:
         lifetime = self._context.policy.request_seconds if seconds is None else seconds
         if lifetime <= 0:
             raise InvalidInput("the lifetime of a request is a number of seconds above zero")
-        now, id_ = self._context.clock(), new_id()
-        row = (
-            id_,
-            by,
-            table,
-            command,
-            sha256(command).digest(),
-            reason,
-            ",".join(sorted(approvers)),
-            now,
-            now + lifetime * SECOND,
-            "pending",
-            "",
-            0,
-            "",
+        if not fetch_account(run, by).enabled:
+            raise ApprovalRefused("disabled", "this account is disabled")
+        id_, role_list = new_id(), ",".join(sorted(approvers))
+        digest, expires = sha256(command).digest(), run.now + lifetime * SECOND
+        run(
+            f"INSERT INTO people_requests ({_COLUMNS})"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', '', 0, '')",
+            (id_, by, table, command, digest, reason, role_list, run.now, expires),
         )
-
-        def work(run: SqlRunner) -> ApprovalRequest:
-            if not fetch_account(run, by).enabled:
-                raise ApprovalRefused("disabled", "this account is disabled")
-            placeholders = ", ".join("?" * len(row))
-            run(f"INSERT INTO people_requests ({_COLUMNS}) VALUES ({placeholders})", row)
-            record_security_event(run, now, "request-opened", by, by, detail=id_)
-            return _fetch_request(run, id_, now)
-
-        return self._context.transact(work)
+        record_security_event(run, "request-opened", by, by, detail=id_)
+        return _fetch_request(run, id_, run.now)
 
     def get(self, request_id: str) -> ApprovalRequest:
         """Return a request in its present state."""
@@ -125,60 +113,50 @@ class Approvals:
         requests = [_parse_request(row, now) for row in rows]
         return [request for request in requests if table in (None, request.table)]
 
-    def approve(self, request_id: str, by: str, note: str = "") -> ApprovalRequest:
-        """Approve a request of another account, which must still be enabled."""
-
-        def check(run: SqlRunner, request: ApprovalRequest) -> None:
-            check_may_decide(request, fetch_account(run, by))
-            if not fetch_account(run, request.account).enabled:
-                raise ApprovalRefused("disabled", "the account that made this request is disabled")
-
-        return self._decide(request_id, by, "approved", "request-approved", check, note)
-
-    def decline(self, request_id: str, by: str, note: str = "") -> ApprovalRequest:
-        """Decline a request of another account."""
-
-        def check(run: SqlRunner, request: ApprovalRequest) -> None:
-            check_may_decide(request, fetch_account(run, by))
-
-        return self._decide(request_id, by, "declined", "request-declined", check, note)
-
-    def withdraw(self, request_id: str, by: str) -> ApprovalRequest:
-        """Withdraw one's own request."""
-
-        def check(_: SqlRunner, request: ApprovalRequest) -> None:
-            _check_pending(request)
-            if request.account != by:
-                raise ApprovalRefused(
-                    "not-own", "only the account that made a request can withdraw it"
-                )
-
-        return self._decide(request_id, by, "withdrawn", "request-withdrawn", check, "")
-
-    def _decide(
-        self,
-        request_id: str,
-        by: str,
-        state: ApprovalState,
-        kind: SecurityEventKind,
-        check: Callable[[SqlRunner, ApprovalRequest], None],
-        note: str,
+    @transactional
+    def approve(
+        self, run: Transaction, request_id: str, by: str, note: str = ""
     ) -> ApprovalRequest:
-        note = validate_text("a note", note) if note else ""
-        now = self._context.clock()
+        """Approve a request of another account, which must still be enabled."""
+        request = _fetch_request(run, request_id, run.now)
+        check_may_decide(request, fetch_account(run, by))
+        if not fetch_account(run, request.account).enabled:
+            raise ApprovalRefused("disabled", "the account that made this request is disabled")
+        return _decide(run, request, by, "approved", note)
 
-        def work(run: SqlRunner) -> ApprovalRequest:
-            request = _fetch_request(run, request_id, now)
-            check(run, request)
-            run(
-                "UPDATE people_requests SET state = ?, decided_by = ?, decided = ?, note = ?"
-                " WHERE id = ?",
-                (state, by, now, note, request_id),
-            )
-            record_security_event(run, now, kind, request.account, by, detail=request_id)
-            return _fetch_request(run, request_id, now)
+    @transactional
+    def decline(
+        self, run: Transaction, request_id: str, by: str, note: str = ""
+    ) -> ApprovalRequest:
+        """Decline a request of another account."""
+        request = _fetch_request(run, request_id, run.now)
+        check_may_decide(request, fetch_account(run, by))
+        return _decide(run, request, by, "declined", note)
 
-        return self._context.transact(work)
+    @transactional
+    def withdraw(self, run: Transaction, request_id: str, by: str) -> ApprovalRequest:
+        """Withdraw one's own request."""
+        request = _fetch_request(run, request_id, run.now)
+        _check_pending(request)
+        if request.account != by:
+            raise ApprovalRefused("not-own", "only the account that made a request can withdraw it")
+        return _decide(run, request, by, "withdrawn")
+
+
+def _decide(
+    run: Transaction,
+    request: ApprovalRequest,
+    by: str,
+    state: Literal["approved", "declined", "withdrawn"],
+    note: str = "",
+) -> ApprovalRequest:
+    """Store the decision of a request that was checked before."""
+    note = validate_text("a note", note) if note else ""
+    sql = "UPDATE people_requests SET state = ?, decided_by = ?, decided = ?, note = ? WHERE id = ?"
+    run(sql, (state, by, run.now, note, request.id))
+    kind = cast("SecurityEventKind", f"request-{state}")
+    record_security_event(run, kind, request.account, by, detail=request.id)
+    return _fetch_request(run, request.id, run.now)
 
 
 def check_may_decide(request: ApprovalRequest, approver: Account) -> None:
@@ -206,22 +184,14 @@ def _fetch_request(run: SqlRunner, request_id: str, now: int) -> ApprovalRequest
 
 
 def _parse_request(row: SqlRow, now: int) -> ApprovalRequest:
-    id_, account, table, command, digest, reason, roles, opened, expires, state, *decision = row
-    if sha256(command).digest() != digest:
-        raise TamperedData(f"request {id_}", "the stored command does not match its hash")
-    if state == "pending" and now >= expires:
-        state = "expired"
-    approvers = tuple(role for role in STAFF if role in roles.split(","))
-    return ApprovalRequest(
-        id_,
-        account,
-        table,
-        command,
-        digest.hex(),
-        reason,
-        approvers,
-        opened,
-        expires,
-        state,
-        *decision,
+    """Parse a row of `_COLUMNS`, which are in the order of the fields."""
+    request = ApprovalRequest(*row)
+    if sha256(request.command).digest() != row[4]:
+        raise TamperedData(f"request {request.id}", "the stored command does not match its hash")
+    is_expired = request.state == "pending" and now >= request.expires
+    return msgspec.structs.replace(
+        request,
+        command_hash=row[4].hex(),
+        roles=tuple(role for role in STAFF if role in row[6].split(",")),
+        state="expired" if is_expired else request.state,
     )

@@ -10,12 +10,13 @@ from threedice.errors import InvalidInput
 from threedice.identity.access_changes import publish_access_change
 from threedice.identity.accounts import CONSOLE, fetch_account, new_id, validate_text
 from threedice.identity.audit_trail import record_security_event
+from threedice.identity.context import transactional
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import STAFF, Role
 
 if TYPE_CHECKING:
-    from threedice.db import SqlRow, SqlRunner
-    from threedice.identity.access_changes import IdentityContext
+    from threedice.db import SqlRow
+    from threedice.identity.context import IdentityContext, Transaction
 
 _COLUMNS: Final = "id, account, place, role, starts, ends"
 
@@ -40,8 +41,10 @@ class Assignments:
     def __init__(self, context: IdentityContext) -> None:
         self._context = context
 
+    @transactional
     def add(
         self,
+        run: Transaction,
         account: str,
         table: str | None,
         role: Role,
@@ -56,52 +59,32 @@ class Assignments:
         if not 0 <= starts < until:
             raise InvalidInput("a shift ends after it has begun")
         place = "" if table is None else validate_text("a table's id", table, 128)
+        assignee = fetch_account(run, account)
+        if not assignee.enabled:
+            raise AccountRefused("disabled", "this account is disabled")
+        if role not in assignee.roles:
+            raise AccountRefused("roles", f"{assignee.name} does not have the role {role}")
         assignment = Assignment(new_id(), account, table, role, starts, until)
-        now = self._context.clock()
-
-        def work(run: SqlRunner) -> None:
-            assignee = fetch_account(run, account)
-            if not assignee.enabled:
-                raise AccountRefused("disabled", "this account is disabled")
-            if role not in assignee.roles:
-                raise AccountRefused("roles", f"{assignee.name} does not have the role {role}")
-            run(
-                f"INSERT INTO people_assignments ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-                (assignment.id, account, place, role, starts, until),
-            )
-            publish_access_change(run, account, "rights")
-            detail = f"{role} at {place or 'all tables'}"
-            record_security_event(run, now, "assigned", account, by, detail=detail)
-
-        self._context.transact(work)
+        run(
+            f"INSERT INTO people_assignments ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+            (assignment.id, account, place, role, starts, until),
+        )
+        publish_access_change(run, account, "rights")
+        detail = f"{role} at {place or 'all tables'}"
+        record_security_event(run, "assigned", account, by, detail=detail)
         return assignment
 
-    def end(self, assignment_id: str, *, by: str = CONSOLE) -> None:
+    @transactional
+    def end(self, run: Transaction, assignment_id: str, *, by: str = CONSOLE) -> None:
         """End an assignment now; one that has not started is cancelled."""
-        now = self._context.clock()
-
-        def work(run: SqlRunner) -> None:
-            rows = run(f"SELECT {_COLUMNS} FROM people_assignments WHERE id = ?", (assignment_id,))
-            if not rows:
-                raise RecordNotFound("assignment", assignment_id)
-            assignment = _parse_assignment(rows[0])
-            until = max(assignment.starts, min(assignment.until, now))
-            run("UPDATE people_assignments SET ends = ? WHERE id = ?", (until, assignment_id))
-            publish_access_change(run, assignment.account, "rights")
-            record_security_event(run, now, "assignment-ended", assignment.account, by)
-
-        self._context.transact(work)
-
-    def is_assigned(self, account: str, table: str, role: Role, at: int | None = None) -> bool:
-        """Return whether an account works at a table in a role it still has; by default, now."""
-        moment = self._context.clock() if at is None else at
-        rows = self._context.database.query(
-            "SELECT a.roles FROM people_assignments s JOIN people_accounts a ON a.id = s.account"
-            " WHERE s.account = ? AND s.ends > ? AND s.starts <= ? AND s.role = ?"
-            " AND s.place IN (?, '') AND a.enabled = 1",
-            (account, moment, moment, role, table),
-        )
-        return any(role in roles.split(",") for (roles,) in rows)
+        rows = run(f"SELECT {_COLUMNS} FROM people_assignments WHERE id = ?", (assignment_id,))
+        if not rows:
+            raise RecordNotFound("assignment", assignment_id)
+        assignment = _parse_assignment(rows[0])
+        until = max(assignment.starts, min(assignment.until, run.now))
+        run("UPDATE people_assignments SET ends = ? WHERE id = ?", (until, assignment_id))
+        publish_access_change(run, assignment.account, "rights")
+        record_security_event(run, "assignment-ended", assignment.account, by)
 
     def current(
         self, *, account: str | None = None, table: str | None = None, at: int | None = None

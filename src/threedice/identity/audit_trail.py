@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from threedice.db import Database, SqlRunner
+    from threedice.db import Database
+    from threedice.identity.context import Transaction
 
 SecurityEventKind = Literal[
     "account-added",
@@ -59,8 +60,7 @@ class SecurityEvent(msgspec.Struct, frozen=True):
 
 
 def record_security_event(
-    run: SqlRunner,
-    at: int,
+    run: Transaction,
     kind: SecurityEventKind,
     account: str,
     by: str,
@@ -72,7 +72,7 @@ def record_security_event(
     run(
         "INSERT INTO people_events (number, at, kind, account, actor, source, detail)"
         " SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ?, ?, ? FROM people_events",
-        (at, kind, account, by, source, detail),
+        (run.now, kind, account, by, source, detail),
     )
 
 

@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import pyotp
 
-from threedice.identity.accounts import CONSOLE, end_account_sessions, fetch_account
+from threedice.identity.accounts import (
+    CONSOLE,
+    delete_second_factor,
+    end_account_sessions,
+    fetch_account,
+)
 from threedice.identity.audit_trail import record_security_event
+from threedice.identity.context import transactional
 from threedice.identity.errors import SessionRefused, WrongCredentials
 from threedice.identity.passwords import random_readable_code
 from threedice.identity.roles import SECOND
@@ -22,7 +28,7 @@ from threedice.identity.sessions import IssuedSession
 
 if TYPE_CHECKING:
     from threedice.db import SqlRunner
-    from threedice.identity.access_changes import IdentityContext
+    from threedice.identity.context import IdentityContext, Transaction
     from threedice.identity.encryption_key import EncryptionKey
     from threedice.identity.sessions import Sessions
     from threedice.identity.sign_in import SignInAttempts
@@ -72,12 +78,19 @@ class SecondFactors:
             self._require_password_and_code(account.id, password, code, address)
         elif session.state == "open":
             self._require_password(account.id, password, address)
-        key, issuer = self._context.encryption_key, self._context.policy.issuer
+        secret = pyotp.random_base32()
+        self._store_pending_secret(account.id, secret)
+        uri = pyotp.TOTP(secret).provisioning_uri(account.name, self._context.policy.issuer)
+        return TotpEnrolment(secret, uri)
 
-        def work(run: SqlRunner) -> TotpEnrolment:
-            return store_pending_secret(run, key, account.id, account.name, issuer)
-
-        return self._context.transact(work)
+    @transactional
+    def _store_pending_secret(self, run: Transaction, account: str, secret: str) -> None:
+        """Store a secret that waits for its first code; the active one stays in use until then."""
+        run(
+            "INSERT INTO people_codes (account, secret, pending, step) VALUES (?, ?, ?, 0)"
+            " ON CONFLICT (account) DO UPDATE SET pending = excluded.pending",
+            (account, b"", self._context.encryption_key.encrypt(secret.encode(), account)),
+        )
 
     def confirm_enrolment(self, token: str, code: str, *, address: str = "") -> ConfirmedEnrolment:
         """Activate the pending secret with its first code.
@@ -85,27 +98,19 @@ class SecondFactors:
         The session continues under a new token, and all other sessions of the account end.
         """
         account = self._sessions.require_state(token, "open", "enrolment").account.id
-        if not has_pending_secret(self._context.database.query, account):
+        if not _secrets_in_column(self._context.database.query, "pending", account):
             raise SessionRefused("not-begun")
         attempt = self._attempts.begin("id", account, address)
 
-        def work(run: SqlRunner) -> ConfirmedEnrolment:
-            session = self._sessions.find(run, token, attempt.at)
-            recovery_codes = activate_pending_secret(
-                run, self._context.encryption_key, account, code, attempt.at
-            )
-            if recovery_codes is None:
-                raise WrongCredentials("code")
-            self._attempts.record_success(run, attempt)
+        def work(run: Transaction) -> ConfirmedEnrolment:
+            session = self._sessions.find(run, token)
+            self._activate_pending_secret(run, account, code)
+            recovery_codes = self._create_recovery_codes(run, account)
             self._sessions.end_others(run, account, session.id)
-            record_security_event(
-                run, attempt.at, "code-set-up", account, account, source=attempt.source
-            )
-            issued = self._sessions.rotate(run, session.id, attempt.at)
-            return ConfirmedEnrolment(issued, tuple(recovery_codes))
+            attempt.record(run, "code-set-up")
+            return ConfirmedEnrolment(self._sessions.rotate(run, session.id), recovery_codes)
 
-        with self._attempts.record_failure(attempt):
-            return self._context.transact(work)
+        return self._attempts.complete(attempt, work)
 
     def replace_recovery_codes(
         self, token: str, *, password: str, code: str, address: str = ""
@@ -113,37 +118,26 @@ class SecondFactors:
         """Replace the recovery codes by ten new ones; requires the password and a code."""
         account = self._sessions.require_state(token, "open").account.id
         self._require_password_and_code(account, password, code, address)
-        now = self._context.clock()
 
-        def work(run: SqlRunner) -> tuple[str, ...]:
-            record_security_event(run, now, "recovery-codes-made", account, account)
-            return tuple(create_recovery_codes(run, self._context.encryption_key, account))
+        def work(run: Transaction) -> tuple[str, ...]:
+            record_security_event(run, "recovery-codes-made", account, account)
+            return self._create_recovery_codes(run, account)
 
         return self._context.transact(work)
 
-    def reset(self, account: str, *, by: str = CONSOLE) -> None:
+    @transactional
+    def reset(self, run: Transaction, account: str, *, by: str = CONSOLE) -> None:
         """Delete the second factor of an account whose user lost it; all its sessions end."""
-        now = self._context.clock()
-
-        def work(run: SqlRunner) -> None:
-            fetch_account(run, account)
-            delete_second_factor(run, account)
-            end_account_sessions(run, account)
-            record_security_event(run, now, "code-reset", account, by)
-
-        self._context.transact(work)
+        fetch_account(run, account)
+        delete_second_factor(run, account)
+        end_account_sessions(run, account)
+        record_security_event(run, "code-reset", account, by)
 
     def _require_password(self, account: str, password: str, address: str) -> None:
         """Refuse without the password: an unattended open session is not enough."""
         attempt = self._attempts.begin("id", account, address)
-
-        def work(run: SqlRunner) -> None:
-            self._attempts.check_unchanged(run, attempt)
-            self._attempts.record_success(run, attempt)
-
-        with self._attempts.record_failure(attempt):
-            self._attempts.check_password(attempt, password)
-            self._context.transact(work)
+        self._attempts.check_password(attempt, password)
+        self._attempts.complete(attempt, lambda _: None)
 
     def _require_password_and_code(
         self, account: str, password: str, code: str, address: str
@@ -152,15 +146,28 @@ class SecondFactors:
         if not password or not code:
             raise SessionRefused("enrolled")
         attempt = self._attempts.begin("id", account, address)
+        self._attempts.check_password(attempt, password)
+        self._attempts.complete(attempt, lambda run: self._attempts.use_code(run, attempt, code))
 
-        def work(run: SqlRunner) -> None:
-            self._attempts.check_unchanged(run, attempt)
-            self._attempts.use_code(run, attempt, code)
-            self._attempts.record_success(run, attempt)
+    def _activate_pending_secret(self, run: Transaction, account: str, code: str) -> None:
+        """Activate the pending secret of an account, or refuse a code that is not its."""
+        for pending in _secrets_in_column(run, "pending", account):
+            secret = self._context.encryption_key.decrypt(pending, account).decode()
+            step = matching_totp_step(secret, _normalise_code(code), run.now, after=0)
+            if step is not None:
+                sql = "UPDATE people_codes SET secret = pending, pending = ?, step = ?"
+                run(f"{sql} WHERE account = ?", (b"", step, account))
+                return
+        raise WrongCredentials("code")
 
-        with self._attempts.record_failure(attempt):
-            self._attempts.check_password(attempt, password)
-            self._context.transact(work)
+    def _create_recovery_codes(self, run: Transaction, account: str) -> tuple[str, ...]:
+        """Replace the recovery codes of an account by ten new ones, to be shown once."""
+        codes = tuple(random_readable_code(4, 4) for _ in range(RECOVERY_CODE_COUNT))
+        run("DELETE FROM people_recovery WHERE account = ?", (account,))
+        for code in codes:
+            digest = _hash_recovery_code(self._context.encryption_key, account, code)
+            run("INSERT INTO people_recovery (account, mark) VALUES (?, ?)", (account, digest))
+        return codes
 
 
 # --- inside a transaction ------------------------------------------------------------------------
@@ -171,67 +178,14 @@ def has_second_factor(run: SqlRunner, account: str) -> bool:
     return bool(_secrets_in_column(run, "secret", account))
 
 
-def has_pending_secret(run: SqlRunner, account: str) -> bool:
-    """Return whether a TOTP secret of an account waits for its first code."""
-    return bool(_secrets_in_column(run, "pending", account))
-
-
-def store_pending_secret(
-    run: SqlRunner, key: EncryptionKey, account: str, name: str, issuer: str
-) -> TotpEnrolment:
-    """Store a new secret that waits for its first code; the active one stays in use until then."""
-    secret = pyotp.random_base32()
-    run(
-        "INSERT INTO people_codes (account, secret, pending, step) VALUES (?, ?, ?, 0)"
-        " ON CONFLICT (account) DO UPDATE SET pending = excluded.pending",
-        (account, b"", key.encrypt(secret.encode(), account)),
-    )
-    return TotpEnrolment(secret, pyotp.TOTP(secret).provisioning_uri(name, issuer))
-
-
-def activate_pending_secret(
-    run: SqlRunner, key: EncryptionKey, account: str, code: str, now: int
-) -> list[str] | None:
-    """Activate the pending secret if the code matches; return new recovery codes, else None."""
-    for pending in _secrets_in_column(run, "pending", account):
-        step = matching_totp_step(
-            key.decrypt(pending, account).decode(), _normalise_code(code), now, after=0
-        )
-        if step is None:
-            break
-        run(
-            "UPDATE people_codes SET secret = pending, pending = ?, step = ? WHERE account = ?",
-            (b"", step, account),
-        )
-        return create_recovery_codes(run, key, account)
-    return None
-
-
-def create_recovery_codes(run: SqlRunner, key: EncryptionKey, account: str) -> list[str]:
-    """Replace the recovery codes of an account by ten new ones, to be shown once."""
-    codes = [random_readable_code(4, 4) for _ in range(RECOVERY_CODE_COUNT)]
-    run("DELETE FROM people_recovery WHERE account = ?", (account,))
-    for code in codes:
-        run(
-            "INSERT INTO people_recovery (account, mark) VALUES (?, ?)",
-            (account, _hash_recovery_code(key, account, code)),
-        )
-    return codes
-
-
-def count_recovery_codes(run: SqlRunner, account: str) -> int:
-    """Return the number of unused recovery codes."""
-    return len(run("SELECT 1 FROM people_recovery WHERE account = ?", (account,)))
-
-
-def consume_code(run: SqlRunner, key: EncryptionKey, account: str, code: str, now: int) -> str:
+def consume_code(run: Transaction, key: EncryptionKey, account: str, code: str) -> str:
     """Consume a code if it is right; return 'code' or 'recovery code', or '' if it is wrong."""
     normalised = _normalise_code(code)
     for secret, last_step in run(
         "SELECT secret, step FROM people_codes WHERE account = ? AND secret <> ?", (account, b"")
     ):
         totp_secret = key.decrypt(secret, account).decode()
-        step = matching_totp_step(totp_secret, normalised, now, after=last_step)
+        step = matching_totp_step(totp_secret, normalised, run.now, after=last_step)
         if step is not None:
             run("UPDATE people_codes SET step = ? WHERE account = ?", (step, account))
             return "code"
@@ -241,12 +195,6 @@ def consume_code(run: SqlRunner, key: EncryptionKey, account: str, code: str, no
         ):
             return "recovery code"
     return ""
-
-
-def delete_second_factor(run: SqlRunner, account: str) -> None:
-    """Delete the TOTP secrets and recovery codes of an account."""
-    run("DELETE FROM people_codes WHERE account = ?", (account,))
-    run("DELETE FROM people_recovery WHERE account = ?", (account,))
 
 
 def matching_totp_step(secret: str, code: str, now: int, after: int) -> int | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -27,13 +28,14 @@ from threedice.identity.accounts import (
     parse_account,
 )
 from threedice.identity.audit_trail import record_security_event
+from threedice.identity.context import transactional
 from threedice.identity.errors import RecordNotFound, SessionRefused
 from threedice.identity.roles import SECOND
 from threedice.identity.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 
 if TYPE_CHECKING:
     from threedice.db import SqlRow, SqlRunner
-    from threedice.identity.access_changes import IdentityContext
+    from threedice.identity.context import IdentityContext, Transaction
 
 SessionState = Literal["open", "locked", "new-password", "enrolment"]
 """State of a session: `open` allows everything that its account may do; each other state allows
@@ -69,7 +71,7 @@ class Sessions:
 
     def __init__(self, context: IdentityContext) -> None:
         self._context = context
-        self._cache: TokenCache[_CachedSession] = TokenCache()
+        self._cache = TokenCache(self._read, partial(self.write_last_seen, force=True))
         context.access_changes.subscribe(self._cache.invalidate)
         context.poll_hooks.append(self.write_last_seen)
 
@@ -80,7 +82,7 @@ class Sessions:
         digest = hash_token(token)
         cached = self._cache.get(digest)
         if cached is None or self._state(cached, now) in (None, "locked"):
-            cached = self._load(digest)  # it may have been used at another server
+            cached = self._cache.load(digest)  # it may have been used at another server
         if cached is None or len(token) > MAX_TOKEN_CHARACTERS:
             return None
         state = self._state(cached, now)
@@ -109,50 +111,38 @@ class Sessions:
         live = [_to_session(session, state) for session, state in states if state is not None]
         return sorted(live, key=lambda session: session.seen, reverse=True)
 
-    def sign_out(self, token: str) -> None:
+    @transactional
+    def sign_out(self, run: Transaction, token: str) -> None:
         """End the session of a token, if there is one."""
-        now = self._context.clock()
-        self._context.transact(lambda run: end_session_by_token(run, token, now))
+        end_session_by_token(run, token)
 
-    def end(self, session_id: str, *, by: str = CONSOLE) -> None:
+    @transactional
+    def end(self, run: Transaction, session_id: str, *, by: str = CONSOLE) -> None:
         """End a session by its id."""
-        now = self._context.clock()
+        ended = run("DELETE FROM people_sessions WHERE id = ? RETURNING account", (session_id,))
+        if not ended:
+            raise RecordNotFound("session", session_id)
+        ((account,),) = ended
+        publish_access_change(run, account, "ended", session_id)
+        record_security_event(run, "session-ended", account, by)
 
-        def work(run: SqlRunner) -> None:
-            ended = run("DELETE FROM people_sessions WHERE id = ? RETURNING account", (session_id,))
-            if not ended:
-                raise RecordNotFound("session", session_id)
-            ((account,),) = ended
-            publish_access_change(run, account, "ended", session_id)
-            record_security_event(run, now, "session-ended", account, by)
-
-        self._context.transact(work)
-
-    def end_all(self, account: str, *, by: str = CONSOLE) -> int:
+    @transactional
+    def end_all(self, run: Transaction, account: str, *, by: str = CONSOLE) -> int:
         """End all sessions and revoke all API tokens of an account; return how many."""
-        now = self._context.clock()
+        fetch_account(run, account)
+        revoked = run("DELETE FROM people_tokens WHERE account = ? RETURNING id", (account,))
+        ended = end_account_sessions(run, account) + len(revoked)
+        record_security_event(run, "sessions-ended", account, by, detail=str(ended))
+        return ended
 
-        def work(run: SqlRunner) -> int:
-            fetch_account(run, account)
-            revoked = run("DELETE FROM people_tokens WHERE account = ? RETURNING id", (account,))
-            ended = end_account_sessions(run, account) + len(revoked)
-            record_security_event(run, now, "sessions-ended", account, by, detail=str(ended))
-            return ended
-
-        return self._context.transact(work)
-
-    def lock(self, token: str) -> None:
+    @transactional
+    def lock(self, run: Transaction, token: str) -> None:
         """Lock a session, for a user who leaves their place."""
-        now = self._context.clock()
-
-        def work(run: SqlRunner) -> None:
-            session = self.find(run, token, now)
-            account = session.account.id
-            run("UPDATE people_sessions SET locked = 1 WHERE id = ?", (session.id,))
-            publish_access_change(run, account, "locked", session.id)
-            record_security_event(run, now, "session-locked", account, account)
-
-        self._context.transact(work)
+        session = self.find(run, token)
+        account = session.account.id
+        run("UPDATE people_sessions SET locked = 1 WHERE id = ?", (session.id,))
+        publish_access_change(run, account, "locked", session.id)
+        record_security_event(run, "session-locked", account, account)
 
     def write_last_seen(self, force: bool = False) -> None:
         """Write last-seen times that lag by 30 seconds or more; with `force`, all of them."""
@@ -176,36 +166,38 @@ class Sessions:
 
     # inside a transaction of the caller
 
-    def create(self, run: SqlRunner, account: str, now: int) -> IssuedSession:
+    def create(self, run: Transaction, account: str) -> IssuedSession:
         """Create a session with a new token."""
-        policy = self._context.policy
-        self._make_room(run, account, now)
-        token, id_ = secrets.token_urlsafe(32), new_id()
+        self._make_room(run, account)
+        token, ends = (
+            secrets.token_urlsafe(32),
+            run.now + self._context.policy.session_seconds * SECOND,
+        )
         run(
             "INSERT INTO people_sessions (id, digest, account, created, seen, ends, locked)"
             " VALUES (?, ?, ?, ?, ?, ?, 0)",
-            (id_, hash_token(token), account, now, now, now + policy.session_seconds * SECOND),
+            (new_id(), hash_token(token), account, run.now, run.now, ends),
         )
-        return IssuedSession(token, self.find(run, token, now))
+        return IssuedSession(token, self.find(run, token))
 
-    def rotate(self, run: SqlRunner, session_id: str, now: int) -> IssuedSession:
+    def rotate(self, run: Transaction, session_id: str) -> IssuedSession:
         """Give a session a new token and unlock it; the old token becomes invalid."""
         token = secrets.token_urlsafe(32)
         ((account,),) = run(
             "UPDATE people_sessions SET digest = ?, seen = ?, locked = 0 WHERE id = ?"
             " RETURNING account",
-            (hash_token(token), now, session_id),
+            (hash_token(token), run.now, session_id),
         )
         publish_access_change(run, account, "rotated", session_id)
-        return IssuedSession(token, self.find(run, token, now))
+        return IssuedSession(token, self.find(run, token))
 
-    def find(self, run: SqlRunner, token: str, now: int) -> Session:
+    def find(self, run: Transaction, token: str) -> Session:
         """Return the session of a token as the transaction sees it, or raise `SessionRefused`."""
         for row in run(f"{_SELECT_SESSION} WHERE s.digest = ?", (hash_token(token),)):
             stored = _parse_cached_session(row)
             cached = self._cache.get(hash_token(token))
             stored.seen = max(stored.seen, cached.seen if cached else 0)
-            if (state := self._state(stored, now)) is not None:
+            if (state := self._state(stored, run.now)) is not None:
                 return _to_session(stored, state)
         raise SessionRefused("ended")
 
@@ -233,42 +225,28 @@ class Sessions:
             return "enrolment"
         return "open"
 
-    def _load(self, digest: bytes) -> _CachedSession | None:
-        """Read a session from the database into the cache."""
-        if self._cache.is_full():
-            self.write_last_seen(force=True)
-            self._cache.clear()
-        epoch = self._cache.epoch
+    def _read(self, digest: bytes) -> _CachedSession | None:
         rows = self._context.database.query(f"{_SELECT_SESSION} WHERE s.digest = ?", (digest,))
-        if not rows:
-            return None
-        cached = _parse_cached_session(rows[0])
-        self._cache.put(digest, cached, epoch)
-        return cached
+        return _parse_cached_session(rows[0]) if rows else None
 
-    def _make_room(self, run: SqlRunner, account: str, now: int) -> None:
+    def _make_room(self, run: Transaction, account: str) -> None:
         """Delete expired sessions of all accounts, and excess sessions of one account."""
         policy = self._context.policy
-        max_idle = (
-            max(
-                policy.idle_timeout_microseconds(["player"]),
-                policy.idle_timeout_microseconds(["dealer"]),
-            )
-            + 10 * LAST_SEEN_INTERVAL_MICROSECONDS
-        )
-        run("DELETE FROM people_sessions WHERE ends <= ? OR seen <= ?", (now, now - max_idle))
+        max_idle_seconds = max(policy.staff_idle_seconds, policy.player_idle_seconds)
+        seen_before = run.now - max_idle_seconds * SECOND - 10 * LAST_SEEN_INTERVAL_MICROSECONDS
+        run("DELETE FROM people_sessions WHERE ends <= ? OR seen <= ?", (run.now, seen_before))
         sql = "SELECT id FROM people_sessions WHERE account = ? ORDER BY seen DESC"
         for (id_,) in run(sql, (account,))[MAX_SESSIONS_PER_ACCOUNT - 1 :]:
             run("DELETE FROM people_sessions WHERE id = ?", (id_,))
             publish_access_change(run, account, "ended", id_)
 
 
-def end_session_by_token(run: SqlRunner, token: str, now: int) -> None:
+def end_session_by_token(run: Transaction, token: str) -> None:
     """End the session of a token in the open transaction, if there is one."""
     sql = "DELETE FROM people_sessions WHERE digest = ? RETURNING id, account"
     for id_, account in run(sql, (hash_token(token),)):
         publish_access_change(run, account, "ended", id_)
-        record_security_event(run, now, "signed-out", account, account)
+        record_security_event(run, "signed-out", account, account)
 
 
 @dataclass(slots=True)
@@ -287,10 +265,6 @@ class _CachedSession:
     ends: int
     locked: bool
     written: int
-
-    @property
-    def account_id(self) -> str:
-        return self.account.id
 
 
 _SELECT_SESSION: Final = (

@@ -23,11 +23,11 @@ from threedice.identity.roles import SECOND
 from threedice.identity.sessions import IssuedSession, end_session_by_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from threedice.db import SqlRunner
-    from threedice.identity.access_changes import IdentityContext
+    from threedice.db import Result
     from threedice.identity.audit_trail import SecurityEventKind
+    from threedice.identity.context import IdentityContext, Transaction
     from threedice.identity.sessions import Sessions
 
 
@@ -53,50 +53,42 @@ class Authentication:
         `replacing` is the session token that the browser sent along; that session ends.
         """
         attempt = self._attempts.begin("name", fold_name_for_lookup(name), address)
-        with self._attempts.record_failure(attempt):
-            self._attempts.check_password(attempt, password)
-            needs_code = second_factors.has_second_factor(
-                self._context.database.query, attempt.account
-            )
-            if needs_code and not code:
-                self._attempts.uncount(attempt)
-                raise SignInRefused("code-needed")
-            new_hash = self._rehash_if_outdated(attempt, password)
+        self._attempts.check_password(attempt, password)
+        query = self._context.database.query
+        if not code and second_factors.has_second_factor(query, attempt.account):
+            self._attempts.uncount(attempt)
+            raise SignInRefused("code-needed")
+        new_hash = self._rehash_if_outdated(attempt, password)
 
-            def work(run: SqlRunner) -> IssuedSession:
-                self._attempts.check_unchanged(run, attempt)
-                if second_factors.has_second_factor(run, attempt.account):
-                    self._attempts.use_code(run, attempt, code)
-                self._attempts.record_success(run, attempt)
-                end_session_by_token(run, replacing, attempt.at)
-                if new_hash:
-                    sql = "UPDATE people_accounts SET password = ? WHERE id = ?"
-                    run(sql, (new_hash, attempt.account))
-                self._record_event(run, attempt, "signed-in")
-                return self._sessions.create(run, attempt.account, attempt.at)
+        def work(run: Transaction) -> IssuedSession:
+            if second_factors.has_second_factor(run, attempt.account):
+                self._attempts.use_code(run, attempt, code)
+            end_session_by_token(run, replacing)
+            if new_hash:
+                sql = "UPDATE people_accounts SET password = ? WHERE id = ?"
+                run(sql, (new_hash, attempt.account))
+            attempt.record(run, "signed-in")
+            return self._sessions.create(run, attempt.account)
 
-            return self._context.transact(work)
+        return self._attempts.complete(attempt, work)
 
     def unlock(
         self, token: str, *, password: str = "", code: str = "", address: str = ""
     ) -> IssuedSession:
         """Unlock a session with its password or a code; it continues under a new token."""
         session = self._sessions.require_state(token, "open", "locked")
-        attempt = self._attempts.begin("id", session.account.id, address)
-        with self._attempts.record_failure(attempt, "unlock-failed"):
-            if password or not code:
-                self._attempts.check_password(attempt, password)
+        attempt = self._attempts.begin("id", session.account.id, address, "unlock-failed")
+        if password or not code:
+            self._attempts.check_password(attempt, password)
 
-            def work(run: SqlRunner) -> IssuedSession:
-                found = self._sessions.find(run, token, attempt.at)
-                self._attempts.check_unchanged(run, attempt)
-                if not password:
-                    self._attempts.use_code(run, attempt, code)
-                self._attempts.record_success(run, attempt)
-                self._record_event(run, attempt, "unlocked")
-                return self._sessions.rotate(run, found.id, attempt.at)
+        def work(run: Transaction) -> IssuedSession:
+            found = self._sessions.find(run, token)
+            if not password:
+                self._attempts.use_code(run, attempt, code)
+            attempt.record(run, "unlocked")
+            return self._sessions.rotate(run, found.id)
 
-            return self._context.transact(work)
+        return self._attempts.complete(attempt, work)
 
     def change_password(
         self, token: str, old: str, new: str, *, address: str = ""
@@ -107,21 +99,18 @@ class Authentication:
         if new == old:
             raise PasswordRefused("same", "this is the present password; choose another")
         attempt = self._attempts.begin("id", session.account.id, address)
-        with self._attempts.record_failure(attempt):
-            self._attempts.check_password(attempt, old)
-            new_hash = self._context.hasher.hash(new)
+        self._attempts.check_password(attempt, old)
+        new_hash = self._context.hasher.hash(new)
 
-            def work(run: SqlRunner) -> IssuedSession:
-                found = self._sessions.find(run, token, attempt.at)
-                self._attempts.check_unchanged(run, attempt)
-                self._attempts.record_success(run, attempt)
-                sql = "UPDATE people_accounts SET password = ?, first_until = 0 WHERE id = ?"
-                run(sql, (new_hash, attempt.account))
-                self._sessions.end_others(run, attempt.account, found.id)
-                self._record_event(run, attempt, "password-changed")
-                return self._sessions.rotate(run, found.id, attempt.at)
+        def work(run: Transaction) -> IssuedSession:
+            found = self._sessions.find(run, token)
+            sql = "UPDATE people_accounts SET password = ?, first_until = 0 WHERE id = ?"
+            run(sql, (new_hash, attempt.account))
+            self._sessions.end_others(run, attempt.account, found.id)
+            attempt.record(run, "password-changed")
+            return self._sessions.rotate(run, found.id)
 
-            return self._context.transact(work)
+        return self._attempts.complete(attempt, work)
 
     def _rehash_if_outdated(self, attempt: SignInAttempt, password: str) -> str:
         """Return a new hash of the password if the stored one has another cost, else ''."""
@@ -130,21 +119,13 @@ class Authentication:
             return ""
         return hasher.hash(password)
 
-    def _record_event(
-        self, run: SqlRunner, attempt: SignInAttempt, kind: SecurityEventKind
-    ) -> None:
-        """Record a successful attempt in the audit trail."""
-        record_security_event(
-            run, attempt.at, kind, attempt.account, attempt.account, source=attempt.source
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class SignInAttempt:
     """A counted attempt, with the account as it was before the password check.
 
     For an unknown name, `account` is empty and `password_hash` is None. `source` is the hashed
-    client address for the audit trail.
+    client address, and `failure` the kind of event that the audit trail has if the attempt fails.
     """
 
     account: str
@@ -154,11 +135,11 @@ class SignInAttempt:
     name_hash: bytes
     source: str
     counted: sign_in_throttle.CountedAttempt
+    failure: SecurityEventKind
 
-    @property
-    def at(self) -> int:
-        """The time of the attempt."""
-        return self.counted.at
+    def record(self, run: Transaction, kind: SecurityEventKind) -> None:
+        """Record what a successful attempt did in the audit trail."""
+        record_security_event(run, kind, self.account, self.account, source=self.source)
 
 
 class SignInAttempts:
@@ -167,7 +148,13 @@ class SignInAttempts:
     def __init__(self, context: IdentityContext) -> None:
         self._context = context
 
-    def begin(self, column: Literal["name", "id"], value: str, address: str) -> SignInAttempt:
+    def begin(
+        self,
+        column: Literal["name", "id"],
+        value: str,
+        address: str,
+        failure: SecurityEventKind = "sign-in-failed",
+    ) -> SignInAttempt:
         """Count an attempt on the account with a name or id; refuse it while it has to wait."""
         rows = self._context.database.query(
             "SELECT id, name, enabled, password, first_until FROM people_accounts"
@@ -191,56 +178,61 @@ class SignInAttempts:
         if isinstance(counted, sign_in_throttle.ThrottleDelay):
             raise SignInRefused("wait", _whole_seconds(counted.wait_microseconds))
         return SignInAttempt(
-            account, bool(enabled), password_hash, first_until, name_hash, source, counted
+            account, bool(enabled), password_hash, first_until, name_hash, source, counted, failure
         )
 
+    def check_password(self, attempt: SignInAttempt, password: str) -> None:
+        """Refuse a wrong password; slow by design, so never call it inside a transaction."""
+        with self._record_failure(attempt):
+            matches = self._context.hasher.verify(attempt.password_hash, password)
+            if not matches or not attempt.enabled:
+                raise WrongCredentials("credentials")
+            if 0 < attempt.first_password_expires <= attempt.counted.at:
+                raise WrongCredentials("expired")
+
+    def complete(self, attempt: SignInAttempt, work: Callable[[Transaction], Result]) -> Result:
+        """Run some work in the transaction that records the success of an attempt.
+
+        The attempt fails if the account was disabled or its password changed since it began. A
+        success clears the failures of the account; those of the network stay, without this attempt.
+        """
+
+        def complete(run: Transaction) -> Result:
+            sql = "SELECT 1 FROM people_accounts WHERE id = ? AND enabled = 1 AND password = ?"
+            if not run(sql, (attempt.account, attempt.password_hash)):
+                raise WrongCredentials("credentials")
+            sign_in_throttle.uncount_attempt(run, attempt.counted)
+            sign_in_throttle.clear_failures(run, attempt.name_hash)
+            return work(run)
+
+        with self._record_failure(attempt):
+            return self._context.transact(complete)
+
+    def use_code(self, run: Transaction, attempt: SignInAttempt, code: str) -> None:
+        """Consume a TOTP or recovery code, or refuse it."""
+        account = attempt.account
+        kind = second_factors.consume_code(run, self._context.encryption_key, account, code)
+        if not kind:
+            raise WrongCredentials("code")
+        if kind == "recovery code":
+            left = run("SELECT count(*) FROM people_recovery WHERE account = ?", (account,))
+            detail = f"{left[0][0]} left"
+            record_security_event(run, "recovery-code-used", account, account, detail=detail)
+
     @contextmanager
-    def record_failure(
-        self, attempt: SignInAttempt, kind: SecurityEventKind = "sign-in-failed"
-    ) -> Iterator[None]:
+    def _record_failure(self, attempt: SignInAttempt) -> Iterator[None]:
         """Turn `WrongCredentials` into `SignInRefused`, and record it in the audit trail."""
         try:
             yield
         except WrongCredentials as wrong:
-            reason = wrong.reason
-            self._context.database.transact(
+            source, reason = attempt.source, wrong.reason
+            self._context.transact(
                 lambda run: record_security_event(
-                    run, attempt.at, kind, attempt.account, "", source=attempt.source, detail=reason
+                    run, attempt.failure, attempt.account, "", source=source, detail=reason
                 )
             )
             wait = _whole_seconds(attempt.counted.wait_microseconds)
             raise SignInRefused(reason, wait) from None
-
-    def check_password(self, attempt: SignInAttempt, password: str) -> None:
-        """Refuse a wrong password; slow by design, so never call it inside a transaction."""
-        if not self._context.hasher.verify(attempt.password_hash, password) or not attempt.enabled:
-            raise WrongCredentials("credentials")
-        if 0 < attempt.first_password_expires <= attempt.at:
-            raise WrongCredentials("expired")
-
-    def check_unchanged(self, run: SqlRunner, attempt: SignInAttempt) -> None:
-        """Refuse if the account was disabled or its password changed since the attempt began."""
-        sql = "SELECT 1 FROM people_accounts WHERE id = ? AND enabled = 1 AND password = ?"
-        if not run(sql, (attempt.account, attempt.password_hash)):
-            raise WrongCredentials("credentials")
-
-    def use_code(self, run: SqlRunner, attempt: SignInAttempt, code: str) -> None:
-        """Consume a TOTP or recovery code, or refuse it."""
-        kind = second_factors.consume_code(
-            run, self._context.encryption_key, attempt.account, code, attempt.at
-        )
-        if not kind:
-            raise WrongCredentials("code")
-        if kind == "recovery code":
-            left = f"{second_factors.count_recovery_codes(run, attempt.account)} left"
-            record_security_event(
-                run, attempt.at, "recovery-code-used", attempt.account, attempt.account, detail=left
-            )
-
-    def record_success(self, run: SqlRunner, attempt: SignInAttempt) -> None:
-        """Clear the failures of the account; those of the network stay, without this attempt."""
-        sign_in_throttle.uncount_attempt(run, attempt.counted)
-        sign_in_throttle.clear_failures(run, attempt.name_hash)
 
     def uncount(self, attempt: SignInAttempt) -> None:
         """Uncount an attempt with a right password that still lacks its code."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
@@ -27,14 +26,16 @@ from threedice.identity.accounts import (
     validate_text,
 )
 from threedice.identity.audit_trail import record_security_event
+from threedice.identity.context import transactional
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import HOUR, SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from threedice.db import SqlRow, SqlRunner
-    from threedice.identity.access_changes import AccessChange, IdentityContext
+    from threedice.identity.access_changes import AccessChange
+    from threedice.identity.context import IdentityContext, Transaction
 
 TOKEN_PREFIX: Final = "td_"
 MAX_TOKEN_CHARACTERS: Final = 200
@@ -71,12 +72,15 @@ class ApiTokens:
 
     def __init__(self, context: IdentityContext) -> None:
         self._context = context
-        self._cache: TokenCache[_CachedToken] = TokenCache()
+        self._cache = TokenCache[ApiToken](self._read)
+        self._used: dict[str, int] = {}
         context.access_changes.subscribe(self._cache.invalidate)
         context.poll_hooks.append(self.write_last_used)
 
+    @transactional
     def create(
         self,
+        run: Transaction,
         account: str,
         name: str,
         scopes: Iterable[str],
@@ -85,30 +89,23 @@ class ApiTokens:
         by: str = CONSOLE,
     ) -> NewToken:
         """Create a token for an account; it expires after `seconds`, or never."""
-        name, valid_scopes = validate_text("a token's name", name, 64), _validate_scopes(scopes)
+        name, scope_list = validate_text("a token's name", name, 64), _join_scopes(scopes)
         if seconds is not None and seconds <= 0:
             raise InvalidInput("the lifetime of a token is a number of seconds above zero")
-        now, id_ = self._context.clock(), new_id()
-        expires = 0 if seconds is None else now + seconds * SECOND
-        prefix = TOKEN_PREFIX + secrets.token_hex(4)
+        if not fetch_account(run, account).enabled:
+            raise AccountRefused("disabled", "this account is disabled")
+        expires = 0 if seconds is None else run.now + seconds * SECOND
+        id_, prefix = new_id(), TOKEN_PREFIX + secrets.token_hex(4)
         token = f"{prefix}_{secrets.token_urlsafe(32)}"
-        scope_list = ",".join(valid_scopes)
-
-        def work(run: SqlRunner) -> ApiToken:
-            if not fetch_account(run, account).enabled:
-                raise AccountRefused("disabled", "this account is disabled")
-            run(
-                "INSERT INTO people_tokens"
-                " (id, digest, prefix, account, name, scopes, created, expires, used)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
-                (id_, hash_token(token), prefix, account, name, scope_list, now, expires),
-            )
-            record_security_event(
-                run, now, "token-made", account, by, detail=f"{prefix} for {scope_list}"
-            )
-            return _parse_token(run(f"{_SELECT_TOKEN} WHERE t.id = ?", (id_,))[0])
-
-        return NewToken(token, self._context.transact(work))
+        run(
+            "INSERT INTO people_tokens"
+            " (id, digest, prefix, account, name, scopes, created, expires, used)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
+            (id_, hash_token(token), prefix, account, name, scope_list, run.now, expires),
+        )
+        detail = f"{prefix} for {scope_list}"
+        record_security_event(run, "token-made", account, by, detail=detail)
+        return NewToken(token, _parse_token(run(f"{_SELECT_TOKEN} WHERE t.id = ?", (id_,))[0]))
 
     def resolve(self, token: str) -> ApiToken | None:
         """Resolve a token, or return None if it is unknown, expired or of a disabled account."""
@@ -116,83 +113,51 @@ class ApiTokens:
             return None
         now = self._context.clock()
         self._context.poll_if_stale(now)
-        digest = hash_token(token)
-        cached = self._cache.get(digest) or self._load(digest)
-        if cached is None or not cached.token.account.enabled:
+        digest, epoch = hash_token(token), self._cache.epoch
+        found = self._cache.get(digest) or self._cache.load(digest)
+        if found is None or not found.account.enabled or 0 < found.expires <= now:
             return None
-        if 0 < cached.token.expires <= now:
-            return None
-        cached.used = now - now % HOUR
-        return cached.token
+        if (hour := now - now % HOUR) > found.used:
+            found = msgspec.structs.replace(found, used=hour)
+            self._cache.put(digest, found, epoch)
+            self._used[found.id] = hour
+        return found
 
     def list_for_account(self, account: str) -> list[ApiToken]:
         """Return the tokens of an account, sorted by name."""
         rows = self._context.database.query(f"{_SELECT_TOKEN} WHERE t.account = ?", (account,))
         return sorted(map(_parse_token, rows), key=lambda token: token.name)
 
-    def revoke(self, token_id: str, *, by: str = CONSOLE) -> None:
+    @transactional
+    def revoke(self, run: Transaction, token_id: str, *, by: str = CONSOLE) -> None:
         """Revoke a token by its id."""
-        now = self._context.clock()
-
-        def work(run: SqlRunner) -> None:
-            sql = "DELETE FROM people_tokens WHERE id = ? RETURNING account, prefix"
-            revoked = run(sql, (token_id,))
-            if not revoked:
-                raise RecordNotFound("token", token_id)
-            ((account, prefix),) = revoked
-            publish_access_change(run, account, "ended", token_id)
-            record_security_event(run, now, "token-revoked", account, by, detail=prefix)
-
-        self._context.transact(work)
+        sql = "DELETE FROM people_tokens WHERE id = ? RETURNING account, prefix"
+        revoked = run(sql, (token_id,))
+        if not revoked:
+            raise RecordNotFound("token", token_id)
+        ((account, prefix),) = revoked
+        publish_access_change(run, account, "ended", token_id)
+        record_security_event(run, "token-revoked", account, by, detail=prefix)
 
     def write_last_used(self) -> None:
         """Write to the database the hours in which tokens were last used."""
-        due = [
-            (cached.used, cached.id)
-            for cached in self._cache.values()
-            if cached.used > cached.token.used
-        ]
-        if not due:
+        if not self._used:
             return
+        due = self._used.copy()
 
         def work(run: SqlRunner) -> None:
-            for used, id_ in due:
+            for id_, used in due.items():
                 sql = "UPDATE people_tokens SET used = ? WHERE id = ? AND used < ?"
                 run(sql, (used, id_, used))
 
         self._context.database.transact(work, durable=False)
-        for cached in self._cache.values():
-            cached.token = msgspec.structs.replace(cached.token, used=cached.used)
+        for id_, used in due.items():
+            if self._used.get(id_) == used:
+                del self._used[id_]
 
-    def _load(self, digest: bytes) -> _CachedToken | None:
-        """Read a token from the database into the cache."""
-        if self._cache.is_full():
-            self.write_last_used()
-            self._cache.clear()
-        epoch = self._cache.epoch
+    def _read(self, digest: bytes) -> ApiToken | None:
         rows = self._context.database.query(f"{_SELECT_TOKEN} WHERE t.digest = ?", (digest,))
-        if not rows:
-            return None
-        token = _parse_token(rows[0])
-        cached = _CachedToken(token, token.used)
-        self._cache.put(digest, cached, epoch)
-        return cached
-
-
-@dataclass(slots=True)
-class _CachedToken:
-    """An API token as stored, and the hour of its last use, which may be more recent."""
-
-    token: ApiToken
-    used: int
-
-    @property
-    def id(self) -> str:
-        return self.token.id
-
-    @property
-    def account_id(self) -> str:
-        return self.token.account.id
+        return _parse_token(rows[0]) if rows else None
 
 
 _SELECT_TOKEN: Final = (
@@ -208,11 +173,12 @@ def _parse_token(row: SqlRow) -> ApiToken:
     )
 
 
-def _validate_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
-    unique = tuple(sorted(set(scopes)))
+def _join_scopes(scopes: Iterable[str]) -> str:
+    """Return valid scopes in the form they are stored in."""
+    unique = sorted(set(scopes))
     if not unique or not all(map(_SCOPE.fullmatch, unique)):
         raise InvalidInput("a token needs at least one scope, such as read, play or deal")
-    return unique
+    return ",".join(unique)
 
 
 # --- shared with sessions ------------------------------------------------------------------------
@@ -223,25 +189,33 @@ def hash_token(token: str) -> bytes:
     return sha256(token[: MAX_TOKEN_CHARACTERS + 1].encode(errors="surrogatepass")).digest()
 
 
-class CachedCredential(Protocol):
-    """A session or an API token in the cache."""
+class Credential(Protocol):
+    """A session or an API token."""
 
     @property
     def id(self) -> str:
         """The id of the session or API token."""
 
     @property
-    def account_id(self) -> str:
-        """The id of its account."""
+    def account(self) -> Account:
+        """The account that it acts for."""
 
 
-CredentialT = TypeVar("CredentialT", bound=CachedCredential)
+CredentialT = TypeVar("CredentialT", bound=Credential)
 
 
 class TokenCache(Generic[CredentialT]):
-    """Sessions or API tokens by the hash of their token, until an access change affects them."""
+    """Sessions or API tokens by the hash of their token, until an access change affects them.
 
-    def __init__(self) -> None:
+    `read` reads one from the database; `before_clear` runs before a full cache is cleared.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[bytes], CredentialT | None],
+        before_clear: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._read, self._before_clear = read, before_clear
         self._entries: dict[bytes, CredentialT] = {}
         self._lock = Lock()
         self.epoch = 0
@@ -251,21 +225,24 @@ class TokenCache(Generic[CredentialT]):
         """Return the entry of a token hash, if it is cached."""
         return self._entries.get(digest)
 
+    def load(self, digest: bytes) -> CredentialT | None:
+        """Read an entry from the database into the cache."""
+        if len(self._entries) >= MAX_CACHED_TOKENS:
+            self._before_clear()
+            with self._lock:
+                self.epoch += 1
+                self._entries = {}
+        epoch = self.epoch
+        credential = self._read(digest)
+        if credential is not None:
+            self.put(digest, credential, epoch)
+        return credential
+
     def put(self, digest: bytes, credential: CredentialT, epoch: int) -> None:
         """Store an entry that was read at an epoch, unless there was a change since."""
         with self._lock:
             if epoch == self.epoch:
                 self._entries[digest] = credential
-
-    def is_full(self) -> bool:
-        """Return whether the cache must be cleared before the next entry."""
-        return len(self._entries) >= MAX_CACHED_TOKENS
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        with self._lock:
-            self.epoch += 1
-            self._entries = {}
 
     def values(self) -> list[CredentialT]:
         """Return all entries."""
@@ -283,7 +260,7 @@ class TokenCache(Generic[CredentialT]):
             }
 
 
-def _is_affected(change: AccessChange, credential: CachedCredential) -> bool:
-    if change.account not in ("", credential.account_id):
+def _is_affected(change: AccessChange, credential: Credential) -> bool:
+    if change.account not in ("", credential.account.id):
         return False
     return change.session in ("", credential.id)
