@@ -3,22 +3,40 @@
 Each change has a number in the database, without gaps and in commit order. A process delivers its
 own changes to its subscribers at once, and those of other processes when it polls. The API server
 polls several times a second and closes the sockets concerned.
+
+`IdentityContext` holds what all parts of this package share, and delivers changes after each
+transaction.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import wraps
 from threading import RLock
-from typing import TYPE_CHECKING, Final, Literal
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+)
 
 import msgspec
 
+from threedice.errors import OperatingFailure
 from threedice.identity.roles import SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from threedice.db import Database, SqlRunner
-    from threedice.identity.roles import MicrosecondClock
+    from threedice.db import Database, Result, SqlRow, SqlRunner
+    from threedice.identity.encryption_key import EncryptionKey
+    from threedice.identity.passwords import Argon2Hasher
+    from threedice.identity.roles import IdentityPolicy, MicrosecondClock
 
 MAX_STORED_CHANGES: Final = 10_000
 
@@ -116,3 +134,70 @@ class AccessChanges:
             self._polled_at = now
         if failures:
             raise ExceptionGroup("a subscriber to access changes failed", failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """An open transaction: call it to run a statement; `now` is the time it began."""
+
+    run: SqlRunner
+    now: int
+
+    def __call__(self, sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
+        """Run a statement with `?` for each parameter, and return its rows."""
+        return self.run(sql, params)
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityContext:
+    """The state that this package shares: database, clock, key, policy, hasher and changes."""
+
+    database: Database
+    clock: MicrosecondClock
+    encryption_key: EncryptionKey
+    policy: IdentityPolicy
+    hasher: Argon2Hasher
+    access_changes: AccessChanges
+    poll_hooks: list[Callable[[], None]] = field(default_factory=list)
+    """Functions that run at every poll, before changes are delivered."""
+
+    def transact(self, work: Callable[[Transaction], Result]) -> Result:
+        """Run a durable transaction, then deliver its changes in this process before returning."""
+        now = self.clock()
+        result = self.database.transact(lambda run: work(Transaction(run, now)))
+        # It is committed. If polling fails, the cache goes stale and is not trusted either.
+        with suppress(OperatingFailure):
+            self.access_changes.poll()
+        return result
+
+    def poll(self) -> None:
+        """Run the poll hooks, then deliver the changes of other servers."""
+        for hook in self.poll_hooks:
+            hook()
+        self.access_changes.poll()
+
+    def poll_if_stale(self, now: int) -> None:
+        """Poll if the last poll is too long ago."""
+        if self.access_changes.is_stale(now):
+            self.poll()
+
+
+class _HasContext(Protocol):
+    _context: IdentityContext
+
+
+_PartT = TypeVar("_PartT", bound=_HasContext)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def transactional(
+    method: Callable[Concatenate[_PartT, Transaction, _P], _T],
+) -> Callable[Concatenate[_PartT, _P], _T]:
+    """Run a method in a durable transaction, which it receives as its first argument."""
+
+    @wraps(method)
+    def transact(part: _PartT, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return part._context.transact(lambda run: method(part, run, *args, **kwargs))
+
+    return transact

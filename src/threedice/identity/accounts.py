@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from threedice.errors import InvalidInput
-from threedice.identity.access_changes import publish_access_change
+from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.audit_trail import record_security_event
-from threedice.identity.context import transactional
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.passwords import random_password, validate_password
 from threedice.identity.roles import SECOND, Role, validate_roles
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from threedice.db import SqlRow, SqlRunner
-    from threedice.identity.context import IdentityContext, Transaction
+    from threedice.identity.access_changes import IdentityContext, Transaction
 
 CONSOLE: Final = "console"
 """Actor recorded for commands given on the server itself."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 import msgspec
 
 from threedice.errors import InvalidInput, TamperedData
+from threedice.identity.access_changes import transactional
 from threedice.identity.accounts import fetch_account, new_id, validate_text
 from threedice.identity.audit_trail import record_security_event
-from threedice.identity.context import transactional
 from threedice.identity.errors import ApprovalRefused, RecordNotFound
 from threedice.identity.roles import SECOND, STAFF, Role, validate_roles
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from threedice.db import SqlRow, SqlRunner
+    from threedice.identity.access_changes import IdentityContext, Transaction
     from threedice.identity.accounts import Account
     from threedice.identity.audit_trail import SecurityEventKind
-    from threedice.identity.context import IdentityContext, Transaction
 
 MAX_COMMAND_BYTES: Final = 64 * 1024
 

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from threedice.errors import InvalidInput
-from threedice.identity.access_changes import publish_access_change
+from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.accounts import CONSOLE, fetch_account, new_id, validate_text
 from threedice.identity.audit_trail import record_security_event
-from threedice.identity.context import transactional
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import STAFF, Role
 
 if TYPE_CHECKING:
     from threedice.db import SqlRow
-    from threedice.identity.context import IdentityContext, Transaction
+    from threedice.identity.access_changes import IdentityContext, Transaction
 
 _COLUMNS: Final = "id, account, place, role, starts, ends"
 

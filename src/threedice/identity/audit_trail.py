@@ -12,7 +12,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from threedice.db import Database
-    from threedice.identity.context import Transaction
+    from threedice.identity.access_changes import Transaction
 
 SecurityEventKind = Literal[
     "account-added",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import pyotp
 
+from threedice.identity.access_changes import transactional
 from threedice.identity.accounts import (
     CONSOLE,
     delete_second_factor,
@@ -20,7 +21,6 @@ from threedice.identity.accounts import (
     fetch_account,
 )
 from threedice.identity.audit_trail import record_security_event
-from threedice.identity.context import transactional
 from threedice.identity.errors import SessionRefused, WrongCredentials
 from threedice.identity.passwords import random_readable_code
 from threedice.identity.roles import SECOND
@@ -28,7 +28,7 @@ from threedice.identity.sessions import IssuedSession
 
 if TYPE_CHECKING:
     from threedice.db import SqlRunner
-    from threedice.identity.context import IdentityContext, Transaction
+    from threedice.identity.access_changes import IdentityContext, Transaction
     from threedice.identity.encryption_key import EncryptionKey
     from threedice.identity.sessions import Sessions
     from threedice.identity.sign_in import SignInAttempts

@@ -11,12 +11,11 @@ from threedice.db.postgres import IDENTITY_LOCK, PostgresDatabase
 from threedice.db.sqlite import SqliteDatabase
 from threedice.db.urls import MEMORY_URL, find_sqlite_path, is_postgres_url
 from threedice.errors import InvalidInput, OperatingFailure
-from threedice.identity.access_changes import AccessChanges
+from threedice.identity.access_changes import AccessChanges, IdentityContext
 from threedice.identity.accounts import Accounts
 from threedice.identity.approvals import Approvals
 from threedice.identity.assignments import Assignments
 from threedice.identity.audit_trail import AuditTrail
-from threedice.identity.context import IdentityContext
 from threedice.identity.encryption_key import open_encryption_key
 from threedice.identity.passwords import Argon2Cost, Argon2Hasher
 from threedice.identity.roles import IdentityPolicy

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from threedice.identity.access_changes import publish_access_change
+from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.accounts import (
     ACCOUNT_COLUMNS,
     CONSOLE,
@@ -28,14 +28,13 @@ from threedice.identity.accounts import (
     parse_account,
 )
 from threedice.identity.audit_trail import record_security_event
-from threedice.identity.context import transactional
 from threedice.identity.errors import RecordNotFound, SessionRefused
 from threedice.identity.roles import SECOND
 from threedice.identity.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 
 if TYPE_CHECKING:
     from threedice.db import SqlRow, SqlRunner
-    from threedice.identity.context import IdentityContext, Transaction
+    from threedice.identity.access_changes import IdentityContext, Transaction
 
 SessionState = Literal["open", "locked", "new-password", "enrolment"]
 """State of a session: `open` allows everything that its account may do; each other state allows

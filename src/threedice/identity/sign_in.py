@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from threedice.db import Result
+    from threedice.identity.access_changes import IdentityContext, Transaction
     from threedice.identity.audit_trail import SecurityEventKind
-    from threedice.identity.context import IdentityContext, Transaction
     from threedice.identity.sessions import Sessions
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 import msgspec
 
 from threedice.errors import InvalidInput
-from threedice.identity.access_changes import publish_access_change
+from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.accounts import (
     ACCOUNT_COLUMNS,
     CONSOLE,
@@ -26,7 +26,6 @@ from threedice.identity.accounts import (
     validate_text,
 )
 from threedice.identity.audit_trail import record_security_event
-from threedice.identity.context import transactional
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import HOUR, SECOND
 
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from threedice.db import SqlRow, SqlRunner
-    from threedice.identity.access_changes import AccessChange
-    from threedice.identity.context import IdentityContext, Transaction
+    from threedice.identity.access_changes import AccessChange, IdentityContext, Transaction
 
 TOKEN_PREFIX: Final = "td_"
 MAX_TOKEN_CHARACTERS: Final = 200
