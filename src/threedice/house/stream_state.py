@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -26,7 +26,6 @@ from threedice.rulebook.game import from_canonical
 from threedice.table import TableState
 from threedice.table import evolve as evolve_table
 from threedice.table.events import (
-    AnyEvent,
     BetPlaced,
     BettingClosed,
     BettingOpened,
@@ -43,7 +42,6 @@ from threedice.table.money import table_accounts, table_balance, table_postings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from threedice.account.events import AnyPlayerAccountEvent
     from threedice.log.store import Store
 
 
@@ -138,17 +136,15 @@ _TIMED_STEPS: Final = frozenset({
 })  # fmt: skip
 """Events after which an automatic dealer waits, to give people time."""
 
-_HOUSE_EVENTS: Final = frozenset(get_args(AnyHouseEvent))
-
 
 def _evolve_house_table(
     house_table: HouseTable, event: AnyStreamEvent, at: int, version: int
 ) -> None:
-    kind = type(event)
-    if kind in _HOUSE_EVENTS:
-        _apply_house_event(house_table, cast("AnyHouseEvent", event))
+    if isinstance(event, HouseEvent):
+        _apply_house_event(house_table, event)
         return
-    evolve_table(house_table.table, cast("AnyEvent", event))
+    evolve_table(house_table.table, event)  # type: ignore[arg-type]  # raises for other events
+    kind = type(event)
     if kind in _TIMED_STEPS:
         house_table.stepped_at, house_table.stepped_version = at, version
         if kind is BettingOpened:
@@ -179,7 +175,7 @@ def _apply_house_event(house_table: HouseTable, event: AnyHouseEvent) -> None:
 
 
 def _evolve_account(account: PlayerAccount, event: AnyStreamEvent, _at: int, _version: int) -> None:
-    evolve_account(account, cast("AnyPlayerAccountEvent", event))
+    evolve_account(account, event)  # type: ignore[arg-type]  # raises for other events
 
 
 def _evolve_house_state(house: HouseState, _event: AnyStreamEvent, _at: int, _version: int) -> None:

@@ -39,6 +39,8 @@ MALFORMED_ANSWER_ERRORS: Final = (
 
 VERSIONS_PER_SUM: Final = 4096
 
+_encode_json: Final = msgspec.json.Encoder().encode
+
 
 class SpanRecorder(Protocol):
     """Receives the runs of entries that have the same cause."""
@@ -65,8 +67,8 @@ class SpanSums:
             self.sums[span.stream, span.first // VERSIONS_PER_SUM] -= number
 
     def _number(self, cause: bytes, stream: str, first: int, last: int) -> int:
-        record = b"%b%b%d,%d,%b" % (self.key, cause, first, last, stream.encode())
-        return int.from_bytes(sha256(record).digest())
+        span = _encode_json((stream, first, last))
+        return int.from_bytes(sha256(self.key + cause + span).digest())
 
     def merge(self, sums: Mapping[tuple[str, int], int]) -> None:
         """Add the sums of another part of the same log, computed with the same key."""

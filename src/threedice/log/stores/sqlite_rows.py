@@ -145,6 +145,8 @@ class SqliteRows(LogRows):
         write lock keeps everybody from committing. Without the right to write the file there is
         nothing to share.
         """
+        # this process will read hardly any page twice: a map would only add to its size
+        self._connection.execute("PRAGMA mmap_size = 0")
         if self._address is None or self._address.snapshot == IMMUTABLE:
             yield self._address
             return
