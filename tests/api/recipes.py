@@ -49,9 +49,8 @@ class Cook:
     # who asks
 
     def session(self, account: str) -> str:
-        now = self.people.context.clock()
         signed_in = self.people.context.transact(
-            lambda run: self.people.sessions.create(run, account, now)
+            lambda run: self.people.sessions.create(run, account)
         )
         return signed_in.token
 

@@ -254,7 +254,7 @@ async def test_guessing_tables_takes_none_into_memory(playing: Setting) -> None:
         assert (await client.get(f"/api/tables/guess{path}")).status_code == 404
     response = await playing.send("pit-manager", {"type": "OpenBetting"}, table="guess")
     assert response.status_code == 404
-    assert playing.context.house.command_handler.streams.get_if_ready(["table/guess"]) is None
+    assert playing.context.house.command_handler.streams.loaded.get("table/guess") is None
 
 
 async def test_an_address_takes_the_methods_it_takes(house: Setting) -> None:

@@ -31,7 +31,7 @@ from threedice.api.texts import LANGUAGES, TEXTS
 from threedice.cli import main
 from threedice.cli.app import COMMANDS, app, load_command
 from threedice.db.schema import PROGRAM_NAME, load_migrations
-from threedice.house.codec import CURRENT_SCHEMA, decode, decode_command, encode, normalise_command
+from threedice.house.codec import CURRENT_SCHEMA, decode, encode, normalise_command
 from threedice.house.commands import AnyAccountCommand, AnyStreamCommand
 from threedice.house.events import AnyStreamEvent
 from threedice.house.reports.projection import FORMER_VIEWS, VIEW
@@ -112,7 +112,7 @@ def samples(tags: set[str]) -> list[tuple[str, int, bytes]]:
 
 def command_bytes(table: str, text: bytes) -> tuple[bytes, bytes]:
     """Return the bytes over which a command is hashed, and the hash."""
-    command, digest = normalise_command(table, decode_command(text))
+    command, digest = normalise_command(table, msgspec.json.decode(text, type=AnyStreamCommand))
     return msgspec.json.encode(command, order="deterministic"), digest
 
 

@@ -10,7 +10,6 @@ from tests.house.setting import DEALER, SUPERVISOR, People
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.errors import InvalidInput, Refusal
 from threedice.house import CommandHandler
-from threedice.house.codec import decode_command
 from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
 from threedice.log.stores.memory import MemoryStore
@@ -56,12 +55,6 @@ async def test_a_table_has_an_id_in_one_word(table: str) -> None:
     async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(InvalidInput):
             await People(handler, table).open()
-
-
-def test_bytes_that_are_no_command_are_told() -> None:
-    for data in (b"", b'{"type":"Deposit"}', b'{"type":"FillFloat","amount":1e999}'):
-        with pytest.raises(InvalidInput):
-            decode_command(data)
 
 
 @pytest.mark.parametrize("player", ["", "a\0b", "a\nb", "a b", "a/b"])

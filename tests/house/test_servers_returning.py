@@ -168,7 +168,7 @@ async def test_what_a_release_left_undone_when_its_server_died_is_done_by_the_ne
                 raise Died
 
         with pytest.raises(Died):
-            await handler.release("sue", "there is room again", recover=die)
+            await handler.suspension.release("sue", "there is room again", recover=die)
         first.close()
         assert two.command_handler.suspension_reason
 

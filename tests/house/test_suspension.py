@@ -63,15 +63,15 @@ async def test_the_house_stays_suspended_over_a_restart_until_a_person_releases_
         with pytest.raises(StoreFailed):
             await people.bet("ann", 50, "big")
         with pytest.raises(InvalidInput, match="give the reason"):
-            await handler.release("sue", " ")
+            await handler.suspension.release("sue", " ")
 
-        await handler.release("sue", "the disk was replaced")
+        await handler.suspension.release("sue", "the disk was replaced")
 
         assert not handler.suspension_reason
         assert (await people.bet("ann", 50, "big")).events
         assert [entry.kind for entry in store.scan("house")] == ["WritingReleased"]
         with pytest.raises(OperatingFailure, match="not suspended"):
-            await handler.release("sue", "again")
+            await handler.suspension.release("sue", "again")
 
     async with CommandHandler(store, state_dir=tmp_path) as handler:
         assert not handler.suspension_reason
@@ -89,7 +89,7 @@ async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
         with pytest.raises(StoreFailed):
             await people.bet("ann", 950, "big")
         store.fails = False
-        await handler.release("sue", "there is room again")
+        await handler.suspension.release("sue", "there is room again")
 
         await people.bet("ann", 100, "big")
 
@@ -119,7 +119,7 @@ async def test_nobody_plays_while_a_released_house_sees_to_its_tables(tmp_path: 
             with pytest.raises(StoreFailed):
                 await people.bet("ann", 5, "big")
 
-        await handler.release("sue", "there is room again", recover=see_to_tables)
+        await handler.suspension.release("sue", "there is room again", recover=see_to_tables)
         await people.bet("ann", 5, "big")
 
 
@@ -131,12 +131,12 @@ async def test_a_release_that_fails_releases_nothing_over_a_restart_either(tmp_p
         async with CommandHandler(store, state_dir=tmp_path) as handler:
             store.fails = True
             with pytest.raises(StoreFailed):
-                await handler.release("sue", "there is room again")
+                await handler.suspension.release("sue", "there is room again")
             store.fails = False
             assert handler.suspension_reason
             assert store.suspension_reason()
     async with CommandHandler(store, state_dir=tmp_path) as handler:
-        await handler.release("sue", "there is room now")
+        await handler.suspension.release("sue", "there is room now")
         assert not handler.suspension_reason
         assert not store.suspension_reason()
 
@@ -150,7 +150,7 @@ async def test_a_house_that_could_not_see_to_its_tables_is_not_released(tmp_path
             raise StoreUnavailable("the database does not answer")
 
         with pytest.raises(StoreUnavailable):
-            await handler.release("sue", "there is room again", recover=see_to_tables)
+            await handler.suspension.release("sue", "there is room again", recover=see_to_tables)
         with pytest.raises(StoreFailed):
             await People(handler).bet("ann", 5, "big")
 
@@ -173,7 +173,8 @@ async def test_releases_at_two_servers_at_once_are_both_written_down() -> None:
     store.suspend("the disk is full")
     async with CommandHandler(store) as handler, CommandHandler(store) as elsewhere:
         await asyncio.gather(
-            handler.release("sue", "there is room again"), elsewhere.release("tom", "disk replaced")
+            handler.suspension.release("sue", "there is room again"),
+            elsewhere.suspension.release("tom", "disk replaced"),
         )
     released = [decode(entry) for entry in store.scan("house")]
     assert sorted(event.by for event in released if isinstance(event, WritingReleased)) == [

@@ -176,11 +176,11 @@ def test_there_is_no_account_of_an_unknown_id(people: IdentityService) -> None:
 def test_the_first_start_makes_an_administrator_whose_password_must_be_changed(
     strict: IdentityService,
 ) -> None:
-    first = strict.ensure_administrator()
+    first = strict.accounts.ensure_administrator()
 
     assert first is not None
     assert (first.account.name, first.account.roles) == ("administrator", ("administrator",))
-    assert strict.ensure_administrator() is None
+    assert strict.accounts.ensure_administrator() is None
     signed_in = strict.authentication.sign_in("administrator", first.password)
     assert signed_in.session.state == "new-password"
     changed = strict.authentication.change_password(signed_in.token, first.password, PASSWORD)
@@ -190,11 +190,11 @@ def test_the_first_start_makes_an_administrator_whose_password_must_be_changed(
 def test_a_house_with_somebody_in_it_gets_no_administrator(people: IdentityService) -> None:
     add(people, "ann", "player")
 
-    assert people.ensure_administrator() is None
+    assert people.accounts.ensure_administrator() is None
 
 
 def test_of_two_servers_that_start_at_once_one_makes_the_administrator(setting: Setting) -> None:
-    made = [setting.open().ensure_administrator() for _ in range(2)]
+    made = [setting.open().accounts.ensure_administrator() for _ in range(2)]
 
     assert [each is None for each in made] == [False, True]
 
@@ -207,12 +207,12 @@ def test_nor_when_the_other_is_quicker_while_this_one_hashes(
 
     def slowly(self: argon2.PasswordHasher, password: bytes) -> str:
         monkeypatch.undo()
-        made.append(other.ensure_administrator())
+        made.append(other.accounts.ensure_administrator())
         return hash_(self, password)
 
     monkeypatch.setattr(argon2.PasswordHasher, "hash", slowly)
 
-    assert one.ensure_administrator() is None
+    assert one.accounts.ensure_administrator() is None
     assert [each.account.name for each in made if each is not None] == ["administrator"]
 
 

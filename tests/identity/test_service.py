@@ -69,7 +69,7 @@ def test_people_in_memory_are_gone_afterwards(tmp_path: Path) -> None:
         with closing(
             open_identity("memory:", state=tmp_path / str(count), cost=TEST_COST)
         ) as people:
-            first = people.ensure_administrator()
+            first = people.accounts.ensure_administrator()
             assert first is not None
             assert people.authentication.sign_in("administrator", first.password)
 

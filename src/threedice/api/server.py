@@ -117,7 +117,7 @@ async def open_house(
     )
     if settings.demo:
         await _open_demo(context, exits)
-    elif first_password := await asyncio.to_thread(identity.ensure_administrator):
+    elif first_password := await asyncio.to_thread(identity.accounts.ensure_administrator):
         _announce_first_password(first_password, announce)
     return context
 

@@ -89,12 +89,3 @@ def _hash_prefix(table: str) -> bytes:
 
 _TABLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TABLE_ID_HINT = "use up to 100 letters a to z, digits, dots, hyphens and underscores"
-
-
-def decode_command(data: bytes) -> AnyStreamCommand:
-    """Decode a command from JSON."""
-    try:
-        command: AnyStreamCommand = _COMMAND_DECODER.decode(data)
-    except msgspec.DecodeError as error:
-        raise InvalidInput(f"not a valid command: {error}") from None
-    return command

@@ -42,12 +42,10 @@ from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from threedice.account import PlayerAccount
     from threedice.house.decisions import Decision
     from threedice.house.live_stream import LiveStream
-    from threedice.house.recovery import RecoveryHook
     from threedice.house.streams import PendingCommand
     from threedice.log.entry import Entry
     from threedice.log.store import Store, StoredAnswer
@@ -113,7 +111,7 @@ class CommandHandler:
         self.streams = LiveStreams(
             store, state_dir=state_dir, runtime=runtime, max_queued=max_queued
         )
-        self._suspension = Suspension(self.streams, reopen_store)
+        self.suspension = Suspension(self.streams, reopen_store)
         self._loop = asyncio.get_running_loop()
         self._in_flight: dict[tuple[str, str], _CommandInFlight] = {}
         self._completed = OrderedDict[tuple[str, str], tuple[bytes, CommandResult]]()
@@ -142,8 +140,8 @@ class CommandHandler:
             raise InvalidInput(
                 "the account of the house is reserved; send commands under another account"
             )
-        if self._suspension.recovery_cause:
-            raise StoreFailed(self._suspension.recovery_cause)
+        if self.suspension.recovery_cause:
+            raise StoreFailed(self.suspension.recovery_cause)
         return await self._submit(CommandEnvelope(command, table, account, key))
 
     async def handle_for_house(
@@ -191,23 +189,10 @@ class CommandHandler:
             return None
         return self.streams.games.load_pinned(house_table.game_hash)
 
-    # --- suspension -----------------------------------------------------------------------------
-
     @property
     def suspension_reason(self) -> str:
         """Why nothing can be written and every table is suspended; empty if not suspended."""
-        return self._suspension.cause
-
-    async def release(self, by: str, reason: str, *, recover: RecoveryHook | None = None) -> None:
-        """Let the house write again after a person has inspected the failure.
-
-        The halt ends after `recover` has restored the tables; see `recovery.Suspension`.
-        """
-        await self._suspension.release(by, reason, recover)
-
-    async def resume(self, recover: RecoveryHook) -> None:
-        """Write again after a person released the database on another server."""
-        await self._suspension.resume(recover)
+        return self.suspension.cause
 
     async def close(self) -> None:
         """Write the queued commands and stop; the store stays open."""
@@ -218,12 +203,7 @@ class CommandHandler:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     # --- decisions ------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
-    from types import TracebackType
 
     from threedice.house.streams import PendingCommand
     from threedice.log.entry import Head
@@ -89,12 +88,7 @@ class House:
             self._exits = exits.pop_all()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._exits.aclose()
 
     async def _open(self, exits: AsyncExitStack) -> None:
@@ -172,7 +166,7 @@ class House:
         A release applies to the database: its other servers notice it and resume by themselves.
         """
         async with self._suspension_lock:
-            await self.command_handler.release(by, reason, recover=self._recover)
+            await self.command_handler.suspension.release(by, reason, recover=self._recover)
             store = self.command_handler.store
             self._known_releases = await self.runtime.run_blocking(_count_releases, store)
         self._wake_dealers()
@@ -317,7 +311,7 @@ class House:
                 writer.suspend(cause)
         elif not cause and releases > self._known_releases and not writer.halted_by_defect:
             with suppress(StoreFailed):  # halted again; needs another release
-                await self.command_handler.resume(self._recover)
+                await self.command_handler.suspension.resume(self._recover)
             self._known_releases = releases
             self._wake_dealers()
 

@@ -84,7 +84,7 @@ class Suspension:
         """Why nothing can be written; empty if the house is not suspended."""
         return self._streams.writer.halt_reason or self.recovery_cause
 
-    async def release(self, by: str, reason: str, recover: RecoveryHook | None) -> None:
+    async def release(self, by: str, reason: str, *, recover: RecoveryHook | None = None) -> None:
         """Let the house write again after a person has inspected the failure.
 
         The halt ends after `recover` has restored the tables. If anything fails before, or the

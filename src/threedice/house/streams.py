@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -72,7 +72,7 @@ class LiveStreams:
         self.on_written: Callable[[PendingCommand], None] = _ignore
         self.publish: PublishCallback | None = None
         self._loop = asyncio.get_running_loop()
-        self._streams: dict[str, LiveStream[Any]] = {}
+        self.loaded: dict[str, LiveStream[Any]] = {}
         self._loading: dict[str, asyncio.Task[LiveStream[Any]]] = {}
         self._changed_while_loading: set[str] = set()
         self._snapshot_tasks: set[asyncio.Task[None]] = set()
@@ -95,7 +95,7 @@ class LiveStreams:
         for name in names:
             if name in self.stopped:
                 raise InvariantBroken(self.stopped[name])
-            streams.append(self._streams.get(name) or await self._load_once(name))
+            streams.append(self.loaded.get(name) or await self._load_once(name))
         while stale := [stream for stream in streams if stream.is_stale]:
             for stream in stale:
                 await self._refresh_once(stream)
@@ -103,7 +103,7 @@ class LiveStreams:
 
     def mark_changed(self, name: str, version: int) -> None:
         """Mark a stream stale if another server may have written up to a version of it."""
-        if stream := self._streams.get(name):
+        if stream := self.loaded.get(name):
             stream.hinted_version = max(version, stream.hinted_version)
             stream.is_stale = stream.is_stale or version > stream.head.version
         elif name in self._loading:
@@ -111,7 +111,7 @@ class LiveStreams:
 
     def mark_all_changed(self) -> None:
         """Mark every stream stale, because other servers may have written to any of them."""
-        for stream in self._streams.values():
+        for stream in self.loaded.values():
             stream.is_stale = stream.is_behind = True
         self._changed_while_loading.update(self._loading)
 
@@ -126,7 +126,7 @@ class LiveStreams:
         self._changed_while_loading.discard(name)
         stream = await self.runtime.run_blocking(self._read_from_store, name)
         stream.is_stale = name in self._changed_while_loading
-        return self._streams.setdefault(name, stream)
+        return self.loaded.setdefault(name, stream)
 
     def _read_from_store(self, name: str) -> LiveStream[Any]:
         stream = load_stream(self.store, name)
@@ -152,17 +152,17 @@ class LiveStreams:
         Rows of the named streams are included even if only other servers have used them; other
         streams are included if this server has loaded them. A damaged stream has its stored rows.
         """
-        stale = [name for name, stream in self._streams.items() if stream.is_stale]
+        stale = [name for name, stream in self.loaded.items() if stream.is_stale]
         for name in dict.fromkeys([*names, *stale]):
             with suppress(InvariantBroken, TamperedData):
                 await self.get([name])
         game_of = self.games.load_pinned
-        tails = [stream.tail.lines(game_of) for stream in self._streams.values()]
+        tails = [stream.tail.lines(game_of) for stream in self.loaded.values()]
         return StatementReader(self.store, [line for tail in tails for line in tail])
 
     def drop_stored_rows(self, name: str, version: int) -> None:
         """Drop the events of a stream up to a version, because their statement rows are stored."""
-        if stream := self._streams.get(name):
+        if stream := self.loaded.get(name):
             stream.tail.drop_stored(version)
 
     async def _refresh_once(self, stream: LiveStream[Any]) -> None:
@@ -192,9 +192,8 @@ class LiveStreams:
         entries = list(self.store.scan(name, after))
         for entry in entries:
             if entry.kind == tag_of(TableEstablished):
-                event = decode(entry)
-                if isinstance(event, TableEstablished):
-                    self.games.load_pinned(event.game_hash)
+                established = cast("TableEstablished", decode(entry))
+                self.games.load_pinned(established.game_hash)
         return entries
 
     # --- writing --------------------------------------------------------------------------------
@@ -271,7 +270,7 @@ class LiveStreams:
         """Drop all streams from memory and resume writing to a working store."""
         self.writer.resume(store)
         self.store = self.games.store = store
-        self._streams.clear()
+        self.loaded.clear()
 
     async def close(self) -> None:
         """Write the queued commands, save snapshots, and stop; the store stays open."""
@@ -279,7 +278,7 @@ class LiveStreams:
         await asyncio.sleep(0)  # let the loop process the last delivery
         while self._snapshot_tasks:
             await asyncio.gather(*self._snapshot_tasks)
-        for stream in self._streams.values() if not self.writer.halt_reason else ():
+        for stream in self.loaded.values() if not self.writer.halt_reason else ():
             if stream.durable_head.version > stream.snapshot_version:
                 await self.runtime.run_blocking(self.store.save_snapshot, stream.take_snapshot())
 

@@ -148,7 +148,7 @@ class Transaction:
         return self.run(sql, params)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IdentityContext:
     """The state that this package shares: database, clock, key, policy, hasher and changes."""
 

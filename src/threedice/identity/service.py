@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.db.schema import TablePolicy
-    from threedice.identity.accounts import FirstPassword
     from threedice.identity.roles import MicrosecondClock
 
 
@@ -46,10 +45,6 @@ class IdentityService:
     audit_trail: AuditTrail
     access_changes: AccessChanges
     context: IdentityContext
-
-    def ensure_administrator(self) -> FirstPassword | None:
-        """Create the first administrator if there are no accounts; return the one-time password."""
-        return self.accounts.ensure_administrator()
 
     def poll(self) -> None:
         """Store last-seen times, then deliver other servers' access changes to subscribers."""

@@ -339,6 +339,3 @@ def _next_player(players: list[str], shooter: Shooter | None) -> str | None:
     if shooter is None or shooter.player not in players:
         return players[0]
     return players[(players.index(shooter.player) + 1) % len(players)]
-
-
-# --- clocks --------------------------------------------------------------------------------------
