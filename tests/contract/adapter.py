@@ -35,7 +35,7 @@ from threedice.house.codec import CURRENT_SCHEMA, decode, encode, normalise_comm
 from threedice.house.commands import AnyAccountCommand, AnyStreamCommand
 from threedice.house.events import AnyStreamEvent
 from threedice.house.reports.projection import FORMER_VIEWS, VIEW
-from threedice.house.stream_state import FOLDS, fold_of
+from threedice.house.stream_state import FOLDS, encode_state, fold_of
 from threedice.log.entry import Entry, hash_cause, hash_entry
 from threedice.log.proof.checkpoints import (
     CheckpointBody,
@@ -160,7 +160,7 @@ def exported_keys(text: bytes) -> bytes:
 def snapshot_bytes(stream: str, data: bytes) -> bytes:
     """Return a snapshot as it is written after having been read."""
     fold = fold_of(stream)
-    return fold.encode_state(fold.decode_state(data))
+    return encode_state(fold.decode_state(data))
 
 
 def format_versions() -> dict[str, Any]:

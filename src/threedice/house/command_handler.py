@@ -314,9 +314,8 @@ class CommandHandler:
             decision = decisions.establish_table(envelope.table, game, state, command)
             return decision, {game.hash: game.canonical}
         account = streams[1].state if len(streams) > 1 else None
-        pinned_game = self.streams.games.get(state.game_hash) or self.game(state)
         decision = decisions.decide_at_table(
-            envelope.table, pinned_game, state, command, account, envelope.account
+            envelope.table, self.game(state), state, command, account, envelope.account
         )
         if envelope.preceding_events:
             decision[0] = (*envelope.preceding_events, *decision[0])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 from threedice.errors import InvariantBroken, TamperedData
 from threedice.house.codec import decode, encode
 from threedice.house.reports.statements import StatementTail
-from threedice.house.stream_state import Fold, State, StreamBalances, fold_of
+from threedice.house.stream_state import Fold, State, StreamBalances, encode_state, fold_of
 from threedice.log.entry import EMPTY_HEAD, Entry, Head, extend_stream, hash_entry
 from threedice.log.store import Append, Snapshot
 
@@ -36,13 +36,6 @@ class LiveStream(Generic[State]):
 
     The durable state is computed lazily, from the last snapshot and the events written since.
     """
-
-    __slots__ = (
-        "_durable", "_durable_bytes", "_next_snapshot_version", "_pending_snapshot", "_unfolded",
-        "at", "balances", "durable_at", "durable_head", "fold", "generation", "head",
-        "hinted_version", "is_behind", "is_stale", "name", "refresh_task", "snapshot_version",
-        "state", "tail",
-    )  # fmt: skip
 
     def __init__(
         self,
@@ -83,7 +76,7 @@ class LiveStream(Generic[State]):
 
     def reset_to_durable(self) -> None:
         """Discard decisions that are not durable."""
-        self.state = self.fold.decode_state(self.fold.encode_state(self.durable))
+        self.state = self.fold.decode_state(encode_state(self.durable))
         self.balances = StreamBalances(self.name, self.fold, self.state)
         self.head, self.at = self.durable_head, self.durable_at
         self._pending_snapshot = None
@@ -105,7 +98,7 @@ class LiveStream(Generic[State]):
             evolve(state, event, at, version)
             post(event, state)
         if version >= self._next_snapshot_version and self._pending_snapshot is None:
-            self._pending_snapshot = (self.head, self.fold.encode_state(state))
+            self._pending_snapshot = (self.head, encode_state(state))
         return Append(self.name, expected, entries)
 
     def mark_durable(self, append: Append, events: Sequence[AnyStreamEvent]) -> Snapshot | None:
@@ -150,7 +143,7 @@ class LiveStream(Generic[State]):
 
     def take_snapshot(self) -> Snapshot:
         """Return a snapshot of the durable state."""
-        return self._make_snapshot(self.fold.encode_state(self.durable))
+        return self._make_snapshot(encode_state(self.durable))
 
     def _make_snapshot(self, data: bytes) -> Snapshot:
         self.snapshot_version = version = self.durable_head.version

@@ -94,18 +94,14 @@ class Fold(Generic[State]):
 
     state_type: type[State]
     form: str
+    decode_state: Callable[[bytes], State]
     evolve: Callable[[State, AnyStreamEvent, int, int], None]
     balance: Callable[[State, str], int | None]
     accounts: Callable[[State], list[str]]
 
-    def encode_state(self, state: State) -> bytes:
-        """Encode a state to bytes."""
-        return _ENCODER.encode(state)
 
-    def decode_state(self, data: bytes) -> State:
-        """Decode a state from bytes."""
-        state: State = _DECODERS[self.state_type].decode(data)
-        return state
+encode_state: Final = msgspec.msgpack.Encoder().encode
+"""Encode the state of any stream to bytes."""
 
 
 def fold_of(stream: str) -> Fold[Any]:
@@ -186,6 +182,7 @@ FOLDS: Final[dict[str, Fold[Any]]] = {
     "table": Fold(
         HouseTable,
         "tended-3",
+        msgspec.msgpack.Decoder(HouseTable).decode,
         _evolve_house_table,
         lambda house_table, account: table_balance(house_table.table, account),
         lambda house_table: table_accounts(house_table.table),
@@ -193,11 +190,19 @@ FOLDS: Final[dict[str, Fold[Any]]] = {
     "cage": Fold(
         PlayerAccount,
         "account-1",
+        msgspec.msgpack.Decoder(PlayerAccount).decode,
         _evolve_account,
         account_balance,
         lambda account: [player_account(account.player)] if account.player else [],
     ),
-    HOUSE_STREAM: Fold(HouseState, "house-1", _evolve_house_state, lambda *_: None, lambda _: []),
+    HOUSE_STREAM: Fold(
+        HouseState,
+        "house-1",
+        msgspec.msgpack.Decoder(HouseState).decode,
+        _evolve_house_state,
+        lambda *_: None,
+        lambda _: [],
+    ),
 }
 
 
@@ -248,13 +253,6 @@ class StreamBalances(Generic[State]):
                 raise BalanceMismatch(self._name, account, held, posted)
 
 
-_ENCODER: Final = msgspec.msgpack.Encoder()
-
-_DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
-    kind: msgspec.msgpack.Decoder(kind) for kind in (HouseTable, PlayerAccount, HouseState)
-}
-
-
 class GameRegistry:
     """Games by hash: the installed game if its hash still matches, else the stored one.
 
@@ -265,10 +263,6 @@ class GameRegistry:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._games: dict[str, Game] = {}
-
-    def get(self, game_hash: str) -> Game | None:
-        """Return a game that is already in memory."""
-        return self._games.get(game_hash)
 
     def load_installed(self, name: str, readings: dict[str, str]) -> Game:
         """Load an installed game with the given readings."""

@@ -11,7 +11,7 @@ kept in the cache and written to the database in batches.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -255,37 +255,31 @@ class _CachedSession:
     `written` is the last-seen time in the database.
     """
 
-    id: str
     account: Account
+    id: str
     first_password: bool
     enrolled: bool
     created: int
     seen: int
     ends: int
     locked: bool
-    written: int
+    written: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.written = self.seen
 
 
 _SELECT_SESSION: Final = (
-    f"SELECT {ACCOUNT_COLUMNS}, s.id, a.first_until, c.secret, s.created, s.seen, s.ends, s.locked"
+    f"SELECT {ACCOUNT_COLUMNS}, s.id, a.first_until > 0, coalesce(length(c.secret), 0) > 0,"
+    " s.created, s.seen, s.ends, s.locked"
     " FROM people_sessions s JOIN people_accounts a ON a.id = s.account"
     " LEFT JOIN people_codes c ON c.account = a.id"
 )
 
 
 def _parse_cached_session(row: SqlRow) -> _CachedSession:
-    id_, first_until, secret, created, seen, ends, locked = row[5:]
-    return _CachedSession(
-        id_,
-        parse_account(row[:5]),
-        bool(first_until),
-        bool(secret),
-        created,
-        seen,
-        ends,
-        bool(locked),
-        written=seen,
-    )
+    """Parse a row of `_SELECT_SESSION`, whose columns are in the order of the fields."""
+    return _CachedSession(parse_account(row[:5]), *row[5:])
 
 
 def _to_session(cached: _CachedSession, state: SessionState) -> Session:
