@@ -69,7 +69,7 @@ class LiveStreams:
         self.games = GameRegistry(store)
         self.stopped: dict[str, str] = {}
         """Streams whose state and balances disagree, and the difference."""
-        self.on_written: Callable[[PendingCommand], None] = _ignore
+        self.on_written: Callable[[PendingCommand], None] = lambda _: None
         self.publish: PublishCallback | None = None
         self._loop = asyncio.get_running_loop()
         self.loaded: dict[str, LiveStream[Any]] = {}
@@ -258,11 +258,8 @@ class LiveStreams:
 
     def _save_snapshot(self, snapshot: Snapshot) -> None:
         """Save a snapshot in the background."""
-
-        async def save() -> None:
-            await self.runtime.run_blocking(self.store.save_snapshot, snapshot)
-
-        task = self._loop.create_task(save())
+        saving = self.runtime.run_blocking(self.store.save_snapshot, snapshot)
+        task = self._loop.create_task(saving)
         self._snapshot_tasks.add(task)
         task.add_done_callback(self._snapshot_tasks.discard)
 
@@ -281,7 +278,3 @@ class LiveStreams:
         for stream in self.loaded.values() if not self.writer.halt_reason else ():
             if stream.durable_head.version > stream.snapshot_version:
                 await self.runtime.run_blocking(self.store.save_snapshot, stream.take_snapshot())
-
-
-def _ignore(_: object) -> None:
-    """Do nothing: the default callback."""

@@ -17,7 +17,7 @@ package: callers get a `SignInRefused` instead.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from threedice.errors import ThreediceError
 
@@ -30,6 +30,8 @@ PasswordReason = Literal["short", "long", "form", "common", "name", "same"]
 AccountReason = Literal["taken", "roles", "last-administrator", "disabled"]
 
 ApprovalReason = Literal["own", "not-own", "role", "decided", "expired", "disabled"]
+
+ReasonT = TypeVar("ReasonT", bound=str)
 
 
 class IdentityError(ThreediceError):
@@ -70,28 +72,22 @@ _SESSION_TEXTS: dict[SessionReason, str] = {
 }
 
 
-class PasswordRefused(IdentityError):
+class _RefusedWithText(IdentityError, Generic[ReasonT]):
+    def __init__(self, reason: ReasonT, text: str) -> None:
+        self.reason = reason
+        super().__init__(text)
+
+
+class PasswordRefused(_RefusedWithText[PasswordReason]):
     """A new password that is not acceptable."""
 
-    def __init__(self, reason: PasswordReason, text: str) -> None:
-        self.reason = reason
-        super().__init__(text)
 
-
-class AccountRefused(IdentityError):
+class AccountRefused(_RefusedWithText[AccountReason]):
     """An account that cannot be created or changed like this."""
 
-    def __init__(self, reason: AccountReason, text: str) -> None:
-        self.reason = reason
-        super().__init__(text)
 
-
-class ApprovalRefused(IdentityError):
+class ApprovalRefused(_RefusedWithText[ApprovalReason]):
     """An approval request that this account may not decide, or that is no longer pending."""
-
-    def __init__(self, reason: ApprovalReason, text: str) -> None:
-        self.reason = reason
-        super().__init__(text)
 
 
 class RecordNotFound(IdentityError):

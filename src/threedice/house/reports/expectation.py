@@ -7,6 +7,7 @@ recomputes every round.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache, partial
 from math import lcm
 from operator import mul
 from typing import TYPE_CHECKING, Final
@@ -34,7 +35,7 @@ class WinExpectation:
             box: each.variance for box, each in figures.items() if box not in game.payoffs
         }
         self._covariance_unit = (_ROLL_COUNT * game.unit) ** 2
-        self._covariances = {box: _Covariances(box, game.payoffs) for box in game.payoffs}
+        self._payoffs, self._covariance = game.payoffs, cache(partial(_covariance, game.payoffs))
 
     def expected_win(self, stakes: Mapping[str, int]) -> Fraction:
         """Return the house's theoretical win on these stakes."""
@@ -50,10 +51,10 @@ class WinExpectation:
         """
         total, earlier_stakes = 0, list[tuple[str, int]]()
         for box, stake in stakes.items():
-            covariances = self._covariances.get(box)
-            if covariances is not None:
-                cross = sum([covariances[other] * amount for other, amount in earlier_stakes])
-                total += stake * (2 * cross + covariances[box] * stake)
+            if box in self._payoffs:
+                covariance = partial(self._covariance, box)
+                cross = sum(covariance(other) * amount for other, amount in earlier_stakes)
+                total += stake * (2 * cross + covariance(box) * stake)
                 earlier_stakes.append((box, stake))
         variance = Fraction(total, self._covariance_unit)
         for box, series_variance in self._series_variances.items():
@@ -61,18 +62,11 @@ class WinExpectation:
         return variance
 
 
-class _Covariances(dict[str, int]):
-    """Covariances of a box with others, as integers over (216 * unit) squared; filled lazily."""
-
-    def __init__(self, box: str, payoffs: Mapping[str, Sequence[int]]) -> None:
-        super().__init__()
-        self._own, self._payoffs = payoffs[box], payoffs
-
-    def __missing__(self, other: str) -> int:
-        own, others = self._own, self._payoffs[other]
-        product_sum: int = sum(map(mul, own, others))
-        self[other] = covariance = _ROLL_COUNT * product_sum - sum(own) * sum(others)
-        return covariance
+def _covariance(payoffs: Mapping[str, Sequence[int]], one: str, other: str) -> int:
+    """Return the covariance of two boxes as an integer over (216 * unit) squared."""
+    first, second = payoffs[one], payoffs[other]
+    product_sum: int = sum(map(mul, first, second))
+    return _ROLL_COUNT * product_sum - sum(first) * sum(second)
 
 
 _MAX_CACHED_GAMES: Final = 32
