@@ -165,9 +165,11 @@ class CommandHandler:
 
         A command in flight is waited for.
         """
-        if waiters := self._in_flight.get((account, key)):
+        if in_flight := self._in_flight.get((account, key)):
+            future: asyncio.Future[CommandResult] = self._loop.create_future()
+            in_flight.callers.append(future)
             with suppress(ThreediceError):
-                return await waiters.add()
+                return await future
         answer = await self.runtime.run_blocking(self.store.answer, account, key)
         return await self._read_result(answer, answer.command_hash) if answer else None
 
