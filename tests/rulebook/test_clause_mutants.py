@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tomllib
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib import import_module
@@ -136,7 +137,7 @@ def text_of(mutant: Mutant) -> str:
 def shipped_as(mutant: Mutant) -> Iterator[None]:
     """Have a mutant in the place of the shipped book, and caches of its own to keep it in."""
     data = source._shipped_data
-    mutated = source._parse(text_of(mutant), f"{mutant.book}.toml")
+    mutated = tomllib.loads(text_of(mutant))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             source, "_shipped_data", lambda book: mutated if book == mutant.book else data(book)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.rulebook.small_book import SMALL, changed, refused
 from threedice.dice import members
-from threedice.rulebook.conditions import VOCABULARY
+from threedice.rulebook.conditions import VOCABULARY, roll_sets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,6 @@ def test_a_word_that_speaks_of_nothing_refuses_to_speak_of_something(
 
 
 def test_faces_named_twice_make_no_different_ones() -> None:
-    (rolls,) = VOCABULARY["three-different-within"].roll_sets((1, 1, 2, 3))
+    (rolls,) = roll_sets("three-different-within", (1, 1, 2, 3))
 
     assert {tuple(sorted(roll)) for roll in members(rolls)} == {(1, 2, 3)}

@@ -7,13 +7,15 @@ boxes with the same id. A selection is written as in a box's id: ascending and j
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from threedice.dice import FACES, RollSet, members
 from threedice.errors import InvalidInput, did_you_mean, nearest_names
 from threedice.money import Odds
-from threedice.rulebook.conditions import ANY_TRIPLE, VOCABULARY
+from threedice.rulebook.conditions import ANY_TRIPLE, VOCABULARY, roll_sets
 from threedice.rulebook.conduct import clause_numbers
 from threedice.rulebook.game import BoxFacts, OddsLineFacts, ResolvedCondition
 from threedice.rulebook.schema import Condition
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from threedice.dice import FaceNames
-    from threedice.rulebook.conduct import Citation
     from threedice.rulebook.game import Game
     from threedice.rulebook.schema import PayTableRow, Rulebook, SelectionKind, SelectionPart, Wager
 
@@ -64,23 +65,17 @@ def _rows(
 ) -> Iterator[tuple[str, PayTableRow, SourceLocation]]:
     """Yield the rows of a pay table, after those of the table it includes."""
     table = book.pay_tables[table_name]
-    location = SourceLocation(file, ("pay_tables", table_name), clause_numbers(table.clause))
+    location = SourceLocation(file, ("pay_tables", table_name), table.clause)
     if table.includes:
         others = [name for name in book.pay_tables if name not in (*included_by, table_name)]
         if table.includes not in others:
-            raise location.child("includes").error(
-                f"no pay table {table.includes!r} to include from here",
-                did_you_mean(nearest_names(table.includes, others)),
+            raise location.child("includes").unknown(
+                f"no pay table {table.includes!r} to include from here", table.includes, others
             )
         yield from _rows(book, table.includes, file, (*included_by, table_name))
     for name, row in table.rows.items():
-        yield (
-            name,
-            row,
-            SourceLocation(
-                file, (*location.path, "rows", name), clause_numbers(row.clause or table.clause)
-            ),
-        )
+        path = (*location.path, "rows", name)
+        yield name, row, SourceLocation(file, path, row.clause or table.clause)
 
 
 def _row_boxes(
@@ -88,9 +83,9 @@ def _row_boxes(
 ) -> Iterator[tuple[str, BoxFacts]]:
     name = row.wager or row_name
     if name not in book.wagers:
-        raise location.error(f"no wager {name!r}", did_you_mean(nearest_names(name, book.wagers)))
+        raise location.unknown(f"no wager {name!r}", name, book.wagers)
     wager = book.wagers[name]
-    wager_location = SourceLocation(location.file, ("wagers", name), clause_numbers(wager.clause))
+    wager_location = SourceLocation(location.file, ("wagers", name), wager.clause)
     odds = _odds(row, location)
     if wager.throws > 1 and len(odds) > 1:
         raise location.error(
@@ -110,21 +105,15 @@ def _row_boxes(
                 selection=parts,
                 lines=_pair_odds(lines, odds, box_id, location),
                 rule=list(clause_numbers(wager.clause)),
-                pays=list(location.clauses),
+                pays=list(clause_numbers(location.clause)),
                 throws=wager.throws,
                 under={
                     outcome: list(clause_numbers(clause))
-                    for outcome, clause in _outcome_clauses(wager)
+                    for outcome, clause in asdict(wager.under).items()
+                    if clause
                 },
             ),
         )
-
-
-def _outcome_clauses(wager: Wager) -> Iterator[tuple[str, Citation]]:
-    """Yield the outcomes for which a wager cites a more specific clause, and that clause."""
-    for outcome in wager.under.__struct_fields__:
-        if clause := getattr(wager.under, outcome):
-            yield outcome, clause
 
 
 def _box_id(name: str, parts: list[str]) -> str:
@@ -226,7 +215,7 @@ def _lines(
     lines = [
         RollSet(rolls & ~(ANY_TRIPLE if way.unless else 0))
         for way in ways
-        for rolls in VOCABULARY[way.when].roll_sets(tuple(way.of))
+        for rolls in roll_sets(way.when, tuple(way.of))
     ]
     for i, rolls in enumerate(lines):
         for other in lines[:i]:
@@ -301,21 +290,12 @@ def all_selections(selects: SelectionKind) -> list[Selection]:
     >>> len(all_selections("pair-and-single")), len(all_selections("four-faces"))
     (30, 15)
     """
-    match selects:
-        case "nothing":
-            return [()]
-        case "face":
-            return [(face,) for face in FACES]
-        case "total":
-            return [(total,) for total in range(4, 18)]
-        case "two-faces":
-            return list(combinations(FACES, 2))
-        case "three-faces":
-            return list(combinations(FACES, 3))
-        case "four-faces":
-            return list(combinations(FACES, 4))
-        case _:
-            return [(pair, pair, single) for pair in FACES for single in FACES if single != pair]
+    if selects == "total":
+        return [(total,) for total in range(4, 18)]
+    if selects == "pair-and-single":
+        return [(pair, pair, single) for pair, single in permutations(FACES, 2)]
+    sizes = {"nothing": 0, "face": 1, "two-faces": 2, "three-faces": 3, "four-faces": 4}
+    return list(combinations(FACES, sizes[selects]))
 
 
 def wager_selections(wager: Wager, faces: FaceNames, location: SourceLocation) -> list[Selection]:
@@ -377,8 +357,7 @@ def parse_total(entry: SelectionPart, location: SourceLocation) -> int:
 def parse_face(entry: SelectionPart, faces: FaceNames, location: SourceLocation) -> int:
     """Parse a face given by name."""
     if str(entry) not in faces.names:
-        known = did_you_mean(nearest_names(str(entry), faces.names))
-        raise location.error(f"unknown face {entry!r}", known)
+        raise location.unknown(f"unknown face {entry!r}", str(entry), faces.names)
     return faces.number(str(entry))
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from threedice.dice import FaceNames
-from threedice.errors import did_you_mean, nearest_names
 from threedice.rulebook.boxes import compile_boxes
-from threedice.rulebook.conduct import Conduct, clause_numbers
+from threedice.rulebook.conduct import Conduct
 from threedice.rulebook.felt import build_felt
 from threedice.rulebook.game import BoxFacts, Game, GameFacts, build_boxes
 from threedice.rulebook.validation import SourceLocation
@@ -31,11 +30,10 @@ _SYMBOL_NAME = re.compile(r"[a-z][a-z0-9]*")
 def compile_game(book: Rulebook, layout_name: str, readings: Mapping[str, str], file: str) -> Game:
     """Compile one layout of a rulebook to which `readings` have been applied."""
     layout = book.layouts[layout_name]
-    location = SourceLocation(file, ("layouts", layout_name), clause_numbers(layout.clause))
+    location = SourceLocation(file, ("layouts", layout_name), layout.clause)
     if layout.pay_table not in book.pay_tables:
-        raise location.child("pay_table").error(
-            f"no pay table {layout.pay_table!r}",
-            did_you_mean(nearest_names(layout.pay_table, book.pay_tables)),
+        raise location.child("pay_table").unknown(
+            f"no pay table {layout.pay_table!r}", layout.pay_table, book.pay_tables
         )
     faces = parse_face_names(book, file)
     boxes = compile_boxes(book, layout.pay_table, faces, file)
@@ -56,7 +54,7 @@ def compile_game(book: Rulebook, layout_name: str, readings: Mapping[str, str], 
 def parse_face_names(book: Rulebook, file: str) -> FaceNames:
     """Return the names of a rulebook's faces, refusing invalid or duplicate names."""
     names = tuple(str(face) for face in book.dice.faces)
-    location = SourceLocation(file, ("dice", "faces"), clause_numbers(book.dice.clause))
+    location = SourceLocation(file, ("dice", "faces"), book.dice.clause)
     if len(set(names)) != 6:
         raise location.error("two faces have one name", "name six different faces")
     if names != tuple("123456") and not all(_SYMBOL_NAME.fullmatch(name) for name in names):
@@ -65,7 +63,7 @@ def parse_face_names(book: Rulebook, file: str) -> FaceNames:
             "use the numbers 1 to 6 in order, or six lower-case words",
         )
     if book.dice.words and len(book.dice.words) != 6:
-        raise SourceLocation(file, ("dice", "words"), location.clauses).error(
+        raise SourceLocation(file, ("dice", "words"), book.dice.clause).error(
             "there are not six words", "give one word for each face, or none"
         )
     return FaceNames(names, tuple(book.dice.words))

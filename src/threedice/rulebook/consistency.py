@@ -10,7 +10,6 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from threedice.errors import did_you_mean, nearest_names
 from threedice.rulebook.boxes import compile_boxes, resolve_conditions, wager_selections
 from threedice.rulebook.compiler import parse_face_names
 from threedice.rulebook.conduct import RulebookStruct, clause_numbers
@@ -20,6 +19,7 @@ from threedice.rulebook.validation import SourceLocation
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+    from threedice.rulebook.conduct import DifferentialRule
     from threedice.rulebook.schema import Rulebook
     from threedice.rulebook.validation import KeyPath
 
@@ -31,7 +31,7 @@ def check_wagers(book: Rulebook, file: str) -> None:
     """Refuse invalid wagers and pay tables, including those that no layout uses."""
     faces = parse_face_names(book, file)
     for name, wager in book.wagers.items():
-        location = SourceLocation(file, ("wagers", name), clause_numbers(wager.clause))
+        location = SourceLocation(file, ("wagers", name), wager.clause)
         resolve_conditions(wager, wager_selections(wager, faces, location)[0], faces, location)
     used = {layout.pay_table for layout in book.layouts.values()}
     for table in book.pay_tables:
@@ -73,7 +73,7 @@ def _check_identity(book: Rulebook, file: str) -> None:
 
 def _check_procedure(book: Rulebook, file: str) -> None:
     procedure = book.procedure
-    location = SourceLocation(file, ("procedure",), clause_numbers(procedure.clause))
+    location = SourceLocation(file, ("procedure",), procedure.clause)
     order = list(procedure.order)
     if len(set(order)) != len(order) or set(order) != set(procedure.steps):
         different = sorted(set(order) ^ set(procedure.steps)) or order
@@ -82,9 +82,7 @@ def _check_procedure(book: Rulebook, file: str) -> None:
             "name every step once in order, and describe each under steps",
         )
     for name, step in procedure.steps.items():
-        step_location = SourceLocation(
-            file, ("procedure", "steps", name), clause_numbers(step.clause)
-        )
+        step_location = SourceLocation(file, ("procedure", "steps", name), step.clause)
         if step.at_least < 1:
             raise step_location.child("at_least").error(
                 "is less than once", "give a number above zero"
@@ -96,22 +94,19 @@ def _check_procedure(book: Rulebook, file: str) -> None:
             )
     fixed_at = procedure.positions.fixed_at
     if fixed_at not in order:
-        path, clauses = ("procedure", "positions", "fixed_at"), procedure.positions.clause
-        raise SourceLocation(file, path, clause_numbers(clauses)).error(
-            f"{fixed_at!r} is not a step of the order",
-            did_you_mean(nearest_names(fixed_at, order)),
+        path = ("procedure", "positions", "fixed_at")
+        raise SourceLocation(file, path, procedure.positions.clause).unknown(
+            f"{fixed_at!r} is not a step of the order", fixed_at, order
         )
 
 
 def _check_limits(book: Rulebook, boxes: set[str], file: str) -> None:
     limits = book.limits
-    location = SourceLocation(file, ("limits",), clause_numbers(limits.clause))
+    location = SourceLocation(file, ("limits",), limits.clause)
     treatments = {limits.minimum.unnoticed, limits.maximum.unnoticed}
     if limits.differential:
         treatments.add(limits.differential.unnoticed)
-        _check_pairs(
-            limits.differential.pairs, boxes, file, clause_numbers(limits.differential.clause)
-        )
+        _check_pairs(limits.differential, boxes, file)
     elif "differential" in limits.displayed:
         raise location.child("displayed").error(
             "displays a differential, but none is described", "describe limits.differential"
@@ -122,35 +117,28 @@ def _check_limits(book: Rulebook, boxes: set[str], file: str) -> None:
         )
 
 
-def _check_pairs(
-    pairs: list[tuple[str, str]], boxes: set[str], file: str, clauses: tuple[str, ...]
-) -> None:
-    location = SourceLocation(file, ("limits", "differential", "pairs"), clauses)
-    for pair in pairs:
+def _check_pairs(rule: DifferentialRule, boxes: set[str], file: str) -> None:
+    location = SourceLocation(file, ("limits", "differential", "pairs"), rule.clause)
+    for pair in rule.pairs:
         if pair[0] == pair[1]:
             raise location.error(f"{pair[0]!r} is paired with itself", "name two boxes")
         for box_id in pair:
             if box_id not in boxes:
-                raise location.error(
-                    f"no layout has the box {box_id!r}",
-                    did_you_mean(nearest_names(box_id, sorted(boxes))),
-                )
+                raise location.unknown(f"no layout has the box {box_id!r}", box_id, sorted(boxes))
 
 
 def _check_people(book: Rulebook, boxes: set[str], file: str) -> None:
     age, shooter = book.people.minimum_age, book.shooter
     if age and not 0 < age.years < 100:
         path = ("people", "minimum_age", "years")
-        raise SourceLocation(file, path, clause_numbers(age.clause)).error(
+        raise SourceLocation(file, path, age.clause).error(
             f"{age.years} is not a possible age", "give years from 1 to 99"
         )
     if shooter is None:
         return
-    location = SourceLocation(file, ("shooter",), clause_numbers(shooter.clause))
+    location = SourceLocation(file, ("shooter",), shooter.clause)
     if shooter.box not in boxes:
-        raise location.child("box").error(
-            f"no box {shooter.box!r}", did_you_mean(nearest_names(shooter.box, sorted(boxes)))
-        )
+        raise location.child("box").unknown(f"no box {shooter.box!r}", shooter.box, sorted(boxes))
     if shooter.dice_chosen != 3:
         raise location.child("dice_chosen").error("the game is played with three dice", "make it 3")
     if shooter.dice_offered < shooter.dice_chosen:
@@ -159,7 +147,7 @@ def _check_people(book: Rulebook, boxes: set[str], file: str) -> None:
 
 def _check_call(book: Rulebook, file: str) -> None:
     if book.call.total and not parse_face_names(book, file).are_numbers:
-        raise SourceLocation(file, ("call", "total"), clause_numbers(book.call.clause)).error(
+        raise SourceLocation(file, ("call", "total"), book.call.clause).error(
             "adds up faces that are not numbers", "leave it out"
         )
     placeholders = {"double": "{face}", "triple": "{face}", "total": "{total}"}
@@ -167,7 +155,7 @@ def _check_call(book: Rulebook, file: str) -> None:
         text = getattr(book.call, key)
         rest = text.replace(placeholder, "", 1)
         if (text or key != "total") and (rest == text or set(rest) & set("{}")):
-            raise SourceLocation(file, ("call", key), clause_numbers(book.call.clause)).error(
+            raise SourceLocation(file, ("call", key), book.call.clause).error(
                 f"{text!r} does not contain {placeholder} once", f"write {placeholder} once in it"
             )
 
@@ -205,21 +193,16 @@ def check_citations(
     `numbers_of` returns the clause numbers of another book, or None if there is no such book.
     """
     for citation, path in iter_citations(book):
-        location = SourceLocation(file, path, (citation,))
+        location = SourceLocation(file, path, citation)
+        problem = f"cites {citation!r}, which does not exist"
         other, space, number = citation.partition(" ")
-        if not space:
-            clauses: Collection[str] | None = book.clauses
-            number = citation
-        else:
-            clauses = numbers_of(other)
+        clauses = numbers_of(other) if space else book.clauses
         if clauses is None:
-            raise location.error(
-                f"cites {citation!r}, which does not exist", f"there is no rulebook {other!r}"
-            )
+            raise location.error(problem, f"there is no rulebook {other!r}")
+        number = number if space else citation
         if number not in clauses:
-            known = did_you_mean(nearest_names(number, clauses))
-            raise location.error(f"cites {citation!r}, which does not exist", known)
+            raise location.unknown(problem, number, clauses)
     for number, clause in book.clauses.items():
         if clause.status == "out of scope" and not clause.reason.strip():
-            location = SourceLocation(file, ("clauses", number), (number,))
+            location = SourceLocation(file, ("clauses", number), number)
             raise location.error("is out of scope without a reason", "add reason")

@@ -10,8 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from threedice.errors import did_you_mean, nearest_names
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -68,8 +66,9 @@ def build_felt(
     """Return the felt of a layout, or None if it has no size; refuse missing or misplaced boxes."""
     for path, box_id in _named_boxes(layout):
         if box_id not in boxes:
-            known = did_you_mean(nearest_names(box_id, boxes))
-            raise location.child(*path).error(f"no box {box_id!r} in its pay table", known)
+            raise location.child(*path).unknown(
+                f"no box {box_id!r} in its pay table", box_id, boxes
+            )
     for name, block in layout.blocks.items():
         if min(block.cell) < 1 or (block.columns is not None and block.columns < 1):
             raise location.child("blocks", name).error(

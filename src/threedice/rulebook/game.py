@@ -25,6 +25,8 @@ from threedice.dice import (
     as_known_faces,
     as_roll,
     contains,
+    index,
+    members,
     rolls_beginning_with,
 )
 from threedice.errors import InvalidInput, UnknownName
@@ -110,6 +112,10 @@ class Box:
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Clauses more specific than `rule`, for "win", "lose", "triple_win" and "triple_lose"."""
 
+    def odds_on(self, roll: Roll) -> Odds | None:
+        """Return the odds at which the box wins on a roll, or None if it loses."""
+        return next((line.odds for line in self.lines if contains(line.rolls, roll)), None)
+
     def clauses_on(self, roll: Roll) -> tuple[str, ...]:
         """Return the clauses that decide the box on a roll, those on its odds last."""
         wins = contains(self.wins, roll)
@@ -193,11 +199,9 @@ class Game:
     def _row(self, box: Box) -> tuple[int, ...]:
         row = [-self.unit] * len(ROLLS)
         for line in box.lines:
-            net, rolls = int(line.odds.ratio * self.unit), line.rolls
-            while rolls:
-                lowest = rolls & -rolls
-                row[lowest.bit_length() - 1] = net
-                rolls = RollSet(rolls ^ lowest)
+            net = int(line.odds.ratio * self.unit)
+            for roll in members(line.rolls):
+                row[index(roll)] = net
         return tuple(row)
 
     @cached_property
@@ -235,7 +239,7 @@ class Game:
         box, roll = self.box(box_id), as_roll(roll)
         if box.throws > 1:
             raise InvalidInput(f"{box_id} is settled over {box.throws} throws, not by one roll")
-        odds = next((line.odds for line in box.lines if contains(line.rolls, roll)), None)
+        odds = box.odds_on(roll)
         net = int(odds.ratio * self.unit) if odds else -self.unit
         return Cell(box_id, net, odds, box.clauses_on(roll))
 
@@ -251,10 +255,9 @@ class Game:
         A bet over several throws can be lost by this throw, but is never listed as won: only the
         table knows whether this is its last throw.
         """
-        possible = rolls_beginning_with(as_known_faces(known))
-        certain = {box.id: possible & ~box.wins == 0 for box in self.boxes.values()}
-        lost = (box.id for box in self.boxes.values() if possible & box.wins == 0)
-        won = (box.id for box in self.boxes.values() if certain[box.id] and box.throws == 1)
+        possible, boxes = rolls_beginning_with(as_known_faces(known)), self.boxes.values()
+        won = (box.id for box in boxes if box.throws == 1 and not possible & ~box.wins)
+        lost = (box.id for box in boxes if not possible & box.wins)
         return ConclusiveBoxes(frozenset(won), frozenset(lost))
 
     def call(self, roll: Roll) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.errors import RulebookError, UnknownName, did_you_mean, nearest_names
-from threedice.rulebook.conduct import Conduct, clause_numbers
+from threedice.errors import RulebookError, UnknownName
+from threedice.rulebook.conduct import Conduct
 from threedice.rulebook.consistency import check_citations
 from threedice.rulebook.schema import Rulebook
 from threedice.rulebook.source import (
@@ -58,18 +58,20 @@ def apply_readings(source: RulebookSource, chosen: Mapping[str, str]) -> Ruleboo
 def check_defaults(source: RulebookSource) -> None:
     """Refuse a reading whose default is missing or sets keys, or that names an unknown layout."""
     for name, reading in source.book.readings.items():
-        location = SourceLocation(source.file, ("readings", name), clause_numbers(reading.clause))
+        location = SourceLocation(source.file, ("readings", name), reading.clause)
         if reading.default not in reading.options:
-            known = did_you_mean(nearest_names(reading.default, reading.options))
-            raise location.child("default").error(f"no option {reading.default!r}", known)
+            raise location.child("default").unknown(
+                f"no option {reading.default!r}", reading.default, reading.options
+            )
         if reading.options[reading.default].set:
             raise location.child("options", reading.default, "set").error(
                 "the default sets keys", "write what it sets into the book itself"
             )
         for layout in reading.layouts or []:
             if layout not in source.book.layouts:
-                known = did_you_mean(nearest_names(layout, source.book.layouts))
-                raise location.child("layouts").error(f"no layout {layout!r}", known)
+                raise location.child("layouts").unknown(
+                    f"no layout {layout!r}", layout, source.book.layouts
+                )
 
 
 def check_options(source: RulebookSource, check: Callable[[Rulebook, ReadingOption], None]) -> None:
@@ -78,7 +80,7 @@ def check_options(source: RulebookSource, check: Callable[[Rulebook, ReadingOpti
     `check` raises an error for an invalid book; it runs once for each option alone.
     """
     for name, reading in source.book.readings.items():
-        location = SourceLocation(source.file, ("readings", name), clause_numbers(reading.clause))
+        location = SourceLocation(source.file, ("readings", name), reading.clause)
         _check_options(source, reading, location, check)
     _check_disjoint(source)
 

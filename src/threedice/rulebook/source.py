@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from threedice.errors import UnknownName, did_you_mean, nearest_names
+from threedice.errors import UnknownName, did_you_mean
 from threedice.rulebook.consistency import check_citations
 from threedice.rulebook.schema import Rulebook
 from threedice.rulebook.validation import KeyPath, SourceLocation, convert, format_key
@@ -75,41 +75,27 @@ def _read_shipped(book_id: str) -> RulebookSource:
 @cache
 def _shipped_data(book_id: str) -> Data:
     text = files(RULEBOOKS_PACKAGE).joinpath(f"{book_id}.toml").read_text(encoding="utf-8")
-    return _parse(text, f"{book_id}.toml")
+    return tomllib.loads(text)
 
 
 def _read_file(path: Path, ancestors: tuple[str, ...] = ()) -> RulebookSource:
+    file, location = str(path), SourceLocation(str(path), ())
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SourceLocation(str(path), ()).error(
+        raise location.error(
             f"cannot be read: {reason}", "check the path and its permissions"
         ) from None
-    return _source(_parse(text, str(path)), str(path), path.parent, ancestors)
-
-
-def _parse(text: str, file: str) -> Data:
     try:
-        return tomllib.loads(text)
+        return _source(tomllib.loads(text), file, path.parent, (*ancestors, file))
     except RecursionError:
-        raise SourceLocation(file, ()).error("is nested too deep", "write it flatter") from None
+        raise location.error("is nested too deep", "write it flatter") from None
     except ValueError as error:
-        raise SourceLocation(file, ()).error(
-            f"is not TOML: {error}", "fix the line and column named"
-        ) from None
+        raise location.error(f"is not TOML: {error}", "fix the line and column named") from None
 
 
 def _source(
-    data: Data, file: str, folder: Path | None, ancestors: tuple[str, ...]
-) -> RulebookSource:
-    try:
-        return _build_source(data, file, folder, (*ancestors, file))
-    except RecursionError:
-        raise SourceLocation(file, ()).error("is nested too deep", "write it flatter") from None
-
-
-def _build_source(
     data: Data, file: str, folder: Path | None, ancestors: tuple[str, ...]
 ) -> RulebookSource:
     """Merge a file's data with the book it extends, and validate the result."""
@@ -121,27 +107,21 @@ def _build_source(
         )
         if "id" not in data:
             raise SourceLocation(file, ("id",)).error("the id is not inherited", "add id")
-        own = _with_geometry(own, file, folder, ancestors)
-        merged = extend_data(parent.data, own, data.get("removes", []), file)
     elif "removes" in data:
         raise SourceLocation(file, ("removes",)).error(
             "there is nothing to remove from", "add extends"
         )
-    else:
-        merged = _with_geometry(own, file, folder, ancestors)
+    own = merged = _with_geometry(own, file, folder, ancestors)
+    if parent:
+        merged = extend_data(parent.data, own, data.get("removes", []), file)
     book = convert(merged, Rulebook, file)
     check_citations(book, shipped_clause_numbers, file)
-    return RulebookSource(file, merged, book, _origins(book, own, parent), folder is None)
-
-
-def _origins(book: Rulebook, own: Data, parent: RulebookSource | None) -> dict[str, str]:
-    """Map each clause to the id of the book whose file states it."""
-    inherited = parent.origin if parent else {}
-    stated = own.get("clauses", {})
-    return {
+    inherited, stated = parent.origin if parent else {}, own.get("clauses", {})
+    origin = {
         number: book.id if number in stated else inherited.get(number, book.id)
         for number in book.clauses
     }
+    return RulebookSource(file, merged, book, origin, folder is None)
 
 
 def shipped_clause_numbers(book_id: str) -> Collection[str] | None:
@@ -166,8 +146,7 @@ def _read_base(
             raise location.error(f"{name!r} extends this file", "remove the cycle")
         return _read_file(neighbour, ancestors)
     if name not in shipped_ids():
-        known = did_you_mean(nearest_names(name, shipped_ids()))
-        raise location.error(f"no rulebook {name!r} to extend", known)
+        raise location.unknown(f"no rulebook {name!r} to extend", name, shipped_ids())
     return _read_shipped(name)
 
 

@@ -10,11 +10,15 @@ import json
 import re
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
 from threedice.errors import RulebookError, did_you_mean, nearest_names
+from threedice.rulebook.conduct import Citation, clause_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 
@@ -29,16 +33,22 @@ class SourceLocation:
 
     file: str
     path: KeyPath
-    clauses: tuple[str, ...] = ()
+    clause: Citation = ""
 
     def child(self, *keys: str) -> SourceLocation:
         """Return the location of a key below this one."""
-        return SourceLocation(self.file, (*self.path, *keys), self.clauses)
+        return SourceLocation(self.file, (*self.path, *keys), self.clause)
 
     def error(self, problem: str, remedy: str) -> RulebookError:
         """Return an error at this location, for the caller to raise."""
         key = format_key(self.path) or "the file"
-        return RulebookError(self.file, key, problem, remedy, ", ".join(self.clauses))
+        return RulebookError(
+            self.file, key, problem, remedy, ", ".join(clause_numbers(self.clause))
+        )
+
+    def unknown(self, problem: str, name: str, known: Iterable[str]) -> RulebookError:
+        """Return an error about a name that does not exist, which suggests the nearest ones."""
+        return self.error(problem, did_you_mean(nearest_names(name, known)))
 
 
 def format_key(path: KeyPath) -> str:
@@ -55,30 +65,19 @@ def convert(data: dict[str, Any], into: type[StructT], file: str) -> StructT:
     try:
         return msgspec.convert(data, into)
     except msgspec.ValidationError as error:
-        raise locate_error(data, into, file, str(error)) from None
-
-
-def locate_error(
-    data: dict[str, Any], into: type[msgspec.Struct], file: str, message: str
-) -> RulebookError:
-    """Return the error for the first key that does not fit its type."""
-    path, problem, remedy = find_misfit(data, into, ()) or (
-        (),
-        message,
-        "see docs/rulebook-format.md",
-    )
-    clause = clause_at(data, path)
-    return SourceLocation(file, path, (clause,) if clause else ()).error(problem, remedy)
+        misfit = find_misfit(data, into, ())
+        path, problem, remedy = misfit or ((), str(error), "see docs/rulebook-format.md")
+        raise SourceLocation(file, path, clause_at(data, path)).error(problem, remedy) from None
 
 
 def clause_at(data: Any, path: KeyPath) -> str:
     """Return the clause cited by the nearest table that contains a key, for an error message."""
     nearest = path[1] if len(path) > 1 and path[0] == "clauses" else ""
-    for part in path:
+    for part in (*path, ""):
         citation = data.get("clause") if isinstance(data, dict) else None
         nearest = _join_citation(citation) or nearest
         data = _child(data, part)
-    return _join_citation(data.get("clause")) or nearest if isinstance(data, dict) else nearest
+    return nearest
 
 
 def _join_citation(citation: object) -> str:
