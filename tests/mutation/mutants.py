@@ -44,6 +44,7 @@ OF_THE_RULES = (
 FILES = {
     "table/settlement.py": AT_THE_TABLE,
     "table/limits.py": f"table/test_limits {AT_THE_TABLE}",
+    "table/rejections.py": AT_THE_TABLE,
     "table/money.py": f"table/test_postings {AT_THE_TABLE}",
     "rulebook/boxes.py": OF_THE_RULES,
     "rulebook/conditions.py": OF_THE_RULES,

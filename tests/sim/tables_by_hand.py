@@ -11,7 +11,8 @@ from threedice.odds.sessions.plans import StakingPlan, actual_stake
 from threedice.sim.table_setup import UNLIMITED, PlannedBet, SimulatedPlayer
 from threedice.table import TableState, commands, decide, evolve
 from threedice.table.commands import Actor
-from threedice.table.limits import find_rejections, uniform_limits
+from threedice.table.limits import uniform_limits
+from threedice.table.rejections import find_rejections
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game

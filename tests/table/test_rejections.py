@@ -9,14 +9,14 @@ import pytest
 from tests.table.setting import Table
 from threedice import load
 from threedice.rulebook.conduct import ProRataRule
+from threedice.table.events import BetRejected
 from threedice.table.limits import (
-    Rejection,
     find_breaches,
-    find_rejections,
     permitted_total,
     remaining_room,
     uniform_limits,
 )
+from threedice.table.rejections import find_rejections
 from threedice.table.settlement import apportion, apportion_by_rule
 
 if TYPE_CHECKING:
@@ -159,8 +159,8 @@ def test_each_rejection_names_its_spot() -> None:
     table = table_with("ann 1005 big", "bob 1010 odd")
 
     assert find_rejections(table.game, table.state, ["odd", "big"]) == [
-        Rejection("odd", "bob", 2, 10, "maximum"),
-        Rejection("big", "ann", 1, 5, "maximum"),
+        BetRejected(player="bob", spot="odd", amount=10, number=2, limit="maximum"),
+        BetRejected(player="ann", spot="big", amount=5, number=1, limit="maximum"),
     ]
 
 

@@ -15,7 +15,6 @@ from threedice.table.limits import (
     check_chips,
     check_limits,
     limits_in_force,
-    split_into_chips,
     stake_step,
     uniform_limits,
 )
@@ -35,15 +34,6 @@ def test_every_chip_is_a_multiple_of_the_smallest() -> None:
     check_chips([5, 25, 100])
     with pytest.raises(InvalidInput, match="a chip of 7 is not a multiple"):
         check_chips([5, 7])
-
-
-@pytest.mark.parametrize(
-    ("amount", "stack"), [(0, []), (100, [(100, 1)]), (130, [(100, 1), (25, 1), (5, 1)])]
-)
-def test_a_stack_has_the_largest_chips_at_the_bottom(
-    amount: int, stack: list[tuple[int, int]]
-) -> None:
-    assert split_into_chips(amount, [5, 25, 100]) == stack
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ class PlayerAccountEvent(
     """Base of all events of a player's account."""
 
     audience: ClassVar[Audience] = ITS_PLAYER
+    player: str
 
 
 class AccountOpened(PlayerAccountEvent, frozen=True, kw_only=True, tag="AccountOpened"):
     """A player's account was opened."""
 
-    player: str
     currency: str
     by: str
 
@@ -28,7 +28,6 @@ class AccountOpened(PlayerAccountEvent, frozen=True, kw_only=True, tag="AccountO
 class Deposited(PlayerAccountEvent, frozen=True, kw_only=True, tag="Deposited"):
     """Cash was paid in."""
 
-    player: str
     amount: int
     by: str
 
@@ -36,7 +35,6 @@ class Deposited(PlayerAccountEvent, frozen=True, kw_only=True, tag="Deposited"):
 class Withdrawn(PlayerAccountEvent, frozen=True, kw_only=True, tag="Withdrawn"):
     """Cash was taken out."""
 
-    player: str
     amount: int
     by: str
 
@@ -44,7 +42,6 @@ class Withdrawn(PlayerAccountEvent, frozen=True, kw_only=True, tag="Withdrawn"):
 class SentToTable(PlayerAccountEvent, frozen=True, kw_only=True, tag="SentToTable"):
     """Money went to a table; the table's event of the same append posts it."""
 
-    player: str
     table: str
     amount: int
 
@@ -52,7 +49,6 @@ class SentToTable(PlayerAccountEvent, frozen=True, kw_only=True, tag="SentToTabl
 class ReceivedFromTable(PlayerAccountEvent, frozen=True, kw_only=True, tag="ReceivedFromTable"):
     """Money came from a table; the table's event of the same append posts it."""
 
-    player: str
     table: str
     amount: int
 

@@ -207,28 +207,24 @@ class RejectExcess(TableCommand, frozen=True, kw_only=True, tag="RejectExcess"):
     area: ShortText = ""
 
 
-class MoveChips(TableCommand, frozen=True, kw_only=True, tag="MoveChips"):
+class RelocationCommand(TableCommand, frozen=True, kw_only=True):
+    """Base of the commands that move chips to another box."""
+
+    facts = CommandFacts(STAFF, "deal", house_deals=True)
+    player: ValidPlayerId
+    box: BoxId
+    to_box: BoxId
+    amount: RequestedAmount
+    area: ShortText = ""
+    to_area: ShortText = ""
+
+
+class MoveChips(RelocationCommand, frozen=True, kw_only=True, tag="MoveChips"):
     """Record that chips have moved to another box."""
 
-    facts = CommandFacts(STAFF, "deal", house_deals=True)
-    player: ValidPlayerId
-    box: BoxId
-    to_box: BoxId
-    amount: RequestedAmount
-    area: ShortText = ""
-    to_area: ShortText = ""
 
-
-class PutBack(TableCommand, frozen=True, kw_only=True, tag="PutBack"):
+class PutBack(RelocationCommand, frozen=True, kw_only=True, tag="PutBack"):
     """Put back chips that were moved by accident."""
-
-    facts = CommandFacts(STAFF, "deal", house_deals=True)
-    player: ValidPlayerId
-    box: BoxId
-    to_box: BoxId
-    amount: RequestedAmount
-    area: ShortText = ""
-    to_area: ShortText = ""
 
 
 class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):

@@ -13,7 +13,7 @@ import msgspec
 from threedice.facts import ITS_PLAYER, PUBLIC, STAFF_ONLY, Audience
 from threedice.rulebook.conduct import IrregularityName, StepName
 from threedice.table.commands import Actor
-from threedice.table.limits import BoxId, LimitMode, PlayerId, Spot, TableLimits
+from threedice.table.limits import BoxId, LimitMode, PlayerId, Spot, TableLimits, UpperLimit
 
 Stake = tuple[Spot, PlayerId, int]
 """A player's chips on a spot."""
@@ -24,11 +24,21 @@ Payout = tuple[Spot, PlayerId, int, int]
 Transfer = tuple[PlayerId, int]
 """Money to a player; negative if it is taken from the player."""
 
+BetManner = Literal["self", "behalf", "call", "shooter"]
+"""How a bet was placed: by the player, on the player's behalf, as a call bet, by the shooter."""
+
 
 class TableEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Base of all events of a table; they hold no cycles, so garbage collection skips them."""
 
     audience: ClassVar[Audience]
+
+
+class PlayerEvent(TableEvent, frozen=True, kw_only=True):
+    """Base of the events about one player, whom other players do not see."""
+
+    audience = ITS_PLAYER
+    player: PlayerId
 
 
 class TableOpened(TableEvent, frozen=True, kw_only=True, tag="TableOpened"):
@@ -104,56 +114,43 @@ class TableReleased(TableEvent, frozen=True, kw_only=True, tag="TableReleased"):
     by: Actor
 
 
-class BoughtIn(TableEvent, frozen=True, kw_only=True, tag="BoughtIn"):
+class BoughtIn(PlayerEvent, frozen=True, kw_only=True, tag="BoughtIn"):
     """A player received chips for cash or for money from their account."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     amount: int
     source: Literal["cash", "account"]
 
 
-class CashedOut(TableEvent, frozen=True, kw_only=True, tag="CashedOut"):
+class CashedOut(PlayerEvent, frozen=True, kw_only=True, tag="CashedOut"):
     """A player took chips away, or their value went to the player's account."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     amount: int
     to: Literal["outside", "account"]
 
 
-class ChipsChanged(TableEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
+class ChipsChanged(PlayerEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
     """A player's chips were changed into others of the same value."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     amount: int
     into: int
 
 
-class DebtRepaid(TableEvent, frozen=True, kw_only=True, tag="DebtRepaid"):
+class DebtRepaid(PlayerEvent, frozen=True, kw_only=True, tag="DebtRepaid"):
     """A player repaid a debt, in whole or in part."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     amount: int
     source: Literal["stack", "cash"]
 
 
-class ColourTaken(TableEvent, frozen=True, kw_only=True, tag="ColourTaken"):
+class ColourTaken(PlayerEvent, frozen=True, kw_only=True, tag="ColourTaken"):
     """A player took non-value chips in a colour of their own at a declared value."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     colour: str
     value: int
 
 
-class ColouredUp(TableEvent, frozen=True, kw_only=True, tag="ColouredUp"):
+class ColouredUp(PlayerEvent, frozen=True, kw_only=True, tag="ColouredUp"):
     """A player's non-value chips were changed back into value chips."""
-
-    audience = ITS_PLAYER
-    player: PlayerId
 
 
 class RoundStarted(TableEvent, frozen=True, kw_only=True, tag="RoundStarted"):
@@ -191,71 +188,56 @@ class StepTaken(TableEvent, frozen=True, kw_only=True, tag="StepTaken"):
     by: Actor
 
 
-class BetPlaced(TableEvent, frozen=True, kw_only=True, tag="BetPlaced"):
+class BetPlaced(PlayerEvent, frozen=True, kw_only=True, tag="BetPlaced"):
     """A player's chips were put on a box."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     spot: Spot
     area: str
     amount: int
     number: int
-    manner: Literal["self", "behalf", "call", "shooter"]
+    manner: BetManner
     by: Actor
 
 
-class BetWithdrawn(TableEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
+class BetWithdrawn(PlayerEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
     """A player's chips were withdrawn from a box before the close, from one area if named."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     spot: Spot
     amount: int
     area: str = ""
 
 
-class BetRejected(TableEvent, frozen=True, kw_only=True, tag="BetRejected"):
+class BetRejected(PlayerEvent, frozen=True, kw_only=True, tag="BetRejected"):
     """Chips over a limit were returned to a player."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     spot: Spot
     amount: int
     number: int
-    limit: Literal["maximum", "differential"]
+    limit: UpperLimit
 
 
-class ChipsMoved(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsMoved"):
+class ChipsRelocated(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of the events that move chips to another box; the areas are named if known."""
+
+    spot: Spot
+    to_spot: Spot
+    amount: int
+    by: Actor
+    area: str = ""
+    to_area: str = ""
+
+
+class ChipsMoved(ChipsRelocated, frozen=True, kw_only=True, tag="ChipsMoved"):
     """Chips were moved to another box; `area` and `to_area` name the areas, if known."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
-    spot: Spot
-    to_spot: Spot
-    amount: int
-    by: Actor
-    area: str = ""
-    to_area: str = ""
 
-
-class ChipsPutBack(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ChipsPutBack"):
+class ChipsPutBack(ChipsRelocated, frozen=True, kw_only=True, tag="ChipsPutBack"):
     """Chips moved by accident were put back; `area` and `to_area` name the areas, if known."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
-    spot: Spot
-    to_spot: Spot
-    amount: int
-    by: Actor
-    area: str = ""
-    to_area: str = ""
 
-
-class LineJudged(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
+class LineJudged(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
     """Chips on a line were accepted as a bet, or returned to the player."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     spot: Spot
     amount: int
     accepted: bool
@@ -441,11 +423,9 @@ class BetCorrected(TableEvent, frozen=True, kw_only=True, tag="BetCorrected"):
     approved_by: Actor
 
 
-class RulingMade(TableEvent, frozen=True, kw_only=True, tag="RulingMade"):
+class RulingMade(PlayerEvent, frozen=True, kw_only=True, tag="RulingMade"):
     """The shift manager ruled on a case the rules do not provide for."""
 
-    audience = ITS_PLAYER
-    player: PlayerId
     amount: int
     owing: int
     reason: str

@@ -9,20 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from threedice.errors import InvariantBroken
-from threedice.table import events as table_events
+from threedice.table import events
 from threedice.table.state import Bet, Placement, Round, Shooter, TableSeat, TableState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from threedice.table.events import AnyEvent, Stake
+    from threedice.table.events import AnyEvent
     from threedice.table.limits import PlayerId, Spot
 
 
-def replay(events: Iterable[AnyEvent]) -> TableState:
+def replay(history: Iterable[AnyEvent]) -> TableState:
     """Return the state that a table's events lead to."""
     state = TableState()
-    for event in events:
+    for event in history:
         evolve(state, event)
     return state
 
@@ -30,127 +30,124 @@ def replay(events: Iterable[AnyEvent]) -> TableState:
 def evolve(state: TableState, event: AnyEvent) -> TableState:
     """Apply an event to the state, in place, and return it."""
     match event:
-        case table_events.BetPlaced():  # the most frequent events come first, for speed
+        case events.BetPlaced():  # the most frequent events come first, for speed
             _place(state, event)
-        case table_events.KeyPressed():
+        case events.KeyPressed():
             state.current.keys = [*state.current.keys[-2:], event.key]
-        case table_events.LosersCollected():
+        case events.LosersCollected():
             _collect(state, event)
-        case table_events.WinnersPaid():
+        case events.WinnersPaid():
             _pay(state, event)
-        case table_events.RoundStarted():
+        case events.RoundStarted():
             _start_round(state, event)
-        case table_events.BettingOpened():
+        case events.BettingOpened():
             state.limits, state.next_limits = event.limits, None
             state.current.done.add("open-betting")
-        case table_events.BettingClosed():
+        case events.BettingClosed():
             state.current.done.add("close-betting")
-        case table_events.StepTaken():
+        case events.StepTaken():
             state.current.done.add(event.step)
-        case table_events.DiceTumbled():
+        case events.DiceTumbled():
             state.current.times_tumbled = event.times
             state.current.done.add("tumble")
-        case table_events.ResultCalled():
+        case events.ResultCalled():
             state.current.called = event.dice
             state.current.done.add("call-result")
-        case table_events.ResultEntered():
+        case events.ResultEntered():
             state.current.result = event.dice
             state.current.keys = []
             state.current.done.add("enter-result")
-        case table_events.AreasLit():
+        case events.AreasLit():
             state.current.done.add("illuminate")
-        case table_events.TableOpened():
+        case events.TableOpened():
             _open(state, event)
-        case table_events.CheckPassed():
+        case events.CheckPassed():
             state.checks.add(event.check)
-        case table_events.LimitsSet():
+        case events.LimitsSet():
             state.next_limits = event.limits
-        case table_events.FloatFilled():
+        case events.FloatFilled():
             state.float_amount += event.amount
-        case table_events.FloatCredited():
+        case events.FloatCredited():
             state.float_amount -= event.amount
-        case table_events.TableClosed():
+        case events.TableClosed():
             _close(state, event)
-        case table_events.TableLocked():
+        case events.TableLocked():
             state.locked = event.cause
-        case table_events.TableReleased():
+        case events.TableReleased():
             state.locked = ""
-        case table_events.BoughtIn():
-            _seat(state, event.player).stack += event.amount
+        case events.BoughtIn():
+            state.seats.setdefault(event.player, TableSeat()).stack += event.amount
             state.float_amount -= event.amount
             state.drop += event.amount if event.source == "cash" else 0
-        case table_events.CashedOut():
+        case events.CashedOut():
             _cash_out(state, event)
-        case table_events.ChipsChanged():
+        case events.ChipsChanged():
             pass
-        case table_events.DebtRepaid():
+        case events.DebtRepaid():
             _repay(state, event)
-        case table_events.ColourTaken():
+        case events.ColourTaken():
             seat = state.seats[event.player]
             seat.colour, seat.colour_value = event.colour, event.value
-        case table_events.ColouredUp():
+        case events.ColouredUp():
             seat = state.seats[event.player]
             seat.colour, seat.colour_value = "", 0
-        case table_events.BetWithdrawn():
-            _take_back(state, event.spot, event.player, event.amount, event.area)
-            _forget_moves(state, event.spot, event.player)
-        case table_events.BetRejected():
-            _reject(state, event)
-            _forget_moves(state, event.spot, event.player)
-        case table_events.ChipsMoved():
+        case events.BetWithdrawn():
+            _take_back(state, event, area=event.area)
+        case events.BetRejected():
+            _take_back(state, event, number=event.number)
+        case events.ChipsMoved():
             _move(state, event)
             key = (event.player, event.spot, event.to_spot)
             moved = state.current.moved
             moved[key] = moved.get(key, 0) + event.amount
-        case table_events.ChipsPutBack():
+        case events.ChipsPutBack():
             _move(state, event)
             state.current.moved[event.player, event.to_spot, event.spot] -= event.amount
-        case table_events.LineJudged():
+        case events.LineJudged():
             if not event.accepted:
-                _take_back(state, event.spot, event.player, event.amount, event.area)
-                _forget_moves(state, event.spot, event.player)
-        case table_events.DiceOffered():
+                _take_back(state, event, area=event.area)
+        case events.DiceOffered():
             state.shooter = Shooter(event.player)
             state.current.done.add("offer-dice")
             state.current.done.discard("choose-dice")
-        case table_events.DiceChosen():
+        case events.DiceChosen():
             _shooter(state).dice = event.dice
             state.current.done.add("choose-dice")
-        case table_events.ResultAmended():
+        case events.ResultAmended():
             state.current.result = state.current.called = event.dice
             state.current.done.discard("illuminate")
-        case table_events.BetsApportioned():
+        case events.BetsApportioned():
             _apportion(state, event)
-        case table_events.ShooterAdvanced():
+        case events.ShooterAdvanced():
             _shooter(state).throws = event.throws
-        case table_events.ShooterWon():
+        case events.ShooterWon():
             state.seats[event.player].stack += event.stake + event.winnings
             state.seats[event.player].at_risk -= event.stake
             state.float_amount -= event.winnings
             _add_net(state, event.player, event.winnings)
             state.shooter = None
-        case table_events.ShooterLost():
+        case events.ShooterLost():
             state.seats[event.player].at_risk -= event.stake
             state.float_amount += event.stake
             _add_net(state, event.player, -event.stake)
             state.shooter = None
-        case table_events.RoundVoided():
+        case events.RoundVoided():
             _void(state, event)
-        case table_events.RoundsReversed():
+        case events.RoundsReversed():
             _reverse(state, event)
-        case table_events.ThrowRepeated():
+        case events.ThrowRepeated():
             state.current.done.discard("throw")
             state.current.known = []
-        case table_events.RoundContinued():
+        case events.RoundContinued():
             state.current.known = event.known
-        case table_events.IrregularityNoted():
+        case events.IrregularityNoted():
             if state.shooter and event.player == state.shooter.player:
                 state.shooter.absent = event.irregularity == "walked-away"
-        case table_events.BetCorrected():
+        case events.BetCorrected():
             _transfer(state, event.player, event.amount, event.owing)
             nets = state.settled[event.round]
             nets[event.player] = nets.get(event.player, 0) + event.amount
-        case table_events.RulingMade():
+        case events.RulingMade():
             _transfer(state, event.player, event.amount, event.owing)
         case _:
             assert_never(event)
@@ -160,7 +157,7 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
 # --- the table ----------------------------------------------------------------------------------
 
 
-def _open(state: TableState, event: table_events.TableOpened) -> None:
+def _open(state: TableState, event: events.TableOpened) -> None:
     state.open = True
     state.table, state.game_hash = event.table, event.game_hash
     state.currency, state.mode, state.chips = event.currency, event.mode, event.chips
@@ -170,7 +167,7 @@ def _open(state: TableState, event: table_events.TableOpened) -> None:
     state.checks.clear()
 
 
-def _close(state: TableState, event: table_events.TableClosed) -> None:
+def _close(state: TableState, event: events.TableClosed) -> None:
     state.open = False
     for player, _ in event.carried_away:
         del state.seats[player]
@@ -178,7 +175,7 @@ def _close(state: TableState, event: table_events.TableClosed) -> None:
     state.next_limits, state.shooter, state.standing = None, None, None
 
 
-def _start_round(state: TableState, event: table_events.RoundStarted) -> None:
+def _start_round(state: TableState, event: events.RoundStarted) -> None:
     state.rounds = event.round
     state.round = Round(event.round, set(event.skipped))
     if state.standing:
@@ -195,11 +192,7 @@ def _shooter(state: TableState) -> Shooter:
 # --- chips --------------------------------------------------------------------------------------
 
 
-def _seat(state: TableState, player: PlayerId) -> TableSeat:
-    return state.seats.setdefault(player, TableSeat())
-
-
-def _cash_out(state: TableState, event: table_events.CashedOut) -> None:
+def _cash_out(state: TableState, event: events.CashedOut) -> None:
     seat = state.seats[event.player]
     seat.stack -= event.amount
     if event.to == "account":
@@ -208,7 +201,7 @@ def _cash_out(state: TableState, event: table_events.CashedOut) -> None:
         del state.seats[event.player]
 
 
-def _repay(state: TableState, event: table_events.DebtRepaid) -> None:
+def _repay(state: TableState, event: events.DebtRepaid) -> None:
     if event.source == "stack":
         state.seats[event.player].stack -= event.amount
         state.float_amount += event.amount
@@ -219,7 +212,7 @@ def _repay(state: TableState, event: table_events.DebtRepaid) -> None:
 
 def _transfer(state: TableState, player: PlayerId, amount: int, owing: int) -> None:
     """Move money between the float and a player; `owing` is the change of the player's debt."""
-    _seat(state, player).stack += amount + owing
+    state.seats.setdefault(player, TableSeat()).stack += amount + owing
     state.float_amount -= amount + owing
     if owing:
         state.owing[player] = state.owing.get(player, 0) + owing
@@ -228,7 +221,7 @@ def _transfer(state: TableState, player: PlayerId, amount: int, owing: int) -> N
 # --- bets ---------------------------------------------------------------------------------------
 
 
-def _place(state: TableState, event: table_events.BetPlaced) -> None:
+def _place(state: TableState, event: events.BetPlaced) -> None:
     seat = state.seats[event.player]
     seat.stack -= event.amount
     seat.at_risk += event.amount
@@ -236,11 +229,6 @@ def _place(state: TableState, event: table_events.BetPlaced) -> None:
     if state.shooter and event.manner == "shooter":
         state.shooter.stake += event.amount
         return
-    add_placement(state, event)
-
-
-def add_placement(state: TableState, event: table_events.BetPlaced) -> None:
-    """Add chips that have left a stack to the bets of the round."""
     current, spot, amount = state.current, event.spot, event.amount
     bet = current.bets.setdefault(spot, {}).setdefault(event.player, Bet())
     bet.total += amount
@@ -249,23 +237,27 @@ def add_placement(state: TableState, event: table_events.BetPlaced) -> None:
 
 
 def _take_back(
-    state: TableState, spot: Spot, player: PlayerId, amount: int, area: str = ""
+    state: TableState,
+    event: events.BetWithdrawn | events.BetRejected | events.LineJudged,
+    area: str = "",
+    number: int = 0,
 ) -> None:
-    """Return chips from a spot to a stack, the last placed first."""
-    _remove_chips(state, spot, player, amount, area)
-    seat = state.seats[player]
-    seat.stack += amount
-    seat.at_risk -= amount
-
-
-def _forget_moves(state: TableState, spot: Spot, player: PlayerId) -> None:
-    """Reduce the moves to a spot to its bet: chips that have left it cannot be put back from it."""
-    current = state.current
-    bet = current.bets.get(spot, {}).get(player)
+    """Return chips from a spot to a stack; they can no longer be put back from that spot."""
+    player, spot, current = event.player, event.spot, state.current
+    _remove_chips(state, spot, player, event.amount, area, number)
+    _return_chips(state, player, event.amount)
+    bet = current.bets[spot].get(player)
     remaining = bet.total if bet else 0
     for key, amount in current.moved.items():
         if key[0] == player and key[2] == spot:
             current.moved[key] = min(amount, remaining)
+
+
+def _return_chips(state: TableState, player: PlayerId, amount: int) -> None:
+    """Return chips at risk to a player's stack."""
+    seat = state.seats[player]
+    seat.stack += amount
+    seat.at_risk -= amount
 
 
 def _remove_chips(
@@ -298,14 +290,7 @@ def _remove_chips(
     return removed
 
 
-def _reject(state: TableState, event: table_events.BetRejected) -> None:
-    _remove_chips(state, event.spot, event.player, event.amount, number=event.number)
-    seat = state.seats[event.player]
-    seat.stack += event.amount
-    seat.at_risk -= event.amount
-
-
-def _move(state: TableState, event: table_events.ChipsMoved | table_events.ChipsPutBack) -> None:
+def _move(state: TableState, event: events.ChipsMoved | events.ChipsPutBack) -> None:
     """Move chips to another spot; they keep their area unless the event names another."""
     to_spot, to_area = event.to_spot, event.to_area or event.to_spot.partition("@")[2]
     removed = _remove_chips(state, event.spot, event.player, event.amount, event.area)
@@ -314,7 +299,8 @@ def _move(state: TableState, event: table_events.ChipsMoved | table_events.Chips
     bet.total += event.amount
     for placement in reversed(removed):
         placement.area = to_area or placement.area
-        same = next((each for each in bet.placements if _is_same_placement(each, placement)), None)
+        split = (placement.number, placement.area)
+        same = next((each for each in bet.placements if (each.number, each.area) == split), None)
         if same:
             same.amount += placement.amount
         else:
@@ -322,24 +308,18 @@ def _move(state: TableState, event: table_events.ChipsMoved | table_events.Chips
     current.totals[to_spot] = current.totals.get(to_spot, 0) + event.amount
 
 
-def _is_same_placement(one: Placement, other: Placement) -> bool:
-    return (one.number, one.area) == (other.number, other.area)
-
-
 # --- settlement ---------------------------------------------------------------------------------
 
 
-def _apportion(state: TableState, event: table_events.BetsApportioned) -> None:
+def _apportion(state: TableState, event: events.BetsApportioned) -> None:
     current = state.current
     for spot, player, stake, plays in event.bets:
         current.bets[spot][player].total = plays
         current.totals[spot] -= stake - plays
-        seat = state.seats[player]
-        seat.stack += stake - plays
-        seat.at_risk -= stake - plays
+        _return_chips(state, player, stake - plays)
 
 
-def _collect(state: TableState, event: table_events.LosersCollected) -> None:
+def _collect(state: TableState, event: events.LosersCollected) -> None:
     current = state.current
     current.done.add("collect-losers")
     seats, nets = state.seats, current.nets
@@ -349,7 +329,7 @@ def _collect(state: TableState, event: table_events.LosersCollected) -> None:
     state.float_amount += sum(amount for _, _, amount in event.bets)
 
 
-def _pay(state: TableState, event: table_events.WinnersPaid) -> None:
+def _pay(state: TableState, event: events.WinnersPaid) -> None:
     seats, nets = state.seats, state.current.nets
     for _, player, stake, winnings in event.bets:
         seat = seats[player]
@@ -367,24 +347,18 @@ def _add_net(state: TableState, player: PlayerId, amount: int) -> None:
     nets[player] = nets.get(player, 0) + amount
 
 
-def _void(state: TableState, event: table_events.RoundVoided) -> None:
+def _void(state: TableState, event: events.RoundVoided) -> None:
     state.rounds = event.round  # may be the next round, voided while only standing bets are down
     if event.bets == "stand":
         state.standing = (state.current.bets, state.current.totals)
     else:
         state.standing = None
-        _return_stakes(state, event.returned)
+        for _, player, amount in event.returned:
+            _return_chips(state, player, amount)
     state.round = None
 
 
-def _return_stakes(state: TableState, stakes: Iterable[Stake]) -> None:
-    for _, player, amount in stakes:
-        seat = state.seats[player]
-        seat.stack += amount
-        seat.at_risk -= amount
-
-
-def _reverse(state: TableState, event: table_events.RoundsReversed) -> None:
+def _reverse(state: TableState, event: events.RoundsReversed) -> None:
     owing = dict(event.owing)
     for player, amount in event.transfers:
         _transfer(state, player, amount, owing.get(player, 0))

@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from threedice.facts import SUPERVISORS
-from threedice.table import commands
-from threedice.table import events as table_events
+from threedice.table import commands, events
 from threedice.table.rules import (
     handles,
     refuse,
+    require_irregularity,
     require_role,
     require_second_person,
     resolve_known_dice,
     roles_with_stand_ins,
 )
-from threedice.table.settlement import bets_after_void, reverse_nets, reverse_rounds, void_round
+from threedice.table.settlement import reverse_nets, reverse_rounds, void_by_rule, void_round
 
 if TYPE_CHECKING:
+    from threedice.errors import Refusal
     from threedice.rulebook import Game
-    from threedice.rulebook.conduct import Irregularity
+    from threedice.rulebook.conduct import Irregularity, IrregularityName
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableState
 
@@ -27,15 +28,16 @@ if TYPE_CHECKING:
 @handles(commands.Report)
 def report_irregularity(game: Game, state: TableState, command: commands.Report) -> list[AnyEvent]:
     """Apply the rulebook's consequence of an irregularity."""
-    rule = game.facts.irregularities.get(command.irregularity)
-    if rule is None:
-        raise refuse("irregularity/unknown", irregularity=command.irregularity)
-    roles = roles_with_stand_ins(game, rule.by or command.facts.roles)
-    require_role(command.by, roles, rule.clause)
-    events = _consequence(game, state, command, rule)
-    if rule.locks_table and not state.locked:
-        events.append(table_events.TableLocked(cause=command.irregularity))
-    return events
+    rule = require_irregularity(game, command.irregularity)
+    require_role(command.by, roles_with_stand_ins(game, rule.by or command.facts.roles), rule)
+    consequence = _consequence(game, state, command, rule)
+    return [*consequence, *_lock(state, rule, command.irregularity)]
+
+
+def _lock(state: TableState, rule: Irregularity | None, cause: IrregularityName) -> list[AnyEvent]:
+    """Return the locking of the table, if an irregularity locks it and it is not locked yet."""
+    locks = rule and rule.locks_table and not state.locked
+    return [events.TableLocked(cause=cause)] if locks else []
 
 
 def _consequence(
@@ -52,7 +54,7 @@ def _consequence(
             return _interrupt(game, state, command, rule)
         case _:
             return [
-                table_events.IrregularityNoted(
+                events.IrregularityNoted(
                     irregularity=command.irregularity,
                     note=command.note,
                     by=command.by,
@@ -63,9 +65,12 @@ def _consequence(
 
 def _require_round(state: TableState, command: commands.Report, rule: Irregularity) -> None:
     """Refuse a report about the current round if there is none or it is being settled."""
-    current = state.round
-    if current is None or "collect-losers" in current.done:
-        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+    if state.round is None or "collect-losers" in state.round.done:
+        raise _not_now(command, rule)
+
+
+def _not_now(command: commands.Report, rule: Irregularity) -> Refusal:
+    return refuse("irregularity/not-now", rule, irregularity=command.irregularity)
 
 
 def _void(
@@ -75,29 +80,25 @@ def _void(
     _require_round(state, command, rule)
     second = None
     if state.current.is_established:
-        second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule.clause)
-    bets = bets_after_void(game, rule)
-    return void_round(game, state, command.irregularity, bets, command.by, second)
+        second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule)
+    return void_by_rule(game, state, command.irregularity, command.by, second)
 
 
 def _void_affected(
     game: Game, state: TableState, command: commands.Report, rule: Irregularity
 ) -> list[AnyEvent]:
     """Void the named rounds, reversing settled ones; without names, the current round."""
-    second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule.clause)
-    rounds = sorted(set(command.rounds))
-    events: list[AnyEvent] = []
-    current = state.round.number if state.round else None
-    if state.round and (current in rounds or not rounds):
-        cause = command.irregularity
-        events += void_round(game, state, cause, "returned", command.by, second)
-        rounds = [each for each in rounds if each != current]
-        rounds += [state.round.number] if "collect-losers" in state.round.done else []
+    second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule)
+    rounds, cause, current = sorted(set(command.rounds)), command.irregularity, state.round
+    voided: list[AnyEvent] = []
+    if current and (current.number in rounds or not rounds):
+        voided = void_round(game, state, cause, "returned", command.by, second)
+        rounds = [each for each in rounds if each != current.number]
+        rounds += [current.number] if "collect-losers" in current.done else []
     elif not rounds:
-        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    cause = command.irregularity
-    returned = bool(events)
-    return [*events, *reverse_rounds(game, state, rounds, cause, command.by, second, returned)]
+        raise _not_now(command, rule)
+    returned = bool(voided)
+    return [*voided, *reverse_rounds(game, state, rounds, cause, command.by, second, returned)]
 
 
 def _throw_again(state: TableState, command: commands.Report, rule: Irregularity) -> list[AnyEvent]:
@@ -105,8 +106,8 @@ def _throw_again(state: TableState, command: commands.Report, rule: Irregularity
     _require_round(state, command, rule)
     current = state.current
     if "throw" not in current.done or current.result is not None or current.is_confirmed:
-        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    return [table_events.ThrowRepeated(cause=command.irregularity)]
+        raise _not_now(command, rule)
+    return [events.ThrowRepeated(cause=command.irregularity)]
 
 
 def _interrupt(
@@ -119,49 +120,31 @@ def _interrupt(
     """
     current = state.round
     if current is None:
-        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
+        raise _not_now(command, rule)
     established = current.called or current.result  # the call first: an entry may be wrong
-    known = established or _require_known_dice(state, command, rule)
+    known = established or resolve_known_dice(current, command.known)
+    if known is None:
+        raise refuse("irregularity/dice", rule, known=command.known)
     if known and "close-betting" not in current.done:
-        return _void_exposed(game, state, command, rule)
+        if "exposed-before-close" not in game.facts.irregularities:
+            raise _not_now(command, rule)
+        return void_by_rule(game, state, "exposed-before-close", command.by)
     if not known and rule.covered_dice_stand and _is_under_cover(game, state):
-        return [table_events.RoundContinued(known=[], won=[], lost=[])]
+        return [events.RoundContinued(known=[], won=[], lost=[])]
     conclusive = game.conclusive(known)
     decided = conclusive.won | conclusive.lost
     if rule.available == "placed":
         decided &= {spot.partition("@")[0] for spot in state.current.bets}
     if not decided and not established:
-        bets = bets_after_void(game, rule)
-        return void_round(game, state, command.irregularity, bets, command.by)
+        return void_by_rule(game, state, command.irregularity, command.by)
     in_order = [box for box in game.boxes if box in decided]
     return [
-        table_events.RoundContinued(
+        events.RoundContinued(
             known=list(known),
             won=[box for box in in_order if box in conclusive.won],
             lost=[box for box in in_order if box in conclusive.lost],
         )
     ]
-
-
-def _require_known_dice(
-    state: TableState, command: commands.Report, rule: Irregularity
-) -> tuple[int, ...]:
-    """Return the known dice of the round, refusing an impossible report."""
-    known = resolve_known_dice(state.current, command.known)
-    if known is None:
-        raise refuse("irregularity/dice", rule.clause, known=command.known)
-    return tuple(known)
-
-
-def _void_exposed(
-    game: Game, state: TableState, command: commands.Report, rule: Irregularity
-) -> list[AnyEvent]:
-    """Void a round whose dice are known before betting is closed, so that they were exposed."""
-    exposed = game.facts.irregularities.get("exposed-before-close")
-    if exposed is None:
-        raise refuse("irregularity/not-now", rule.clause, irregularity=command.irregularity)
-    bets = bets_after_void(game, exposed)
-    return void_round(game, state, "exposed-before-close", bets, command.by)
 
 
 def _is_under_cover(game: Game, state: TableState) -> bool:
@@ -177,16 +160,14 @@ def abandon_round(game: Game, state: TableState, command: commands.AbandonRound)
     A round with all dice confirmed after an interruption is refused: its result must be called.
     """
     rule = game.facts.irregularities.get("interruption")
-    clause = rule.clause if rule else game.facts.procedure.void.clause
-    require_role(command.by, command.facts.roles, clause)
+    grounds = rule or game.facts.procedure.void
+    require_role(command.by, command.facts.roles, grounds)
     if state.round is None or state.round.is_established:
-        raise refuse("irregularity/not-now", clause, irregularity="interruption")
+        raise refuse("irregularity/not-now", grounds, irregularity="interruption")
     if not command.reason.strip():
-        raise refuse("reason/missing", clause)
-    events = void_round(game, state, command.reason, bets_after_void(game, rule), command.by)
-    if rule and rule.locks_table and not state.locked:
-        events.append(table_events.TableLocked(cause="interruption"))
-    return events
+        raise refuse("reason/missing", grounds)
+    voided = void_by_rule(game, state, "interruption", command.by, cause=command.reason)
+    return [*voided, *_lock(state, rule, "interruption")]
 
 
 @handles(commands.CorrectBet)
@@ -201,7 +182,7 @@ def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> 
         raise refuse("round/no-bet", player=command.player, unit=unit, round=command.round)
     owing = _require_transfer(state, command.player, command.amount, command.reason)
     return [
-        table_events.BetCorrected(
+        events.BetCorrected(
             round=command.round,
             player=command.player,
             amount=command.amount,
@@ -217,13 +198,13 @@ def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> 
 def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> list[AnyEvent]:
     """Record a ruling on a case the rules do not provide for."""
     rule = game.facts.irregularities.get("not-provided-for")
-    roles = rule.by if rule else command.facts.roles
-    require_role(command.by, roles, rule.clause if rule else ())
-    if not _is_known_player(state, command.player):
+    require_role(command.by, rule.by if rule else command.facts.roles, rule)
+    has_bet = any(command.player in nets for nets in state.settled.values())
+    if command.player not in state.seats and not has_bet:
         raise refuse("player/unknown", player=command.player)
     owing = _require_transfer(state, command.player, command.amount, command.reason)
     return [
-        table_events.RulingMade(
+        events.RulingMade(
             player=command.player,
             amount=command.amount,
             owing=owing,
@@ -231,11 +212,6 @@ def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> 
             by=command.by,
         )
     ]
-
-
-def _is_known_player(state: TableState, player: str) -> bool:
-    """Return whether a player has chips at the table or has bet in a settled round."""
-    return player in state.seats or any(player in nets for nets in state.settled.values())
 
 
 def _require_transfer(state: TableState, player: str, amount: int, reason: str) -> int:

@@ -1,4 +1,4 @@
-"""Betting limits of a table: definition, validation, remaining room, breaches and rejections.
+"""Betting limits of a table: definition, validation, remaining room and breaches.
 
 `betting` refuses and rejects bets with these functions, `settlement` apportions with them. The
 maximum of a box may be shared by all players (sg-rws-tai-sai-v6 3.5); a differential bounds two
@@ -17,14 +17,17 @@ from threedice.money import RequestedAmount
 from threedice.rulebook.conduct import clause_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from threedice.rulebook import Box, Game
-    from threedice.table.state import Bet, Round, TableState
+    from threedice.table.state import Round, TableState
 
 
 LimitMode = Literal["refuse", "record"]
 """An electronic table refuses bets that break a limit; chips on felt are recorded as they lie."""
+
+UpperLimit = Literal["maximum", "differential"]
+"""A limit that rejects what exceeds it."""
 
 PlayerId = str
 BoxId = str
@@ -128,20 +131,6 @@ def uniform_limits(
     )
 
 
-def split_into_chips(amount: int, chips: list[int]) -> list[tuple[int, int]]:
-    """Return a stack as (denomination, count), the largest denomination first.
-
-    >>> split_into_chips(385, [5, 25, 100])
-    [(100, 3), (25, 3), (5, 2)]
-    """
-    stack = []
-    for chip in reversed(chips):
-        count, amount = divmod(amount, chip)
-        if count:
-            stack.append((chip, count))
-    return stack
-
-
 @dataclass(frozen=True, slots=True)
 class LimitBreach:
     """A limit that bets on the layout break, shown to the dealer before the close."""
@@ -203,33 +192,30 @@ def remaining_room(game: Game, state: TableState, spot: Spot, player: PlayerId) 
 def find_breaches(game: Game, state: TableState) -> Iterator[LimitBreach]:
     """Yield every limit that the bets on the layout break, the shooter's bet included."""
     policy, limits, current = game.facts.limits, limits_in_force(state), state.current
-    yield from _shooter_breaches(game, state, limits)
+    rule, shooter = game.facts.shooter, state.shooter
+    if rule and shooter and shooter.stake:
+        stake = shooter.stake
+        yield from _player_breaches(game, limits, rule.box, shooter.player, stake, stake)
     for spot, bets in current.bets.items():
-        total, box = current.totals[spot], limits.for_box(box_of(spot))
         if policy.maximum.scope == "box":
             yield from _shared_breaches(game, limits, current, spot)
         for player, bet in bets.items():
-            if policy.maximum.scope == "player" and bet.total > box.maximum:
-                clauses = clause_numbers(policy.maximum.clause)
-                yield LimitBreach("maximum", spot, player, bet.total, box.maximum, clauses)
-            staked = bet.total if policy.minimum.scope == "player" else total
-            if staked < box.minimum:
-                clauses = clause_numbers(policy.minimum.clause)
-                yield LimitBreach("minimum", spot, player, staked, box.minimum, clauses)
+            highest = bet.total if policy.maximum.scope == "player" else 0
+            lowest = bet.total if policy.minimum.scope == "player" else current.totals[spot]
+            yield from _player_breaches(game, limits, spot, player, highest, lowest)
 
 
-def _shooter_breaches(game: Game, state: TableState, limits: TableLimits) -> Iterator[LimitBreach]:
-    rule, shooter, policy = game.facts.shooter, state.shooter, game.facts.limits
-    if rule is None or shooter is None or not shooter.stake:
-        return
-    box = limits.for_box(rule.box)
-    stake, player = shooter.stake, shooter.player
-    if stake > box.maximum:
+def _player_breaches(
+    game: Game, limits: TableLimits, spot: Spot, player: PlayerId, highest: int, lowest: int
+) -> Iterator[LimitBreach]:
+    """Yield the limits that a player's bet breaks; these are the amounts to which they apply."""
+    policy, box = game.facts.limits, limits.for_box(box_of(spot))
+    if highest > box.maximum:
         clauses = clause_numbers(policy.maximum.clause)
-        yield LimitBreach("maximum", rule.box, player, stake, box.maximum, clauses)
-    if stake < box.minimum:
+        yield LimitBreach("maximum", spot, player, highest, box.maximum, clauses)
+    if lowest < box.minimum:
         clauses = clause_numbers(policy.minimum.clause)
-        yield LimitBreach("minimum", rule.box, player, stake, box.minimum, clauses)
+        yield LimitBreach("minimum", spot, player, lowest, box.minimum, clauses)
 
 
 def _shared_breaches(
@@ -245,95 +231,3 @@ def _shared_breaches(
     if policy.differential and allowed < maximum and total > allowed:
         clauses = clause_numbers(policy.differential.clause)
         yield LimitBreach("differential", spot, "", total, allowed, clauses)
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """Chips of one placement to be returned, and the limit they broke."""
-
-    spot: Spot
-    player: PlayerId
-    number: int
-    amount: int
-    limit: Literal["maximum", "differential"]
-
-
-def find_rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> list[Rejection]:
-    """Return what must be rejected to bring spots within their limits, the last placement first.
-
-    A placement reduced below the minimum is rejected whole, which may put the opposite spot over
-    the differential. The spots are therefore checked repeatedly until all are within limits.
-    """
-    bets, totals = state.current.bets, dict(state.current.totals)
-    rows = {spot: _placements_in_order(bets[spot]) for spot in spots if spot in bets}
-    if game.facts.limits.maximum.scope == "player":
-        return [each for spot in rows for each in _trim_each_player(game, state, spot, rows[spot])]
-    rejections: list[Rejection] = []
-    while True:
-        before = len(rejections)
-        for spot, placements in rows.items():
-            rejections += _trim_shared(game, state, spot, placements, totals)
-        if len(rejections) == before:
-            return rejections
-
-
-PlacementRows = list[tuple[int, str, int]]
-"""Placements as (number, player, amount), the last placed at the end."""
-
-
-def _placements_in_order(bets: Mapping[PlayerId, Bet]) -> PlacementRows:
-    return sorted(
-        (each.number, player, each.amount)
-        for player, bet in bets.items()
-        for each in bet.placements
-    )
-
-
-def _trim_shared(
-    game: Game, state: TableState, spot: Spot, placements: PlacementRows, totals: dict[Spot, int]
-) -> list[Rejection]:
-    """Return the rejections on a spot whose limits all players share; reduce its total."""
-    limits = limits_in_force(state)
-    allowed = permitted_total(game, limits, totals, spot)
-    maximum = limits.for_box(box_of(spot)).maximum
-    limit: Literal["maximum", "differential"] = "differential" if allowed < maximum else "maximum"
-    rejections = _reject_last_first(game, state, spot, placements, totals[spot] - allowed, limit)
-    totals[spot] -= sum(each.amount for each in rejections)
-    return rejections
-
-
-def _trim_each_player(
-    game: Game, state: TableState, spot: Spot, placements: PlacementRows
-) -> Iterator[Rejection]:
-    """Yield the rejections on a spot where the maximum applies to each player."""
-    maximum = limits_in_force(state).for_box(box_of(spot)).maximum
-    by_player: dict[PlayerId, PlacementRows] = {}
-    for number, player, amount in placements:
-        by_player.setdefault(player, []).append((number, player, amount))
-    for player, rows in by_player.items():
-        excess = state.current.bets[spot][player].total - maximum
-        yield from _reject_last_first(game, state, spot, rows, excess, "maximum")
-
-
-def _reject_last_first(
-    game: Game,
-    state: TableState,
-    spot: Spot,
-    placements: PlacementRows,
-    excess: int,
-    limit: Literal["maximum", "differential"],
-) -> list[Rejection]:
-    """Take an excess off placements, the last first, leaving amounts that can be paid."""
-    step = stake_step(game.boxes[box_of(spot)], state.chips)
-    minimum = limits_in_force(state).for_box(box_of(spot)).minimum
-    rejections = []
-    while excess > 0:
-        number, player, amount = placements.pop()
-        rejected = min(amount, -(-excess // step) * step)
-        if amount - rejected < minimum:
-            rejected = amount
-        else:
-            placements.append((number, player, amount - rejected))
-        excess -= rejected
-        rejections.append(Rejection(spot, player, number, rejected, limit))
-    return rejections

@@ -18,23 +18,26 @@ if TYPE_CHECKING:
     from threedice.table.state import TableState
 
 
+_UnpostedEvent = (
+    events.KeyPressed | events.StepTaken | events.RoundStarted | events.BettingOpened
+    | events.BettingClosed | events.DiceTumbled | events.ResultCalled | events.ResultEntered
+    | events.AreasLit | events.CheckPassed | events.LimitsSet | events.TableLocked
+    | events.TableReleased | events.ChipsChanged | events.ColourTaken | events.ColouredUp
+    | events.ChipsMoved | events.ChipsPutBack | events.DiceOffered | events.DiceChosen
+    | events.ResultAmended | events.ShooterAdvanced | events.ThrowRepeated | events.RoundContinued
+    | events.IrregularityNoted
+)  # fmt: skip
+"""The events that move no money, the most frequent first."""
+
+
 def table_postings(event: AnyEvent) -> list[Posting]:
     """Return the postings of a table's event."""
+    if isinstance(event, events.BetPlaced):  # most events are bets
+        player = event.player
+        return [Posting(stack_account(player), "layout", event.amount, player, event.spot)]
+    if isinstance(event, _UnpostedEvent):
+        return []
     match event:
-        case events.BetPlaced(player=player):  # most events are bets
-            return [Posting(stack_account(player), "layout", event.amount, player, event.spot)]
-        case (
-            events.RoundStarted()
-            | events.BettingOpened()
-            | events.BettingClosed()
-            | events.StepTaken()
-            | events.DiceTumbled()
-            | events.ResultCalled()
-            | events.KeyPressed()
-            | events.ResultEntered()
-            | events.AreasLit()
-        ):
-            return []
         case events.LosersCollected():
             return [
                 Posting("layout", "float", amount, player, spot)
@@ -87,25 +90,6 @@ def table_postings(event: AnyEvent) -> list[Posting]:
             ]
         case events.BetCorrected() | events.RulingMade():
             return _transfer_postings(event.player, event.amount, event.owing)
-        case (
-            events.CheckPassed()
-            | events.LimitsSet()
-            | events.TableLocked()
-            | events.TableReleased()
-            | events.ChipsChanged()
-            | events.ColourTaken()
-            | events.ColouredUp()
-            | events.ChipsMoved()
-            | events.ChipsPutBack()
-            | events.DiceOffered()
-            | events.DiceChosen()
-            | events.ResultAmended()
-            | events.ShooterAdvanced()
-            | events.ThrowRepeated()
-            | events.RoundContinued()
-            | events.IrregularityNoted()
-        ):
-            return []
         case _:
             assert_never(event)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from threedice.errors import Refusal, nearest_names
 from threedice.rulebook.conduct import clause_numbers
@@ -16,11 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from threedice.rulebook import Box, Game
-    from threedice.rulebook.conduct import ActName, Citation, Step, StepName, TableRole
+    from threedice.rulebook.conduct import (
+        ActName,
+        ActRule,
+        Citation,
+        Irregularity,
+        IrregularityName,
+        Step,
+        StepName,
+        TableRole,
+    )
     from threedice.table.commands import Actor, StepCommand, TableCommand
     from threedice.table.events import AnyEvent
     from threedice.table.limits import Spot
-    from threedice.table.state import Round, TableState
+    from threedice.table.state import Round, TableSeat, TableState
 
 
 _Command = TypeVar("_Command", bound="TableCommand")
@@ -40,12 +49,22 @@ def handles(kind: type[_Command]) -> Callable[[_Handler[_Command]], _Handler[_Co
     return register
 
 
-def require_role(
-    actor: Actor, allowed: Collection[TableRole], clause: Citation | tuple[str, ...] = ()
-) -> None:
+class Rule(Protocol):
+    """A part of a rulebook that cites the clause it comes from."""
+
+    @property
+    def clause(self) -> Citation:
+        """The clause or clauses."""
+
+
+Grounds = Rule | tuple[str, ...] | None
+"""What a refusal cites: a rule of the game, clause numbers, or nothing."""
+
+
+def require_role(actor: Actor, allowed: Collection[TableRole], *grounds: Grounds) -> None:
     """Refuse an actor whose role is not among the allowed ones."""
     if actor.role not in allowed:
-        raise refuse("role/not-allowed", clause, role=actor.role, allowed=", ".join(allowed))
+        raise refuse("role/not-allowed", *grounds, role=actor.role, allowed=", ".join(allowed))
 
 
 def require_permission(
@@ -55,26 +74,37 @@ def require_permission(
 
     `default_roles` may do it where the rulebook does not mention the act.
     """
-    rule, bet = game.facts.people.acts.get(act), game.facts.people.acts.get("bet")
+    rule = game.facts.people.acts.get(act)
     if rule:
-        require_role(actor, rule.by, rule.clause)
+        require_role(actor, rule.by, rule)
     else:
-        require_role(actor, default_roles, bet.clause if bet and "bet" in act else ())
+        require_role(actor, default_roles, betting_rule(game) if "bet" in act else None)
 
 
 def require_second_person(
-    actor: Actor,
-    second: Actor | None,
-    allowed: Iterable[TableRole],
-    clause: Citation | tuple[str, ...] = (),
+    actor: Actor, second: Actor | None, allowed: Collection[TableRole], *grounds: Grounds
 ) -> Actor:
     """Return the second person, who must be present, in an allowed role and not the actor."""
-    roles = list(allowed)
-    if second is None or second.role not in roles:
-        raise refuse("role/second-person", clause, allowed=", ".join(roles))
+    if second is None or second.role not in allowed:
+        raise refuse("role/second-person", *grounds, allowed=", ".join(allowed))
     if second.id == actor.id:
-        raise refuse("role/same-person", clause)
+        raise refuse("role/same-person", *grounds)
     return second
+
+
+def require_seat(game: Game, state: TableState, player: str) -> TableSeat:
+    """Return a player's seat, refusing a player without chips at the table."""
+    if player not in state.seats:
+        raise refuse("player/unknown", game.facts.chips, player=player)
+    return state.seats[player]
+
+
+def require_irregularity(game: Game, name: IrregularityName) -> Irregularity:
+    """Return the rule on an irregularity, refusing one that the rulebook does not provide for."""
+    rule = game.facts.irregularities.get(name)
+    if rule is None:
+        raise refuse("irregularity/unknown", irregularity=name)
+    return rule
 
 
 def resolve_known_dice(current: Round, reported: Sequence[int]) -> Sequence[int] | None:
@@ -100,16 +130,16 @@ def require_step(
     step = command.step
     rule = game.facts.procedure.steps.get(step)
     if rule is None:
-        raise refuse("step/not-in-rulebook", game.facts.procedure.clause, step=step)
+        raise refuse("step/not-in-rulebook", game.facts.procedure, step=step)
     require_step_role(game, step, command.by)
     if rule.per == "shooter" and is_in_series(state):
-        raise refuse("shooter/series", rule.clause)
+        raise refuse("shooter/series", rule)
     done = state.round.done if state.round else set(skipped_steps(game, state))
     if step in done and not may_repeat:
-        raise refuse("step/already-done", rule.clause, step=step)
+        raise refuse("step/already-done", rule, step=step)
     missing = [each for each in steps_before(game, step) if each not in done]
     if missing:
-        raise refuse("step/not-now", rule.clause, step=step, after=missing[0])
+        raise refuse("step/not-now", rule, step=step, after=missing[0])
     return rule
 
 
@@ -123,10 +153,9 @@ def require_step_role(game: Game, step: StepName, actor: Actor) -> None:
     """
     rule = game.facts.procedure.steps[step]
     interference = game.facts.irregularities.get("interference")
-    clauses = clause_numbers(rule.clause)
-    if interference and step in _EQUIPMENT_STEPS:
-        clauses = (*clauses, *clause_numbers(interference.clause))
-    require_role(actor, roles_with_stand_ins(game, rule.by), clauses)
+    uses_equipment = step in _EQUIPMENT_STEPS
+    allowed = roles_with_stand_ins(game, rule.by)
+    require_role(actor, allowed, rule, interference if uses_equipment else None)
 
 
 def roles_with_stand_ins(game: Game, roles: Iterable[TableRole]) -> list[TableRole]:
@@ -163,23 +192,19 @@ def is_in_series(state: TableState) -> bool:
 def require_open_betting(game: Game, state: TableState) -> Round:
     """Return the current round, refusing the command if its betting is not open."""
     current, steps = state.round, game.facts.procedure.steps
-    opens = steps["open-betting"].clause
+    opens = steps["open-betting"]
     if current is None or "open-betting" not in current.done:
         raise refuse("betting/not-open", opens)
     if "close-betting" in current.done:
-        late_bet = game.facts.irregularities.get("bet-after-close")
-        clauses = clause_numbers(late_bet.clause if late_bet else steps["close-betting"].clause)
+        late_bet = game.facts.irregularities.get("bet-after-close") or steps["close-betting"]
         in_settlement = "collect-losers" in current.done
-        raise refuse(
-            "betting/closed", (*clauses, *(clause_numbers(opens) if in_settlement else ()))
-        )
+        raise refuse("betting/closed", late_bet, opens if in_settlement else None)
     return current
 
 
-def betting_clauses(game: Game) -> tuple[str, ...]:
-    """Return the clauses on placing bets, if the rulebook has any."""
-    rule = game.facts.people.acts.get("bet")
-    return clause_numbers(rule.clause) if rule else ()
+def betting_rule(game: Game) -> ActRule | None:
+    """Return the rule on placing bets, if the rulebook has one."""
+    return game.facts.people.acts.get("bet")
 
 
 def require_box(game: Game, box_id: str) -> Box:
@@ -187,7 +212,7 @@ def require_box(game: Game, box_id: str) -> Box:
     box = game.boxes.get(box_id)
     if box is None:
         nearest = ", ".join(nearest_names(box_id, game.boxes))
-        raise refuse("bet/unknown-box", betting_clauses(game), box=box_id, nearest=nearest)
+        raise refuse("bet/unknown-box", betting_rule(game), box=box_id, nearest=nearest)
     return box
 
 
@@ -197,7 +222,7 @@ def resolve_spot(game: Game, box: str, area: str) -> Spot:
     ends = game.ends[box]
     if area not in ends and (area or per_area):
         raise refuse(
-            "bet/unknown-area", betting_clauses(game), box=box, area=area, areas=", ".join(ends)
+            "bet/unknown-area", betting_rule(game), box=box, area=area, areas=", ".join(ends)
         )
     return f"{box}@{area}" if per_area and area else box
 
@@ -270,7 +295,16 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
 """The text of every refusal code; the facts of a refusal fill the placeholders."""
 
 
-def refuse(code: str, clause: Citation | tuple[str, ...] = (), /, **facts: Any) -> Refusal:
-    """Return a refusal for the caller to raise."""
-    numbers = clause if isinstance(clause, tuple) else clause_numbers(clause)
-    return Refusal(code, TABLE_REFUSAL_TEXTS[code], numbers, facts)
+def refuse(code: str, /, *grounds: Grounds, **facts: Any) -> Refusal:
+    """Return a refusal for the caller to raise, with the clauses of its grounds."""
+    return Refusal(code, TABLE_REFUSAL_TEXTS[code], clauses_of(*grounds), facts)
+
+
+def clauses_of(*grounds: Grounds) -> tuple[str, ...]:
+    """Return the clauses that each of the grounds cites."""
+    return tuple(
+        number
+        for each in grounds
+        if each
+        for number in (each if isinstance(each, tuple) else clause_numbers(each.clause))
+    )

@@ -6,12 +6,12 @@ first apportioned pro rata. Bets are listed in the order in which a dealer works
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 from threedice.dice import contains
 from threedice.money import Amount
-from threedice.table import commands
-from threedice.table import events as table_events
+from threedice.table import commands, events
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
 from threedice.table.rules import handles, refuse, require_step
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from threedice.dice import Roll
     from threedice.money import Odds
     from threedice.rulebook import Box, Game
-    from threedice.rulebook.conduct import Irregularity, ProRataRule
+    from threedice.rulebook.conduct import IrregularityName, ProRataRule
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent, Payout, Stake, Transfer
     from threedice.table.limits import PlayerId, Spot
@@ -43,8 +43,9 @@ def collect_losers(
         if winning_odds(game, spot, roll) is None
         for player, bet in bets.items()
     ]
-    events: list[AnyEvent] = [table_events.BetsApportioned(bets=shares)] if shares else []
-    return [*events, table_events.LosersCollected(bets=losing), *_shooter_lost(game, state, roll)]
+    apportioned = [events.BetsApportioned(bets=shares)] if shares else []
+    collected = events.LosersCollected(bets=losing)
+    return [*apportioned, collected, *_shooter_lost(game, state, roll)]
 
 
 @handles(commands.PayWinners)
@@ -60,11 +61,11 @@ def pay_winners(game: Game, state: TableState, command: commands.PayWinners) -> 
     ]
     shooter = _shooter_wins(game, state)
     total: int = sum(winnings for *_, winnings in paid)
-    total += sum(each.winnings for each in shooter if isinstance(each, table_events.ShooterWon))
+    total += sum(each.winnings for each in shooter if isinstance(each, events.ShooterWon))
     if total > state.float_amount:
         raise refuse("float/short", short=total - state.float_amount)
     number = state.current.number
-    return [*shooter, table_events.WinnersPaid(round=number, dice=roll, bets=paid)]
+    return [*shooter, events.WinnersPaid(round=number, dice=roll, bets=paid)]
 
 
 def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[str, Bet]]]:
@@ -80,8 +81,7 @@ def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[st
 
 def winning_odds(game: Game, spot: Spot, roll: Roll) -> Odds | None:
     """Return the odds at which a spot wins on a roll, or None if it loses."""
-    lines = game.boxes[box_of(spot)].lines
-    return next((line.odds for line in lines if contains(line.rolls, roll)), None)
+    return game.boxes[box_of(spot)].odds_on(roll)
 
 
 def _pro_rata_shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int]]:
@@ -119,12 +119,12 @@ def _shooter_lost(game: Game, state: TableState, roll: Roll) -> list[AnyEvent]:
     if shooter_bet is None or contains(shooter_bet[1].wins, roll):
         return []
     shooter = shooter_bet[0]
-    return [table_events.ShooterLost(player=shooter.player, stake=shooter.stake)]
+    return [events.ShooterLost(player=shooter.player, stake=shooter.stake)]
 
 
 def _shooter_wins(
     game: Game, state: TableState
-) -> list[table_events.ShooterAdvanced | table_events.ShooterWon]:
+) -> list[events.ShooterAdvanced | events.ShooterWon]:
     """Return the progress of a shooter whose throw won: another throw, or the payout on the last.
 
     A shooter whose throw lost has left the state when losers were collected.
@@ -135,23 +135,32 @@ def _shooter_wins(
     shooter, box = shooter_bet
     throws = shooter.throws + 1
     if throws < box.throws:
-        return [table_events.ShooterAdvanced(player=shooter.player, throws=throws)]
+        return [events.ShooterAdvanced(player=shooter.player, throws=throws)]
     (line,) = box.lines
     winnings = line.odds.winnings(Amount(shooter.stake))
-    return [table_events.ShooterWon(player=shooter.player, stake=shooter.stake, winnings=winnings)]
+    return [events.ShooterWon(player=shooter.player, stake=shooter.stake, winnings=winnings)]
 
 
 # --- void and reversed rounds -------------------------------------------------------------------
 
 
-def bets_after_void(game: Game, rule: Irregularity | None) -> Literal["returned", "stand"]:
-    """Return whether bets are returned or stand when an irregularity voids a round.
+def void_by_rule(
+    game: Game,
+    state: TableState,
+    irregularity: IrregularityName,
+    by: Actor,
+    approved_by: Actor | None = None,
+    cause: str = "",
+) -> list[AnyEvent]:
+    """Return the voiding of the round for an irregularity, or for another cause that is like it.
 
-    Without a rule of the irregularity's own, the procedure's rule applies. Locked bets stand.
+    Without a rule of the irregularity's own, the procedure's rule on the bets applies. Locked bets
+    stand.
     """
-    if rule is None or rule.bets is None:
-        return game.facts.procedure.void.bets
-    return "returned" if rule.bets == "returned" else "stand"
+    rule, bets = game.facts.irregularities.get(irregularity), game.facts.procedure.void.bets
+    if rule and rule.bets:
+        bets = "returned" if rule.bets == "returned" else "stand"
+    return void_round(game, state, cause or irregularity, bets, by, approved_by)
 
 
 def void_round(
@@ -175,7 +184,7 @@ def void_round(
         shooter, box = shooter_bet
         returned.append((box.id, shooter.player, shooter.stake))
     return [
-        table_events.RoundVoided(
+        events.RoundVoided(
             round=number,
             cause=cause,
             bets=bets,
@@ -231,7 +240,7 @@ def reverse_rounds(
     if paid > state.float_amount:
         raise refuse("float/short", short=paid - state.float_amount)
     return [
-        table_events.RoundsReversed(
+        events.RoundsReversed(
             rounds=rounds,
             cause=cause,
             transfers=transfers,
@@ -267,9 +276,7 @@ def reverse_nets(
     Amounts that a stack cannot pay become debt; money paid to a player first reduces their debt.
     Money is collected before any is paid, so that the float is never short in between.
     """
-    transfers = sorted(
-        ((player, -net) for player, net in nets.items() if net), key=_transfer_amount
-    )
+    transfers = sorted(((player, -net) for player, net in nets.items() if net), key=itemgetter(1))
     owing = []
     for player, amount in transfers:
         shortfall = max(-amount - stacks.get(player, 0), 0)
@@ -277,10 +284,6 @@ def reverse_nets(
         if shortfall != repaid:
             owing.append((player, shortfall - repaid))
     return transfers, owing
-
-
-def _transfer_amount(transfer: Transfer) -> int:
-    return transfer[1]
 
 
 # --- pro rata -----------------------------------------------------------------------------------
@@ -321,22 +324,17 @@ def apportion(
     if total <= allowed:
         return dict(stakes)
     if method == "absorb":
-        return _apportion_absorbing(stakes, allowed, minimum, chip, below)
+        fixed, remaining, sharing = split_fixed_stakes(stakes, allowed, minimum, chip, below)
+        return {
+            player: fixed[player]
+            if player in fixed
+            else stake * remaining // sharing // chip * chip
+            for player, stake in stakes.items()
+        }
     return {
         player: stake
         if stake < below
         else min(max(stake * allowed // total // chip * chip, minimum), stake)
-        for player, stake in stakes.items()
-    }
-
-
-def _apportion_absorbing(
-    stakes: Mapping[PlayerId, int], allowed: int, minimum: int, chip: int, below: int
-) -> dict[PlayerId, int]:
-    """Return the amounts played if the other stakes absorb what floors and exemptions add."""
-    fixed, remaining, total = split_fixed_stakes(stakes, allowed, minimum, chip, below)
-    return {
-        player: fixed[player] if player in fixed else stake * remaining // total // chip * chip
         for player, stake in stakes.items()
     }
 
