@@ -23,8 +23,6 @@ RollSet = NewType("RollSet", int)
 
 FACES: Final = range(1, 7)
 ROLLS: Final[tuple[Roll, ...]] = tuple((a, b, c) for a, b, c in product(FACES, repeat=3))
-NO_ROLL: Final = RollSet(0)
-EVERY_ROLL: Final = RollSet((1 << len(ROLLS)) - 1)
 
 
 def index(roll: Roll) -> int:

@@ -31,6 +31,9 @@ MAX_AMOUNT = 10**12
 RequestedAmount = Annotated[int, msgspec.Meta(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 """An amount in a command, bounded in size only; the command's handler checks its value."""
 
+Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+"""The code of a currency by ISO 4217."""
+
 AmountFormatter = Callable[[int], str]
 """Formats an amount as text: in minor units, or in a currency's major unit."""
 

@@ -7,15 +7,13 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from threedice.facts import HOUSE_ONLY, SUPERVISORS, CommandFacts
-from threedice.money import RequestedAmount
+from threedice.money import Currency, RequestedAmount
 
 Identifier = Annotated[str, msgspec.Meta(max_length=100)]
 AccountHolderId = Annotated[
     str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")
 ]
 """A player's id: opaque, without spaces, slashes or control characters."""
-
-Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
 
 
 class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from threedice.dice import (
-    NO_ROLL,
     ROLLS,
     FaceNames,
     Roll,
@@ -104,12 +103,12 @@ class Box:
     lines: tuple[OddsLine, ...]
     rule: tuple[str, ...]
     pays: tuple[str, ...]
-    throws: int = 1
-    wins: RollSet = NO_ROLL
+    throws: int
+    wins: RollSet
     """The rolls on which the box wins (or, over several throws, stays alive)."""
-    unit: int = 1
+    unit: int
     """The number of equal parts of a stake in which every win is a whole number."""
-    under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    under: Mapping[str, tuple[str, ...]]
     """Clauses more specific than `rule`, for "win", "lose", "triple_win" and "triple_lose"."""
 
     def odds_on(self, roll: Roll) -> Odds | None:

@@ -19,9 +19,9 @@ from threedice.rulebook.source import (
 from threedice.rulebook.validation import SourceLocation, convert, format_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from threedice.rulebook.schema import Reading, ReadingOption
+    from threedice.rulebook.schema import ReadingOption
     from threedice.rulebook.validation import KeyPath
 
 _SETTABLE = {*Conduct.__struct_fields__, "dice", "wagers", "pay_tables", "layouts"}
@@ -79,45 +79,40 @@ def check_options(source: RulebookSource, check: Callable[[Rulebook, ReadingOpti
 
     `check` raises an error for an invalid book; it runs once for each option alone.
     """
-    for name, reading in source.book.readings.items():
-        location = SourceLocation(source.file, ("readings", name), reading.clause)
-        _check_options(source, reading, location, check)
+    for _, option, location in _options_that_set(source):
+        try:
+            _check_option(source, option, location, check)
+        except RecursionError:
+            raise location.error("is nested too deep", "name a key of this file") from None
+        except RulebookError as error:
+            if error.key == format_key(location.path):
+                raise
+            problem = f"under it {error.key}: {error.problem}"
+            raise location.error(problem, error.remedy) from None
     _check_disjoint(source)
+
+
+def _options_that_set(
+    source: RulebookSource,
+) -> Iterator[tuple[str, ReadingOption, SourceLocation]]:
+    """Yield the options that set keys, each with its reading and the location of the keys."""
+    for name, reading in source.book.readings.items():
+        location = SourceLocation(source.file, ("readings", name, "options"), reading.clause)
+        for choice, option in reading.options.items():
+            if option.set:
+                yield name, option, location.child(choice, "set")
 
 
 def _check_disjoint(source: RulebookSource) -> None:
     """Refuse two readings that set the same key: their order would matter."""
     setters: dict[KeyPath, str] = {}
-    for name, reading in source.book.readings.items():
-        for choice, option in reading.options.items():
-            for path, _ in iter_leaves(option.set):
-                if setters.setdefault(path, name) != name:
-                    set_path = ("readings", name, "options", choice, "set")
-                    raise SourceLocation(source.file, set_path).error(
-                        f"the reading {setters[path]!r} sets {format_key(path)} too",
-                        "let one reading decide it",
-                    )
-
-
-def _check_options(
-    source: RulebookSource,
-    reading: Reading,
-    location: SourceLocation,
-    check: Callable[[Rulebook, ReadingOption], None],
-) -> None:
-    for choice, option in reading.options.items():
-        if not option.set:
-            continue
-        set_location = location.child("options", choice, "set")
-        try:
-            _check_option(source, option, set_location, check)
-        except RecursionError:
-            raise set_location.error("is nested too deep", "name a key of this file") from None
-        except RulebookError as error:
-            if error.key == format_key(set_location.path):
-                raise
-            problem = f"under it {error.key}: {error.problem}"
-            raise set_location.error(problem, error.remedy) from None
+    for name, option, location in _options_that_set(source):
+        for path, _ in iter_leaves(option.set):
+            if setters.setdefault(path, name) != name:
+                raise SourceLocation(source.file, location.path).error(
+                    f"the reading {setters[path]!r} sets {format_key(path)} too",
+                    "let one reading decide it",
+                )
 
 
 def _check_option(

@@ -113,9 +113,10 @@ def find_misfit(value: Any, into: Any, path: KeyPath) -> Misfit:
 
 
 def _find_in_struct(value: Any, into: type[msgspec.Struct], path: KeyPath) -> Misfit:
-    if not isinstance(value, dict):
-        return path, f"{value!r} is not a table", f"give the keys {', '.join(_required(into))}"
     fields = {field.encode_name: field for field in msgspec.structs.fields(into)}
+    if not isinstance(value, dict):
+        required = ", ".join(key for key, field in fields.items() if field.required)
+        return path, f"{value!r} is not a table", f"give the keys {required}"
     for key in value:
         if key not in fields:
             known = did_you_mean(nearest_names(key, fields))
@@ -127,10 +128,6 @@ def _find_in_struct(value: Any, into: type[msgspec.Struct], path: KeyPath) -> Mi
         if key not in value and field.required:
             return path, f"the key {key!r} is missing", f"add {key} to this table"
     return None
-
-
-def _required(into: type[msgspec.Struct]) -> list[str]:
-    return [field.encode_name for field in msgspec.structs.fields(into) if field.required]
 
 
 def _find_in_union(value: Any, into: Any, path: KeyPath) -> Misfit:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 import msgspec
 
 from threedice.facts import DEALERS, STAFF, SUPERVISORS, CommandFacts
-from threedice.money import RequestedAmount
+from threedice.money import Currency, RequestedAmount
 from threedice.rulebook.conduct import IrregularityName, StepName, TableRole
 from threedice.table.limits import BoxId, LimitMode, PlayerId, TableLimits
 
@@ -58,7 +58,7 @@ class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
 
     facts = CommandFacts(STAFF, "manage")
     table: ShortText
-    currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+    currency: Currency
     mode: LimitMode
     chips: list[RequestedAmount]
     float_amount: RequestedAmount

@@ -64,12 +64,27 @@ def table_postings(event: AnyEvent) -> list[Posting]:
                 Posting("float", "vault", event.float_amount),
                 Posting("cash", "vault", event.drop),
             ]
-        case events.BoughtIn():
-            return _buy_in_postings(event)
-        case events.CashedOut():
-            return _cash_out_postings(event)
-        case events.DebtRepaid():
-            return _repayment_postings(event)
+        case events.BoughtIn(player=player, amount=amount):
+            is_cash = event.source == "cash"
+            paid = ("outside", "cash") if is_cash else (transfer_account(player), "vault")
+            return [
+                Posting(*paid, amount, player),
+                Posting("float", stack_account(player), amount, player),
+            ]
+        case events.CashedOut(player=player, amount=amount, to="outside"):
+            return [Posting(stack_account(player), "outside", amount, player)]
+        case events.CashedOut(player=player, amount=amount):
+            return [
+                Posting(stack_account(player), "float", amount, player),
+                Posting("vault", transfer_account(player), amount, player),
+            ]
+        case events.DebtRepaid(player=player, amount=amount):
+            is_chips = event.source == "stack"
+            paid = (stack_account(player), "float") if is_chips else ("outside", "cash")
+            return [
+                Posting(*paid, amount, player),
+                Posting("vault", owing_account(player), amount, player),
+            ]
         case events.BetWithdrawn() | events.BetRejected():
             return _returned_stakes([(event.spot, event.player, event.amount)])
         case events.LineJudged():
@@ -100,36 +115,6 @@ def _win_postings(bet: Payout) -> list[Posting]:
     return [
         Posting("layout", stack, stake, player, spot),
         Posting("float", stack, winnings, player, spot),
-    ]
-
-
-def _buy_in_postings(event: events.BoughtIn) -> list[Posting]:
-    player, amount = event.player, event.amount
-    is_cash = event.source == "cash"
-    source, destination = ("outside", "cash") if is_cash else (transfer_account(player), "vault")
-    return [
-        Posting(source, destination, amount, player),
-        Posting("float", stack_account(player), amount, player),
-    ]
-
-
-def _cash_out_postings(event: events.CashedOut) -> list[Posting]:
-    player, amount = event.player, event.amount
-    if event.to == "outside":
-        return [Posting(stack_account(player), "outside", amount, player)]
-    return [
-        Posting(stack_account(player), "float", amount, player),
-        Posting("vault", transfer_account(player), amount, player),
-    ]
-
-
-def _repayment_postings(event: events.DebtRepaid) -> list[Posting]:
-    player, amount = event.player, event.amount
-    is_chips = event.source == "stack"
-    source, destination = (stack_account(player), "float") if is_chips else ("outside", "cash")
-    return [
-        Posting(source, destination, amount, player),
-        Posting("vault", owing_account(player), amount, player),
     ]
 
 
