@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from math import lcm
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ from threedice.rulebook.conduct import Conduct, RulebookStruct
 from threedice.rulebook.schema import ConditionName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from threedice.rulebook.felt import Felt
 
@@ -288,28 +288,23 @@ def to_plain_data(value: Any, *, include_defaults: bool = True) -> Any:
 
     The hash omits defaults, so that it does not change when a later version adds an optional key.
     """
+    plain = partial(to_plain_data, include_defaults=include_defaults)
     if isinstance(value, RulebookStruct):
+        defaults = {} if include_defaults else _defaults(type(value))
+        fields = {name: getattr(value, name) for name in value.__struct_fields__}
         return {
-            name: _sorted(name, to_plain_data(each, include_defaults=include_defaults))
-            for name, each in _hashed_fields(value)
-            if include_defaults or _defaults(type(value)).get(name, _REQUIRED) != each
+            name: _sorted(name, plain(each))
+            for name, each in fields.items()
+            if name not in value.LABELS and defaults.get(name, _REQUIRED) != each
         }
     if isinstance(value, dict):
-        return {
-            key: to_plain_data(each, include_defaults=include_defaults)
-            for key, each in value.items()
-        }
+        return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [to_plain_data(each, include_defaults=include_defaults) for each in value]
+        return [plain(each) for each in value]
     return value
 
 
 _REQUIRED = object()
-
-
-def _hashed_fields(fact: RulebookStruct) -> Iterator[tuple[str, Any]]:
-    names = (name for name in fact.__struct_fields__ if name not in fact.LABELS)
-    return ((name, getattr(fact, name)) for name in names)
 
 
 def _sorted(name: str, value: Any) -> Any:

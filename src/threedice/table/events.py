@@ -34,6 +34,12 @@ class TableEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     audience: ClassVar[Audience]
 
 
+class PublicEvent(TableEvent, frozen=True, kw_only=True):
+    """Base of the events that everybody sees."""
+
+    audience = PUBLIC
+
+
 class PlayerEvent(TableEvent, frozen=True, kw_only=True):
     """Base of the events about one player, whom other players do not see."""
 
@@ -64,10 +70,9 @@ class CheckPassed(TableEvent, frozen=True, kw_only=True, tag="CheckPassed"):
     by: Actor
 
 
-class LimitsSet(TableEvent, frozen=True, kw_only=True, tag="LimitsSet"):
+class LimitsSet(PublicEvent, frozen=True, kw_only=True, tag="LimitsSet"):
     """New limits were set, to apply from the next opening of betting."""
 
-    audience = PUBLIC
     limits: TableLimits
     by: Actor
     approved_by: Actor
@@ -99,10 +104,9 @@ class TableClosed(TableEvent, frozen=True, kw_only=True, tag="TableClosed"):
     by: Actor
 
 
-class TableLocked(TableEvent, frozen=True, kw_only=True, tag="TableLocked"):
+class TableLocked(PublicEvent, frozen=True, kw_only=True, tag="TableLocked"):
     """The table was locked: no round starts until it is released."""
 
-    audience = PUBLIC
     cause: IrregularityName
 
 
@@ -153,37 +157,33 @@ class ColouredUp(PlayerEvent, frozen=True, kw_only=True, tag="ColouredUp"):
     """A player's non-value chips were changed back into value chips."""
 
 
-class RoundStarted(TableEvent, frozen=True, kw_only=True, tag="RoundStarted"):
+class RoundStarted(PublicEvent, frozen=True, kw_only=True, tag="RoundStarted"):
     """A round started, on a game pinned by hash.
 
     `skipped` lists the steps done once per shooter that a continuing series does not repeat.
     """
 
-    audience = PUBLIC
     round: int
     game_hash: str
     skipped: list[StepName] = []
 
 
-class BettingOpened(TableEvent, frozen=True, kw_only=True, tag="BettingOpened"):
+class BettingOpened(PublicEvent, frozen=True, kw_only=True, tag="BettingOpened"):
     """Betting was opened, within these limits."""
 
-    audience = PUBLIC
     limits: TableLimits
     by: Actor
 
 
-class BettingClosed(TableEvent, frozen=True, kw_only=True, tag="BettingClosed"):
+class BettingClosed(PublicEvent, frozen=True, kw_only=True, tag="BettingClosed"):
     """Betting was closed: bets may no longer be placed, increased or withdrawn."""
 
-    audience = PUBLIC
     by: Actor
 
 
-class StepTaken(TableEvent, frozen=True, kw_only=True, tag="StepTaken"):
+class StepTaken(PublicEvent, frozen=True, kw_only=True, tag="StepTaken"):
     """A step of the procedure that has no event of its own was taken."""
 
-    audience = PUBLIC
     step: StepName
     by: Actor
 
@@ -245,66 +245,58 @@ class LineJudged(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag
     area: str = ""
 
 
-class DiceOffered(TableEvent, frozen=True, kw_only=True, tag="DiceOffered"):
+class DiceOffered(PublicEvent, frozen=True, kw_only=True, tag="DiceOffered"):
     """The dice were offered to a player."""
 
-    audience = PUBLIC
     player: PlayerId
 
 
-class DiceChosen(TableEvent, frozen=True, kw_only=True, tag="DiceChosen"):
+class DiceChosen(PublicEvent, frozen=True, kw_only=True, tag="DiceChosen"):
     """The shooter chose the dice."""
 
-    audience = PUBLIC
     player: PlayerId
     dice: list[int]
 
 
-class DiceTumbled(TableEvent, frozen=True, kw_only=True, tag="DiceTumbled"):
+class DiceTumbled(PublicEvent, frozen=True, kw_only=True, tag="DiceTumbled"):
     """The tumbler was activated."""
 
-    audience = PUBLIC
     times: int
     by: Actor
 
 
-class ResultCalled(TableEvent, frozen=True, kw_only=True, tag="ResultCalled"):
+class ResultCalled(PublicEvent, frozen=True, kw_only=True, tag="ResultCalled"):
     """The dealer called what the dice show."""
 
-    audience = PUBLIC
     dice: tuple[int, int, int]
     call: str
     by: Actor
 
 
-class KeyPressed(TableEvent, frozen=True, kw_only=True, tag="KeyPressed"):
+class KeyPressed(PublicEvent, frozen=True, kw_only=True, tag="KeyPressed"):
     """A key of the terminal was pressed."""
 
-    audience = PUBLIC
     key: int
 
 
-class ResultEntered(TableEvent, frozen=True, kw_only=True, tag="ResultEntered"):
+class ResultEntered(PublicEvent, frozen=True, kw_only=True, tag="ResultEntered"):
     """A result was entered; it counts unless it is amended."""
 
-    audience = PUBLIC
     dice: tuple[int, int, int]
     by: Actor
 
 
-class ResultAmended(TableEvent, frozen=True, kw_only=True, tag="ResultAmended"):
+class ResultAmended(PublicEvent, frozen=True, kw_only=True, tag="ResultAmended"):
     """A wrongly entered result was amended under supervision."""
 
-    audience = PUBLIC
     dice: tuple[int, int, int]
     by: Actor
     approved_by: Actor
 
 
-class AreasLit(TableEvent, frozen=True, kw_only=True, tag="AreasLit"):
+class AreasLit(PublicEvent, frozen=True, kw_only=True, tag="AreasLit"):
     """The winning boxes were lit; `correct` is false if the lights failed."""
 
-    audience = PUBLIC
     boxes: list[BoxId]
     correct: bool
 
@@ -332,10 +324,9 @@ class WinnersPaid(TableEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
     bets: list[Payout]
 
 
-class ShooterAdvanced(TableEvent, frozen=True, kw_only=True, tag="ShooterAdvanced"):
+class ShooterAdvanced(PublicEvent, frozen=True, kw_only=True, tag="ShooterAdvanced"):
     """The shooter's bet survived a throw; the series continues."""
 
-    audience = PUBLIC
     player: PlayerId
     throws: int
 
@@ -384,17 +375,15 @@ class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"
     approved_by: Actor
 
 
-class ThrowRepeated(TableEvent, frozen=True, kw_only=True, tag="ThrowRepeated"):
+class ThrowRepeated(PublicEvent, frozen=True, kw_only=True, tag="ThrowRepeated"):
     """A throw did not count; the dice are thrown again and the bets are locked."""
 
-    audience = PUBLIC
     cause: IrregularityName
 
 
-class RoundContinued(TableEvent, frozen=True, kw_only=True, tag="RoundContinued"):
+class RoundContinued(PublicEvent, frozen=True, kw_only=True, tag="RoundContinued"):
     """An interrupted round continues; the known dice decide these boxes."""
 
-    audience = PUBLIC
     known: list[int]
     won: list[BoxId]
     lost: list[BoxId]
