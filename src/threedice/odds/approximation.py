@@ -10,20 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, log2, sqrt
+from math import floor, log2
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from threedice.errors import InvalidInput
 from threedice.odds.convolution import (
-    WORST_PROBABILITY,
     Distribution,
     chance_at_least,
     check_probability,
     check_rounds,
-    lattice_index,
     over_rounds,
 )
-from threedice.odds.notebook import html_bars, html_table
+from threedice.odds.distribution import NetDistribution
 from threedice.odds.tilted_distribution import (
     UNIT_ROUNDOFF,
     TiltedDistribution,
@@ -37,26 +35,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Approximation:
-    """Distribution of the net result of `rounds` rounds, with the interface of `Distribution`.
+class Approximation(NetDistribution[float]):
+    """Distribution in float64: the probabilities from the lattice index `first_index` on."""
 
-    It holds a window of probabilities from the lattice index `first_index` on. The absolute error
-    of every probability is at most `error`; mean and variance are exact.
-    """
-
-    one_round: RoundDistribution
-    rounds: int
     first_index: int
     probabilities: Any
-    error: float
 
     def net(self, index: int) -> Fraction:
         """Return the net result at an index of the window."""
-        one_round = self.one_round
-        from_worst = self.first_index + index
-        return Fraction(
-            self.rounds * one_round.lowest + from_worst * one_round.step, one_round.unit
-        )
+        return self.one_round.net(self.first_index + index, self.rounds)
 
     def results(self) -> Iterator[tuple[Fraction, float]]:
         """Yield the net results of the window, worst first, with their probabilities."""
@@ -73,47 +60,9 @@ class Approximation:
         return list(zip(nets.tolist(), self.probabilities[indices].tolist(), strict=True))
 
     @property
-    def mean(self) -> Fraction:
-        """Expected net result."""
-        return self.one_round.mean * self.rounds
-
-    @property
-    def variance(self) -> Fraction:
-        """Variance of the net result."""
-        return self.one_round.variance * self.rounds
-
-    @property
-    def sd(self) -> float:
-        """Standard deviation of the net result."""
-        return sqrt(self.variance)
-
-    @property
-    def ahead(self) -> float:
-        """Probability of a positive net result."""
-        return 1 - self.at_most(0)
-
-    @property
-    def behind(self) -> float:
-        """Probability of a negative net result."""
-        return self._below(lattice_index(self.one_round, self.rounds, 0, ceil))
-
-    @property
     def level(self) -> float:
-        """Probability of a net result of zero."""
-        return max(1 - self.ahead - self.behind, 0.0)
-
-    @property
-    def worst_1_in_1000(self) -> Fraction:
-        """Quantile of 1/1000: the probability of this net result or a worse one is 1 in 1,000."""
-        return self.quantile(WORST_PROBABILITY)
-
-    def at_least(self, net: Fraction | int) -> float:
-        """Return the probability of this net result or a better one."""
-        return 1 - self._below(lattice_index(self.one_round, self.rounds, net, ceil))
-
-    def at_most(self, net: Fraction | int) -> float:
-        """Return the probability of this net result or a worse one."""
-        return self._below(lattice_index(self.one_round, self.rounds, net, floor) + 1)
+        """Probability of a net result of zero; rounding does not make it negative."""
+        return max(super().level, 0.0)
 
     def quantile(self, probability: Fraction) -> Fraction:
         """Return the least net result with a cumulative probability of at least this.
@@ -130,18 +79,6 @@ class Approximation:
             )
         index = int(self._cumulative.searchsorted(float(probability)))
         return self.net(min(index, len(self.probabilities) - 1))
-
-    def _repr_html_(self) -> str:
-        rows = [
-            ("mean", f"{float(self.mean):,.4f}"),
-            ("standard deviation", f"{self.sd:,.4f}"),
-            ("ahead", f"{float(self.ahead):.12g}"),
-            ("level", f"{float(self.level):.12g}"),
-            ("behind", f"{float(self.behind):.12g}"),
-            ("worst 1 in 1,000", f"{float(self.worst_1_in_1000):,g}"),
-        ]
-        title = f"net result of {self.rounds:,} rounds, within {self.error:.1e}"
-        return html_table(title, rows) + html_bars(self.as_floats())
 
     @cached_property
     def _cumulative(self) -> Any:
@@ -194,7 +131,7 @@ def approximate(one_round: RoundDistribution, rounds: int) -> Approximation:
         rounds,
         window.first_index,
         window.probabilities.clip(0.0, None),
-        window.sum_error + summation_error,
+        error=window.sum_error + summation_error,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from threedice.odds.figures import box_figures
+from threedice.odds.figures import box_figures, format_odds
 from threedice.rulebook.conduct import clause_numbers
 from threedice.rulebook.game import to_plain_data
 from threedice.rulebook.library import COMPILED_TABLES, compile_layout
@@ -183,7 +183,7 @@ def _payment(box: Box | None) -> object:
 
 
 def _odds(box: Box | None) -> str:
-    return " / ".join(str(line.odds) for line in box.lines) if box else ""
+    return format_odds(box) if box else ""
 
 
 def _edge(box: Box | None) -> Fraction | None:

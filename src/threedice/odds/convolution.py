@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, islice
-from math import ceil, floor, sqrt
+from math import ceil, floor
 from operator import itemgetter, mul, sub
 from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
-from threedice.odds.notebook import html_bars, html_table
+from threedice.odds.distribution import NetDistribution, negate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,11 +34,9 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS: Final = 10**9
 
-WORST_PROBABILITY: Final = Fraction(1, 1000)
-
 
 @dataclass(frozen=True)
-class Distribution:
+class Distribution(NetDistribution[Fraction]):
     """Exact distribution of the net result of `rounds` independent rounds.
 
     `counts[k]` is the number of ways to the k-th result of the lattice, counted from the worst.
@@ -49,11 +47,13 @@ class Distribution:
     ('1225/5184', '1295/2592', ['-2', '0', '2'])
     """
 
-    one_round: RoundDistribution
-    rounds: int
     counts: tuple[int, ...]
-    error = 0.0
-    """Bound on the absolute error of every probability: none, the counts are exact."""
+
+    @cached_property
+    def total(self) -> int:
+        """Sum of all counts."""
+        total: int = self.one_round.total_ways**self.rounds
+        return total
 
     def nets(self) -> Iterator[Fraction]:
         """Yield every net result on the lattice, worst first."""
@@ -61,8 +61,7 @@ class Distribution:
 
     def net(self, index: int) -> Fraction:
         """Return the net result at a lattice index, counted from the worst."""
-        one_round = self.one_round
-        return Fraction(self.rounds * one_round.lowest + index * one_round.step, one_round.unit)
+        return self.one_round.net(index, self.rounds)
 
     def results(self) -> Iterator[tuple[Fraction, Fraction]]:
         """Yield the possible net results, worst first, with their probabilities."""
@@ -74,71 +73,10 @@ class Distribution:
         total = self.total
         return [(float(self.net(k)), count / total) for k, count in enumerate(self.counts) if count]
 
-    @cached_property
-    def total(self) -> int:
-        """Sum of all counts."""
-        total: int = self.one_round.total_ways**self.rounds
-        return total
-
-    @property
-    def mean(self) -> Fraction:
-        """Expected net result."""
-        return self.one_round.mean * self.rounds
-
-    @property
-    def variance(self) -> Fraction:
-        """Variance of the net result."""
-        return self.one_round.variance * self.rounds
-
-    @property
-    def sd(self) -> float:
-        """Standard deviation of the net result."""
-        return sqrt(self.variance)
-
-    @property
-    def ahead(self) -> Fraction:
-        """Probability of a positive net result."""
-        return 1 - self.at_most(Fraction(0))
-
-    @property
-    def behind(self) -> Fraction:
-        """Probability of a negative net result."""
-        return 1 - self.at_least(Fraction(0))
-
-    @property
-    def level(self) -> Fraction:
-        """Probability of a net result of zero."""
-        return 1 - self.ahead - self.behind
-
-    @property
-    def worst_1_in_1000(self) -> Fraction:
-        """Quantile of 1/1000: the probability of this net result or a worse one is 1 in 1,000."""
-        return self.quantile(WORST_PROBABILITY)
-
-    def at_least(self, net: Fraction | int) -> Fraction:
-        """Return the probability of this net result or a better one."""
-        return 1 - self._below(lattice_index(self.one_round, self.rounds, net, ceil))
-
-    def at_most(self, net: Fraction | int) -> Fraction:
-        """Return the probability of this net result or a worse one."""
-        return self._below(lattice_index(self.one_round, self.rounds, net, floor) + 1)
-
     def quantile(self, probability: Fraction) -> Fraction:
         """Return the least net result with a cumulative probability of at least this."""
         check_probability(probability)
         return self.net(bisect_left(self._cumulative_counts, ceil(probability * self.total)))
-
-    def _repr_html_(self) -> str:
-        rows = [
-            ("mean", f"{float(self.mean):,.4f}"),
-            ("standard deviation", f"{self.sd:,.4f}"),
-            ("ahead", f"{float(self.ahead):.12g}"),
-            ("level", f"{float(self.level):.12g}"),
-            ("behind", f"{float(self.behind):.12g}"),
-            ("worst 1 in 1,000", f"{float(self.worst_1_in_1000):,g}"),
-        ]
-        title = f"net result of {self.rounds:,} rounds, exact"
-        return html_table(title, rows) + html_bars(self.as_floats())
 
     @cached_property
     def _cumulative_counts(self) -> list[int]:
@@ -162,13 +100,12 @@ def chance_at_least(one_round: RoundDistribution, rounds: int, net: Fraction | i
     """Return the probability of a net result of `net` or more, without holding all counts."""
     check_rounds(rounds)
     size = rounds * one_round.degree + 1
-    below = min(max(lattice_index(one_round, rounds, net, ceil), 0), size)
+    below = min(max(one_round.index(net, rounds, ceil), 0), size)
     total = one_round.total_ways**rounds
     if below <= size // 2:
         return 1 - Fraction(sum(islice(power_coefficients(one_round.ways, rounds), below)), total)
-    return Fraction(
-        sum(islice(power_coefficients(_reversed_ways(one_round), rounds), size - below)), total
-    )
+    from_best = power_coefficients(negate(one_round).ways, rounds)
+    return Fraction(sum(islice(from_best, size - below)), total)
 
 
 def quantile_over_rounds(
@@ -178,18 +115,15 @@ def quantile_over_rounds(
     check_rounds(rounds)
     check_probability(probability)
     total = one_round.total_ways**rounds
-    top = rounds * one_round.degree
     if probability <= Fraction(1, 2):
-        index = _first_index_reaching(
-            power_coefficients(one_round.ways, rounds), ceil(probability * total)
-        )
+        from_worst = power_coefficients(one_round.ways, rounds)
+        index = _first_index_reaching(from_worst, ceil(probability * total))
     else:
         # Counted from the best result down, the tail above is at most 1 - probability.
-        index = top - _first_index_reaching(
-            power_coefficients(_reversed_ways(one_round), rounds),
-            floor((1 - probability) * total) + 1,
-        )
-    return Fraction(rounds * one_round.lowest + index * one_round.step, one_round.unit)
+        from_best = power_coefficients(negate(one_round).ways, rounds)
+        above = _first_index_reaching(from_best, floor((1 - probability) * total) + 1)
+        index = rounds * one_round.degree - above
+    return one_round.net(index, rounds)
 
 
 def check_rounds(rounds: int) -> None:
@@ -202,24 +136,6 @@ def check_probability(probability: Fraction) -> None:
     """Raise `InvalidInput` for a probability outside (0, 1]."""
     if not 0 < probability <= 1:
         raise InvalidInput(f"a quantile of {probability}; give a probability above 0 and up to 1")
-
-
-def lattice_index(
-    one_round: RoundDistribution,
-    rounds: int,
-    net: Fraction | int,
-    rounding: Callable[[Fraction], int],
-) -> int:
-    """Return the index of a net result on the lattice of `rounds` rounds.
-
-    `rounding` decides for a net result between two lattice points.
-    """
-    return rounding(Fraction(net * one_round.unit - rounds * one_round.lowest) / one_round.step)
-
-
-def _reversed_ways(one_round: RoundDistribution) -> list[tuple[int, int]]:
-    """Return the (index, ways) pairs with the indices counted from the best result down."""
-    return [(one_round.degree - k, ways) for k, ways in reversed(one_round.ways)]
 
 
 def _first_index_reaching(counts: Iterator[int], target: int) -> int:

@@ -1,24 +1,31 @@
-"""Probability distribution of the net result of one round, on the coarsest lattice it fits.
+"""Probability distributions of the net result of one round, and of many.
 
-Stakes (`stakes.Mix`) or a layout (`layouts`) give the distribution of one round; `convolution`
-raises it to the number of rounds. Dividing all results and all counts by their common divisors
-keeps the integers of a hundred rounds small.
+Stakes (`stakes.Mix`) or a layout (`layouts`) give the distribution of one round, on the coarsest
+lattice it fits: dividing all results and all counts by their common divisors keeps the integers of
+a hundred rounds small. `NetDistribution` holds what the exact distribution of many rounds
+(`convolution`) and the approximate one (`approximation`) have in common.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from math import gcd
-from typing import TYPE_CHECKING
+from math import ceil, floor, gcd, sqrt
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from threedice.errors import InvalidInput
+from threedice.odds.notebook import html_bars, html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from threedice.odds.stakes import Mix
+
+WORST_PROBABILITY: Final = Fraction(1, 1000)
+
+Probability = TypeVar("Probability", Fraction, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class RoundDistribution:
     @property
     def highest(self) -> Fraction:
         """Best net result of a round."""
-        return Fraction(self.lowest + self.degree * self.step, self.unit)
+        return self.net(self.degree)
 
     @property
     def mean(self) -> Fraction:
@@ -64,7 +71,18 @@ class RoundDistribution:
     def results(self) -> Iterator[tuple[Fraction, Fraction]]:
         """Yield every net result, worst first, with its probability."""
         for k, ways in self.ways:
-            yield Fraction(self.lowest + k * self.step, self.unit), Fraction(ways, self.total_ways)
+            yield self.net(k), Fraction(ways, self.total_ways)
+
+    def net(self, index: int, rounds: int = 1) -> Fraction:
+        """Return the net result at an index of the lattice of `rounds` rounds."""
+        return Fraction(rounds * self.lowest + index * self.step, self.unit)
+
+    def index(self, net: Fraction | int, rounds: int, rounding: Callable[[Fraction], int]) -> int:
+        """Return the index of a net result on the lattice of `rounds` rounds.
+
+        `rounding` decides for a net result between two lattice points.
+        """
+        return rounding(Fraction(net * self.unit - rounds * self.lowest) / self.step)
 
 
 def distribution_from_counts(counts: Mapping[int, int], unit: int = 1) -> RoundDistribution:
@@ -93,3 +111,83 @@ def negate(distribution: RoundDistribution) -> RoundDistribution:
     """Return the distribution with the sign of every result reversed: the house's result."""
     counts = {-(distribution.lowest + k * distribution.step): ways for k, ways in distribution.ways}
     return distribution_from_counts(counts, distribution.unit)
+
+
+@dataclass(frozen=True)
+class NetDistribution(ABC, Generic[Probability]):
+    """Distribution of the net result of `rounds` independent rounds.
+
+    `error` bounds the absolute error of every probability; mean and variance are exact.
+    """
+
+    one_round: RoundDistribution
+    rounds: int
+    error: float = field(default=0.0, kw_only=True)
+
+    @abstractmethod
+    def as_floats(self) -> list[tuple[float, float]]:
+        """Return the net results with their probabilities as floats, for charts."""
+
+    @abstractmethod
+    def quantile(self, probability: Fraction) -> Fraction:
+        """Return the least net result with a cumulative probability of at least this."""
+
+    @abstractmethod
+    def _below(self, index: int) -> Probability:
+        """Return the probability of the net results below a lattice index."""
+
+    @property
+    def mean(self) -> Fraction:
+        """Expected net result."""
+        return self.one_round.mean * self.rounds
+
+    @property
+    def variance(self) -> Fraction:
+        """Variance of the net result."""
+        return self.one_round.variance * self.rounds
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the net result."""
+        return sqrt(self.variance)
+
+    @property
+    def ahead(self) -> Probability:
+        """Probability of a positive net result."""
+        return 1 - self.at_most(0)
+
+    @property
+    def behind(self) -> Probability:
+        """Probability of a negative net result."""
+        return self._below(self.one_round.index(0, self.rounds, ceil))
+
+    @property
+    def level(self) -> Probability:
+        """Probability of a net result of zero."""
+        return 1 - self.ahead - self.behind
+
+    @property
+    def worst_1_in_1000(self) -> Fraction:
+        """Quantile of 1/1000: the probability of this net result or a worse one is 1 in 1,000."""
+        return self.quantile(WORST_PROBABILITY)
+
+    def at_least(self, net: Fraction | int) -> Probability:
+        """Return the probability of this net result or a better one."""
+        return 1 - self._below(self.one_round.index(net, self.rounds, ceil))
+
+    def at_most(self, net: Fraction | int) -> Probability:
+        """Return the probability of this net result or a worse one."""
+        return self._below(self.one_round.index(net, self.rounds, floor) + 1)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("mean", f"{float(self.mean):,.4f}"),
+            ("standard deviation", f"{self.sd:,.4f}"),
+            ("ahead", f"{float(self.ahead):.12g}"),
+            ("level", f"{float(self.level):.12g}"),
+            ("behind", f"{float(self.behind):.12g}"),
+            ("worst 1 in 1,000", f"{float(self.worst_1_in_1000):,g}"),
+        ]
+        precision = f"within {self.error:.1e}" if self.error else "exact"
+        title = f"net result of {self.rounds:,} rounds, {precision}"
+        return html_table(title, rows) + html_bars(self.as_floats())

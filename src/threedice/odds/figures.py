@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import lcm, sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -80,17 +81,18 @@ def _stakes_to_lead(scaled_mean: int, scaled_variance: int) -> int | None:
     return -(-z * z * scaled_variance // (n * n * scaled_mean * scaled_mean))
 
 
-PayoffProfile = tuple[int, tuple[tuple[int, int, int], ...]]
-"""Number of throws, and for each pay line its odds a to b and its number of winning rolls."""
+PayLines = tuple[tuple[int, int, int], ...]
+"""For each pay line of a box its odds a to b, and its number of winning rolls."""
 
 
-def payoff_profile(box: Box) -> PayoffProfile:
-    """Return the facts that determine a box's figures; boxes with equal profiles share them."""
-    lines = tuple((line.odds.a, line.odds.b, line.rolls.bit_count()) for line in box.lines)
-    return box.throws, lines
+def payoff_profile(box: Box) -> tuple[int, PayLines]:
+    """Return the facts that determine a box's figures: its number of throws and its pay lines."""
+    return box.throws, tuple(
+        (line.odds.a, line.odds.b, line.rolls.bit_count()) for line in box.lines
+    )
 
 
-def profile_figures(throws: int, lines: tuple[tuple[int, int, int], ...]) -> Figures:
+def profile_figures(throws: int, lines: PayLines) -> Figures:
     """Return the figures of a unit on a box of this profile, over all the throws that decide it."""
     total_ways = 216**throws
     unit = lcm(*(b for _, b, _ in lines))
@@ -107,6 +109,11 @@ def box_figures(box: Box) -> Figures:
     '1/36'
     """
     return profile_figures(*payoff_profile(box))
+
+
+def format_odds(box: Box) -> str:
+    """Format the odds of all pay lines of a box."""
+    return " / ".join(str(line.odds) for line in box.lines)
 
 
 def percent(value: Fraction, places: int = 3) -> str:
@@ -139,9 +146,7 @@ class OddsSheet:
     def layout_edge(self) -> Fraction:
         """House edge on one unit on every box that one roll decides."""
         edges = [each.figures.edge for each in self.boxes if each.box.throws == 1]
-        denominator = lcm(*(edge.denominator for edge in edges))
-        edge_sum = sum(edge.numerator * (denominator // edge.denominator) for edge in edges)
-        return Fraction(edge_sum, denominator * len(edges))
+        return sum(edges, Fraction(0)) / len(edges)
 
     def families(self) -> Iterator[tuple[str, list[BoxOdds]]]:
         """Yield the name and the boxes of each family."""
@@ -154,7 +159,7 @@ class OddsSheet:
         rows = [
             (
                 each.box.id,
-                " / ".join(str(line.odds) for line in each.box.lines),
+                format_odds(each.box),
                 str(each.figures.hit),
                 str(each.figures.edge),
                 percent(each.figures.edge),
@@ -172,11 +177,6 @@ def odds_sheet(game: Game) -> OddsSheet:
     >>> str(odds_sheet(load("nz-tai-sai-2008/1")).layout_edge)
     '2/25'
     """
-    computed: dict[PayoffProfile, Figures] = {}
-    boxes = []
-    for box in game.boxes.values():
-        profile = payoff_profile(box)
-        if profile not in computed:
-            computed[profile] = profile_figures(*profile)
-        boxes.append(BoxOdds(box, computed[profile]))
+    figures_of = cache(profile_figures)  # many boxes have the same profile
+    boxes = (BoxOdds(box, figures_of(*payoff_profile(box))) for box in game.boxes.values())
     return OddsSheet(game, tuple(boxes))

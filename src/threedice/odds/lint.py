@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from threedice.odds.figures import box_figures, percent
+from threedice.odds.figures import box_figures, format_odds, percent
 from threedice.rulebook.boxes import missing_from_families
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from threedice.rulebook.schema import Rulebook
 
 
+LintFigures = dict[str, str | list[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class LintFinding:
     """A finding: its kind, the box or family, a message with the figures, and the clauses."""
@@ -27,7 +30,7 @@ class LintFinding:
     box: str
     message: str
     clauses: tuple[str, ...]
-    figures: dict[str, str | list[str]]
+    figures: LintFigures
 
 
 def lint(
@@ -58,10 +61,7 @@ def _low_returns(game: Game, min_return: Fraction) -> Iterator[LintFinding]:
         if returned < min_return:
             floor = percent(min_return)
             message = f"returns {returned} ({percent(returned)}), under the floor of {floor}"
-            figures: dict[str, str | list[str]] = {
-                "return": str(returned),
-                "floor": str(min_return),
-            }
+            figures: LintFigures = {"return": str(returned), "floor": str(min_return)}
             yield LintFinding("return-low", box.id, message, _clauses(box), figures)
 
 
@@ -73,8 +73,10 @@ def _dominated_boxes(game: Game) -> Iterator[LintFinding]:
             if row != other and all(a <= b for a, b in zip(row, other, strict=True)):
                 box, better = game.boxes[box_id], game.boxes[other_id]
                 relation = "wins exactly when" if box.wins == better.wins else "wins only when"
-                message = f"at {_odds(box)} {relation} {other_id} at {_odds(better)} does"
-                figures: dict[str, str | list[str]] = {"better": other_id, "odds": _odds(box)}
+                message = (
+                    f"at {format_odds(box)} {relation} {other_id} at {format_odds(better)} does"
+                )
+                figures: LintFigures = {"better": other_id, "odds": format_odds(box)}
                 yield LintFinding("dominated", box_id, message, _clauses(box), figures)
 
 
@@ -83,7 +85,7 @@ def _incomplete_families(game: Game, book: Rulebook) -> Iterator[LintFinding]:
         offered = [box for box in game.boxes.values() if box.family == family]
         total = len(offered) + len(missing)
         message = f"{len(offered)} of {total} {family} boxes offered; missing {', '.join(missing)}"
-        figures: dict[str, str | list[str]] = {"missing": missing}
+        figures: LintFigures = {"missing": missing}
         yield LintFinding("family-incomplete", family, message, offered[0].pays, figures)
 
 
@@ -99,12 +101,8 @@ def _unpayable_odds(game: Game, chips: tuple[int, ...]) -> Iterator[LintFinding]
                 message = (
                     f"{odds} in chips of {smallest} comes out even only on multiples of {step}"
                 )
-                figures: dict[str, str | list[str]] = {"odds": str(odds), "step": str(step)}
+                figures: LintFigures = {"odds": str(odds), "step": str(step)}
                 yield LintFinding("not-payable", box.id, message, _clauses(box), figures)
-
-
-def _odds(box: Box) -> str:
-    return " / ".join(str(line.odds) for line in box.lines)
 
 
 def _clauses(box: Box) -> tuple[str, ...]:

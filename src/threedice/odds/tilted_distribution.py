@@ -25,7 +25,8 @@ from math import ceil, expm1, log, log2, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
 from threedice.errors import InfeasibleComputation, InvalidInput
-from threedice.odds.convolution import check_rounds, lattice_index
+from threedice.odds.convolution import check_rounds
+from threedice.odds.distribution import negate
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -142,14 +143,14 @@ def tail_probability(
     bound small relative to the probability, however small the probability is.
     """
     check_rounds(rounds)
-    index = lattice_index(one_round, rounds, net, ceil)
+    index = one_round.index(net, rounds, ceil)
     top = rounds * one_round.degree
     if not 0 < index <= top:
         return float(index <= 0), 0.0
     tilt = _solve_tilt(one_round, index / rounds, rounds)
     if tilt >= 0:
         return _upper_tail(one_round, tilt, rounds, index)
-    chance, error = _upper_tail(_reversed_distribution(one_round), -tilt, rounds, top - index + 1)
+    chance, error = _upper_tail(negate(one_round), -tilt, rounds, top - index + 1)
     return 1 - chance, error + UNIT_ROUNDOFF
 
 
@@ -186,13 +187,6 @@ def _solve_tilt(one_round: RoundDistribution, mean_index: float, rounds: int) ->
             else (low, middle)
         )
     return (low + high) / 2
-
-
-def _reversed_distribution(one_round: RoundDistribution) -> RoundDistribution:
-    """Return the distribution with its lattice indices counted from the best result down."""
-    ways = tuple((one_round.degree - k, count) for k, count in reversed(one_round.ways))
-    highest = one_round.lowest + one_round.degree * one_round.step
-    return type(one_round)(-highest, one_round.step, one_round.unit, ways, one_round.total_ways)
 
 
 def _power_by_squaring(base: Any, exponent: int) -> Any:

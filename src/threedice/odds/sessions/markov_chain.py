@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import log2
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InfeasibleComputation
 from threedice.odds.tilted_distribution import UNIT_ROUNDOFF, require_numpy
@@ -58,88 +58,49 @@ class StateSpace:
 
 def enumerate_states(session: BettingSession, max_states: int = MAX_STATES) -> StateSpace:
     """Return every state that the session can reach in its rounds, breadth first."""
+    plan, spread = session.plan, session.spread
     states = StateSpace()
+    plan_states: list[PlanState] = []
     numbers: dict[StateKey, int] = {}
-    start = session.plan.initial_state()
-    frontier = [_intern_state(session, states, numbers, start, session.bankroll)]
-    plan_states: list[PlanState] = [start]
+
+    def number_of(plan_state: PlanState, bankroll: int) -> int:
+        """Return the number of a state, adding it if it is new.
+
+        Ended states with the same bankroll and ending are one state, whatever their plan state.
+        """
+        ending = session.ending(plan_state, bankroll)
+        number = numbers.setdefault((bankroll, ending or plan_state), len(plan_states))
+        if number == len(plan_states):
+            plan_states.append(plan_state)
+            states.bankrolls.append(bankroll)
+            states.endings.append(ending)
+            states.transitions.append(())
+        return number
+
+    frontier = [number_of(plan.initial_state(), session.bankroll)]
     for round_number in range(session.rounds):
-        if len(states.bankrolls) > max_states:
+        first_new = len(plan_states)
+        if first_new > max_states:
             raise InfeasibleComputation(
-                f"{session.plan.name} has more than {max_states:,} states "
+                f"{plan.name} has more than {max_states:,} states "
                 f"after {round_number} of {session.rounds} rounds",
-                len(states.bankrolls),
+                first_new,
                 "play fewer rounds, stake in larger steps or simulate it",
             )
-        first_new = len(states.bankrolls)
         for number in frontier:
-            states.transitions[number] = _transitions(session, states, numbers, plan_states, number)
-        frontier = [i for i in range(first_new, len(states.bankrolls)) if states.endings[i] is None]
+            state, bankroll = plan_states[number], states.bankrolls[number]
+            stake = session.next_stake(state, bankroll)
+            nets = ((net * (stake // spread.step), ways) for net, ways in spread.results)
+            states.transitions[number] = tuple(
+                (ways, number_of(plan.next_state(state, stake, net), bankroll + net))
+                for net, ways in nets
+            )
+        frontier = [i for i in range(first_new, len(plan_states)) if states.endings[i] is None]
     return states
 
 
-def _intern_state(
-    session: BettingSession,
-    states: StateSpace,
-    numbers: dict[StateKey, int],
-    state: PlanState,
-    bankroll: int,
-) -> int:
-    """Return the number of a state, adding it if it is new.
-
-    Ended states with the same bankroll and ending are one state, whatever their plan state.
-    """
-    ending = session.ending(state, bankroll)
-    key: StateKey = (bankroll, ending or state)
-    number = numbers.setdefault(key, len(states.bankrolls))
-    if number == len(states.bankrolls):
-        states.bankrolls.append(bankroll)
-        states.endings.append(ending)
-        states.transitions.append(())
-    return number
-
-
-def _transitions(
-    session: BettingSession,
-    states: StateSpace,
-    numbers: dict[StateKey, int],
-    plan_states: list[PlanState],
-    state_number: int,
-) -> tuple[tuple[int, int], ...]:
-    """Return the (ways, target state) pairs of a state, one for each result of the spread."""
-    state, bankroll = plan_states[state_number], states.bankrolls[state_number]
-    stake = session.next_stake(state, bankroll)
-    steps = stake // session.spread.step
-    transitions = []
-    for step_net, ways in session.spread.results:
-        net = step_net * steps
-        next_state = session.plan.next_state(state, stake, net)
-        number = _intern_state(session, states, numbers, next_state, bankroll + net)
-        if number == len(plan_states):
-            plan_states.append(next_state)
-        transitions.append((ways, number))
-    return tuple(transitions)
-
-
-class Propagator(Protocol):
-    """Weights of the states of a session after some rounds."""
-
-    @property
-    def denominator(self) -> int:
-        """Base of the weights: after t rounds they are out of its t-th power; 1 in float64."""
-
-    def advance(self) -> dict[int, Weight]:
-        """Play a round; return the weight of each absorbing state reached in it."""
-
-    def active_weights(self) -> dict[int, Weight]:
-        """Return the weight of the sessions still playing, by bankroll."""
-
-    def error_bound(self, rounds: int) -> float:
-        """Return a bound on the relative error of every weight after `rounds` rounds."""
-
-
 class ExactPropagator:
-    """Propagate counts in integers of any size."""
+    """Propagate counts in integers of any size; after t rounds they are out of denominator^t."""
 
     def __init__(self, session: BettingSession, states: StateSpace) -> None:
         self.denominator = session.spread.total_ways
@@ -174,7 +135,7 @@ class ExactPropagator:
 
 
 class FloatPropagator:
-    """Propagate probabilities in float64, all states in one numpy operation."""
+    """Propagate probabilities in float64 (out of 1), all states in one numpy operation."""
 
     denominator = 1
 
@@ -203,9 +164,11 @@ class FloatPropagator:
         np, size = self._np, len(self._probabilities)
         flow = self._edge_probabilities * self._probabilities[self._sources]
         after = self._probabilities = np.bincount(self._targets, weights=flow, minlength=size)
-        ended = {int(number): float(after[number]) for number in self._absorbing if after[number]}
+        ended: dict[int, Weight] = {
+            int(number): float(after[number]) for number in self._absorbing if after[number]
+        }
         after[self._absorbing] = 0.0
-        return dict(ended)
+        return ended
 
     def active_weights(self) -> dict[int, Weight]:
         """Return the probability of the sessions still playing, by bankroll."""
@@ -214,9 +177,13 @@ class FloatPropagator:
         return {int(bankroll): float(weight) for bankroll, weight in pairs if weight}
 
     def error_bound(self, rounds: int) -> float:
-        """Return the bound: per round a rounded probability, a product, and the sum at a state.
+        """Return a bound on the relative error of every probability after `rounds` rounds.
 
-        Two more sums, each over at most all states, are made when the results are collected.
+        A round makes a rounded probability, a product, and the sum at a state. Two more sums, each
+        over at most all states, are made when the results are collected.
         """
         operations = rounds * (self._max_in_degree + 1) + 2 * len(self._probabilities) + rounds
         return 1.01 * operations * UNIT_ROUNDOFF
+
+
+Propagator = ExactPropagator | FloatPropagator

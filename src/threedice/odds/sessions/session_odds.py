@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from math import fsum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from threedice.odds.notebook import html_bars, html_table
 from threedice.odds.sessions.markov_chain import (
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 ExactOrFloat = Fraction | float
 """A probability or a mean: an exact fraction, or a float with an error bound."""
+
+Sortable = TypeVar("Sortable", bound=int | tuple[int, ...])
+"""An amount, or a histogram bin with its lowest amount first."""
 
 SessionMethod = Literal["exact", "float64", "simulated"]
 KnownFigure = Literal["final", "rounds", "ahead", "level"]
@@ -84,22 +87,18 @@ class SessionOdds:
     @property
     def mean_final(self) -> ExactOrFloat:
         """Expected final bankroll."""
-        if "final" in self.known_figures:
-            return self.known_figures["final"]
-        return sum_probabilities(
-            bankroll * probability for bankroll, probability in self.final_bankrolls
-        )
+        terms = (bankroll * probability for bankroll, probability in self.final_bankrolls)
+        return self._known_or_sum("final", terms)
 
     @property
     def mean_rounds(self) -> ExactOrFloat:
         """Expected number of rounds played."""
-        if "rounds" in self.known_figures:
-            return self.known_figures["rounds"]
-        return sum_probabilities(
+        terms = (
             t * probability
             for ending in ENDINGS
             for t, probability in enumerate(self.ending_probabilities[ending])
         )
+        return self._known_or_sum("rounds", terms)
 
     @property
     def mean_rounds_to_ruin(self) -> ExactOrFloat | None:
@@ -113,22 +112,20 @@ class SessionOdds:
     @property
     def ahead(self) -> ExactOrFloat:
         """Probability of a final bankroll above the initial one."""
-        if "ahead" in self.known_figures:
-            return self.known_figures["ahead"]
         initial = self.session.bankroll
-        return sum_probabilities(
-            probability for bankroll, probability in self.final_bankrolls if bankroll > initial
-        )
+        terms = (chance for bankroll, chance in self.final_bankrolls if bankroll > initial)
+        return self._known_or_sum("ahead", terms)
 
     @property
     def level(self) -> ExactOrFloat:
         """Probability of a final bankroll equal to the initial one."""
-        if "level" in self.known_figures:
-            return self.known_figures["level"]
         initial = self.session.bankroll
-        return sum_probabilities(
-            probability for bankroll, probability in self.final_bankrolls if bankroll == initial
-        )
+        terms = (chance for bankroll, chance in self.final_bankrolls if bankroll == initial)
+        return self._known_or_sum("level", terms)
+
+    def _known_or_sum(self, name: KnownFigure, terms: Iterable[ExactOrFloat]) -> ExactOrFloat:
+        known = self.known_figures.get(name)
+        return sum_probabilities(terms) if known is None else known
 
     def ruin_by_round(self) -> list[ExactOrFloat]:
         """Return the cumulative probability of ruin by each round, from round 0."""
@@ -296,12 +293,12 @@ def sum_probabilities(probabilities: Iterable[ExactOrFloat]) -> ExactOrFloat:
 
 
 def quantiles(
-    weights: Mapping[int, Weight | Fraction], probabilities: Iterable[Fraction]
-) -> tuple[int, ...]:
+    weights: Mapping[Sortable, Weight | Fraction], probabilities: Iterable[Fraction]
+) -> tuple[Sortable, ...]:
     """Return the quantiles of weighted amounts at these probabilities, given in ascending order."""
     amounts = sorted(weights)
     total = sum(weights.values())
-    found: list[int] = []
+    found: list[Sortable] = []
     index, cumulative = 0, weights[amounts[0]]
     for probability in probabilities:
         target = probability * total
