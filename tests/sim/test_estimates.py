@@ -41,7 +41,6 @@ def test_a_ratio_is_that_of_the_sums_and_its_error_that_of_the_remainders(each: 
         sum(base),
         sum(n * n for n in base),
         products,
-        len(each),
     )
 
     ratio = sum(each) / sum(base)
@@ -69,7 +68,7 @@ def test_of_nothing_nothing_is_known() -> None:
     assert (estimate_proportion(0, 0).low, estimate_proportion(0, 0).high) == (0.0, 1.0)
     assert (
         estimate_mean(0, 0, 0).value
-        == estimate_ratio(0, 0, 0, 0, 0, 0).value
+        == estimate_ratio(0, 0, 0, 0, 0).value
         == variance(0, 0, 0)
         == 0
     )

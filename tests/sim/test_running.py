@@ -33,7 +33,7 @@ from threedice.sim.table_setup import PlannedBet, SimulatedPlayer, table_job
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice.sim.runner import AnyJob
+    from threedice.sim.jobs import AnyJob
 
 SIC_BO = "sg-rws-tai-sai-v6/a"
 

@@ -36,8 +36,8 @@ from threedice.money import parse_amount
 from threedice.rulebook import Game
 
 if TYPE_CHECKING:
-    from threedice.sim.jobs import Tally
-    from threedice.sim.runner import AnyJob, WorkerPool
+    from threedice.sim.jobs import AnyJob, Tally
+    from threedice.sim.runner import WorkerPool
     from threedice.sim.simulation import Study
     from threedice.sim.table_setup import SimulatedPlayer
 

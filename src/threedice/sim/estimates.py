@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
+from threedice.odds.notebook import html_table
 from threedice.odds.sessions import session_odds
 from threedice.sim.kernels.sessions import SUMS
 
@@ -71,7 +71,7 @@ def variance(total: int, squares: int, trials: int) -> float:
 
 
 def estimate_ratio(
-    total: int, squares: int, base: int, base_squares: int, products: int, trials: int
+    total: int, squares: int, base: int, base_squares: int, products: int
 ) -> Estimate:
     """Estimate the ratio of two means over the same sessions, such as loss to turnover.
 
@@ -81,9 +81,7 @@ def estimate_ratio(
         return Estimate(0.0, 0.0, 0.0, 0.0)
     ratio = Fraction(total, base)
     residual_squares = squares - 2 * ratio * products + ratio * ratio * base_squares
-    return _normal_estimate(
-        float(ratio), sqrt(max(float(residual_squares), 0.0)) / abs(base) if trials else 0.0
-    )
+    return _normal_estimate(float(ratio), sqrt(max(float(residual_squares), 0.0)) / abs(base))
 
 
 def _normal_estimate(value: float, error: float) -> Estimate:
@@ -102,6 +100,10 @@ class SessionSums:
             return self._by_name[f"{name}_low"] + (self._by_name[f"{name}_high"] << 32)
         return self._by_name[name]
 
+    def mean(self, name: str, sessions: int, unit: int = 1) -> Estimate:
+        """Estimate the mean of an amount of which the squares are summed too."""
+        return estimate_mean(self.total(name), self.total(f"{name}_squared"), sessions, unit)
+
 
 def quantiles(
     bins: Sequence[HistogramBin], probabilities: Iterable[Fraction]
@@ -115,14 +117,7 @@ def quantiles(
     """
     if not bins:
         raise InvalidInput("nothing has been played yet, so there are no quantiles")
-    total = sum(each.times for each in bins)
-    found, index, cumulative = [], 0, bins[0].times
-    for probability in probabilities:
-        while cumulative < probability * total and index < len(bins) - 1:
-            index += 1
-            cumulative += bins[index].times
-        found.append(bins[index])
-    return tuple(found)
+    return session_odds.quantiles({each: each.times for each in bins}, probabilities)
 
 
 def format_bin(amounts: HistogramBin) -> str:
@@ -151,8 +146,4 @@ def format_estimate(estimate: Estimate, decimals: int) -> str:
 
 def html_estimate_table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """Return a small HTML table for a notebook."""
-    body = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
-        for name, value in rows
-    )
-    return f"<table><caption>{escape(title)}; 95 % intervals</caption>{body}</table>"
+    return html_table(f"{title}; 95 % intervals", rows)

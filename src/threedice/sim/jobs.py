@@ -1,7 +1,8 @@
 """Simulation jobs that can be divided into ranges, and the tallies that the ranges add up to.
 
-A job is plain data that can be sent to any worker. `play` runs a range of its units and returns a
-`Tally`; the tallies of all ranges add up to the same result, whatever the ranges and the workers.
+A job is plain data that can be sent to any worker. Its units are sessions, or blocks of rounds;
+`play` runs a range of them and returns a `Tally`. The tallies of all ranges add up to the same
+result, whatever the ranges and the workers.
 
 Saved simulations hold a hash of `repr(job)`: the names of the job classes, of `Terms` and `OwnPlan`
 and of their fields are part of the file format and must not change.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -41,28 +42,6 @@ CountArray = Any
 IntRow = tuple[int, ...]
 
 
-class SimulationJob(Protocol):
-    """A simulation in numbered units."""
-
-    @property
-    def units(self) -> int:
-        """Number of units: sessions, or blocks of rounds."""
-        ...
-
-    @property
-    def rounds_per_unit(self) -> int:
-        """Cost of one unit, in rounds of a simple session."""
-        ...
-
-    def empty_tally(self) -> Tally:
-        """Return a tally of zero units."""
-        ...
-
-    def play(self, first: int, count: int, device: str = "cpu") -> Tally:
-        """Play a range of units and return its tally."""
-        ...
-
-
 @dataclass(frozen=True)
 class SessionJob:
     """Sessions of one player on the same terms.
@@ -88,14 +67,16 @@ class SessionJob:
 
     def empty_tally(self) -> Tally:
         """Return a tally of zero sessions."""
-        sums, ends, finals, paths = self._allocate_arrays()
-        return Tally(
-            0, {"sums": as_python_ints(sums), "ends": ends, "finals": finals, "paths": paths}
-        )
+        return self._tally(0, self._allocate_arrays())
 
-    def _allocate_arrays(self) -> list[Any]:
+    def _allocate_arrays(self) -> list[CountArray]:
         shapes = self.terms.histograms.array_shapes(self.terms.rounds)
         return [np.zeros(shape, np.int64) for shape in shapes]
+
+    def _tally(self, sessions: int, arrays: list[CountArray]) -> Tally:
+        sums, ends, finals, paths = arrays
+        counts = {"sums": as_python_ints(sums), "ends": ends, "finals": finals, "paths": paths}
+        return Tally(sessions, counts)
 
     def play(self, first: int, count: int, device: str = "cpu") -> Tally:
         """Play a range of sessions and return its tally."""
@@ -118,29 +99,18 @@ class SessionJob:
             raise InvalidInput(
                 f"{self.terms.plan} fails after many rounds: {type(error).__name__}: {error}"
             ) from None
-        sums, ends, finals, paths = arrays
-        self._check_sums(sums)
-        counts = {"sums": as_python_ints(sums), "ends": ends, "finals": finals, "paths": paths}
-        return Tally(count, counts)
+        self._check_sums(arrays[0])
+        return self._tally(count, arrays)
 
-    def _play_on_gpu(self, first: int, count: int, arguments: Any, arrays: list[Any]) -> None:
+    def _play_on_gpu(
+        self, first: int, count: int, arguments: tuple[Any, ...], arrays: list[CountArray]
+    ) -> None:
         from threedice.sim.kernels import gpu  # noqa: PLC0415  # needs the extra `gpu`
 
         gpu.check_gpu()
         move = own_plan_move(self.own, gpu.compile_device_inline) if self.own else None
-        key, terms, edges, table, line = arguments
-        gpu.play_on_gpu(
-            self.terms.kernel_spec,
-            first,
-            count,
-            key,
-            terms,
-            edges,
-            table,
-            line,
-            *arrays[:3],
-            own_move=move,
-        )
+        spec = self.terms.kernel_spec
+        gpu.play_on_gpu(spec, first, count, *arguments, *arrays[:3], own_move=move)
 
     def _check_sums(self, sums: Any) -> None:
         """Raise `InvalidInput` if the plan returned invalid numbers, or a counter overflowed."""
@@ -218,12 +188,10 @@ class TableJob:
         sums, nets = self._allocate_arrays()
         return Tally(0, {"sums": as_python_ints(sums), "nets": nets})
 
-    def _allocate_arrays(self) -> tuple[Any, Any]:
+    def _allocate_arrays(self) -> tuple[CountArray, CountArray]:
         rows = len(self.players) + 1
-        return (
-            np.zeros((rows, len(SUMS)), np.int64),
-            np.zeros((rows, 2 * self.places + 1), np.int64),
-        )
+        widths = (len(SUMS), 2 * self.places + 1)
+        return np.zeros((rows, widths[0]), np.int64), np.zeros((rows, widths[1]), np.int64)
 
     def play(self, first: int, count: int, device: str = "cpu") -> Tally:
         """Play a range of sessions and return its tally."""
@@ -247,7 +215,10 @@ class TableJob:
         return Tally(count, {"sums": as_python_ints(sums), "nets": nets})
 
 
-def units_per_task(job: SimulationJob, device: str = "cpu") -> int:
+AnyJob = SessionJob | FlatJob | TableJob
+
+
+def units_per_task(job: AnyJob, device: str = "cpu") -> int:
     """Return the number of units for one task."""
     rounds = ROUNDS_PER_GPU_TASK if device == "gpu" else ROUNDS_PER_TASK
     units = max(rounds // job.rounds_per_unit // 64 * 64, 64 if job.rounds_per_unit < rounds else 1)
@@ -273,7 +244,7 @@ def check_task_size(count: int) -> None:
         )
 
 
-def job_id(job: SimulationJob) -> str:
+def job_id(job: AnyJob) -> str:
     """Return a short hash of a job, the same on every machine."""
     return sha256(repr(job).encode()).hexdigest()[:24]
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -32,49 +32,16 @@ from threedice.sim.jobs import FlatJob, decode_tally, encode_tally, job_id, unit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from threedice.sim.jobs import SessionJob, SimulationJob, TableJob, Tally
-
-    AnyJob = SessionJob | FlatJob | TableJob
-
+    from threedice.sim.jobs import AnyJob, Tally
 
 CONNECT_TIMEOUT_SECONDS = 10
 
 PROGRESS_FORMAT = "threedice simulation 2"
 
-_MAX_WORKER_DEATHS = 10
-"""Number of workers that may die running one task before it fails."""
-
 _MEMINFO: Final = Path("/proc/meminfo")
 
 ProgressCallback = Callable[["Tally"], None]
 """Function that receives the tally so far, after each task."""
-
-
-class PendingTask(Protocol):
-    """A submitted task."""
-
-    def result(self) -> Tally:
-        """Wait for the task and return its tally."""
-        ...
-
-    def cancel(self) -> Any:
-        """Cancel the task if it has not started."""
-        ...
-
-
-class WorkerPool(Protocol):
-    """A pool that runs tasks: the threads of this machine, or a cluster."""
-
-    device: str
-
-    @property
-    def capacity(self) -> int:
-        """Number of tasks that run at the same time."""
-        ...
-
-    def submit(self, job: SimulationJob, first: int, count: int) -> PendingTask:
-        """Submit a task."""
-        ...
 
 
 class SimulationInterrupt(ThreediceError):
@@ -86,7 +53,7 @@ class SimulationInterrupt(ThreediceError):
 
 
 def run_job(
-    job: SimulationJob,
+    job: AnyJob,
     pool: WorkerPool,
     so_far: Tally | None = None,
     report: ProgressCallback = lambda _: None,
@@ -94,7 +61,7 @@ def run_job(
     """Run the remaining units of a job, and return the tally of all of them."""
     tally = so_far or job.empty_tally()
     task_units, submitted = units_per_task(job, pool.device), tally.units
-    pending: deque[PendingTask] = deque()
+    pending: deque[Future[Tally]] = deque()
     try:
         while submitted < job.units or pending:
             while submitted < job.units and len(pending) < 2 * pool.capacity:
@@ -121,32 +88,22 @@ def thread_pool(thread_count: int | None = None, device: str = "cpu") -> Iterato
         raise InvalidInput(f"there is no device {device!r}; choose cpu or gpu")
     if thread_count is not None and thread_count < 1:
         raise InvalidInput(f"{thread_count} threads; give at least one, or leave it out for all")
-    pool = ThreadWorkerPool(1 if device == "gpu" else thread_count or os.cpu_count() or 1, device)
-    try:
-        yield pool
-    finally:
-        pool.close()
+    threads = 1 if device == "gpu" else thread_count or os.cpu_count() or 1
+    with ThreadPoolExecutor(threads, thread_name_prefix="threedice-sim") as executor:
+        yield ThreadWorkerPool(executor, threads, device)
 
 
+@dataclass(frozen=True, slots=True)
 class ThreadWorkerPool:
     """Threads of this machine; the compiled kernels release the GIL, so they run in parallel."""
 
-    def __init__(self, thread_count: int, device: str = "cpu") -> None:
-        self._thread_count, self.device = thread_count, device
-        self._executor = ThreadPoolExecutor(thread_count, thread_name_prefix="threedice-sim")
+    executor: ThreadPoolExecutor
+    capacity: int
+    device: str
 
-    @property
-    def capacity(self) -> int:
-        """Number of threads."""
-        return self._thread_count
-
-    def submit(self, job: SimulationJob, first: int, count: int) -> PendingTask:
+    def submit(self, job: AnyJob, first: int, count: int) -> Future[Tally]:
         """Submit a task."""
-        return self._executor.submit(job.play, first, count, self.device)
-
-    def close(self) -> None:
-        """Wait for the running tasks, and end the threads."""
-        self._executor.shutdown(cancel_futures=True)
+        return self.executor.submit(job.play, first, count, self.device)
 
 
 # --- Dask clusters ------------------------------------------------------------------------------
@@ -174,62 +131,44 @@ def dask_pool(url: str, device: str = "cpu") -> Iterator[WorkerPool]:
             raise InvalidInput(
                 f"the scheduler at {url} has no workers; start some with dask worker"
             )
-        yield DaskWorkerPool(client, url, device)
+        yield DaskWorkerPool(client, device)
+    except distributed.KilledWorker as killed:
+        raise OperatingFailure(
+            f"{killed.allowed_failures + 1} workers of {url} died running the same task; "
+            "see their logs for the reason, such as too little memory"
+        ) from None
+    except distributed.client.FutureCancelledError:
+        raise OperatingFailure(
+            f"the connection to the cluster at {url} was lost; resume from the last progress file"
+        ) from None
     finally:
         client.close()
 
 
+@dataclass(frozen=True, slots=True)
 class DaskWorkerPool:
-    """The workers of a Dask scheduler."""
+    """The workers of a Dask scheduler; a task is a Dask future."""
 
-    def __init__(self, client: Any, url: str, device: str) -> None:
-        self._client, self._url, self.device = client, url, device
+    client: Any
+    device: str
 
     @property
     def capacity(self) -> int:
         """Number of tasks that the present workers run at the same time."""
-        return max(int(sum(self._client.nthreads().values())), 1)
+        return max(int(sum(self.client.nthreads().values())), 1)
 
-    def submit(self, job: SimulationJob, first: int, count: int) -> PendingTask:
+    def submit(self, job: AnyJob, first: int, count: int) -> Any:
         """Submit a task to the scheduler."""
         key = f"threedice-{job_id(job)}-{first}-{count}-{self.device}"
-        future = self._client.submit(play_range, job, first, count, self.device, key=key)
-        return _DaskTask(future, self._url)
+        return self.client.submit(play_range, job, first, count, self.device, key=key)
 
 
-def play_range(job: SimulationJob, first: int, count: int, device: str) -> Tally:
+def play_range(job: AnyJob, first: int, count: int, device: str) -> Tally:
     """Play a range of a job; this function runs on the worker."""
     return job.play(first, count, device)
 
 
-class _DaskTask:
-    """A task on the cluster."""
-
-    def __init__(self, future: Any, url: str) -> None:
-        self._future, self._url = future, url
-
-    def result(self) -> Tally:
-        """Wait for the task and return its tally."""
-        from distributed import KilledWorker  # noqa: PLC0415
-        from distributed.client import FutureCancelledError  # noqa: PLC0415
-
-        try:
-            tally: Tally = self._future.result()
-        except KilledWorker:
-            raise OperatingFailure(
-                f"{_MAX_WORKER_DEATHS} workers of {self._url} died running the same task; "
-                "see their logs for the reason, such as too little memory"
-            ) from None
-        except FutureCancelledError:
-            raise OperatingFailure(
-                f"the connection to the cluster at {self._url} was lost; "
-                "resume from the last progress file"
-            ) from None
-        return tally
-
-    def cancel(self) -> None:
-        """Cancel the task."""
-        self._future.cancel()
+WorkerPool = ThreadWorkerPool | DaskWorkerPool
 
 
 # --- progress files -----------------------------------------------------------------------------
@@ -288,7 +227,7 @@ def job_fingerprint(job: AnyJob) -> str:
 
 
 def check_memory(
-    job: SimulationJob, worker_count: int | None = None, free_bytes: int | None = None
+    job: AnyJob, worker_count: int | None = None, free_bytes: int | None = None
 ) -> None:
     """Raise `InvalidInput` for a job whose tallies take more memory than is available."""
     available = available_memory_bytes() if free_bytes is None else free_bytes
@@ -300,7 +239,7 @@ def check_memory(
         )
 
 
-def estimate_memory_bytes(job: SimulationJob, worker_count: int) -> int:
+def estimate_memory_bytes(job: AnyJob, worker_count: int) -> int:
     """Return the bytes of a job's tallies: two for each worker, and two for the sum."""
     tally_bytes = sum(int(array.size) * 8 for array in job.empty_tally().counts.values())
     return tally_bytes * (2 * worker_count + 2)

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import gcd
 from typing import Any, Final
 
 import numpy as np
 
 from threedice.errors import InvalidInput
+from threedice.odds.sessions.plans import line_due
 from threedice.sim.kernels.compiler import KernelSpec
 from threedice.sim.kernels.generator import ROLLS_PER_BLOCK, word_threshold
-from threedice.sim.kernels.plans import LINE_CAPACITY, MOVES
+from threedice.sim.kernels.plans import MOVES
 from threedice.sim.kernels.sessions import ENDING_NAMES, SUMS, bin_index, choose_precision_bits
 
 MAX_AMOUNT_GRAINS: Final = 2**31 - 1
@@ -34,7 +36,7 @@ MAX_PATH_POINTS: Final = 100
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of a session.
+    """Terms of a session that an `odds` `BettingSession` has validated; too large ones are refused.
 
     `outcomes` are (net result for each step staked, ways of 216) pairs, the best first. If `paths`,
     bankrolls are also counted during the session.
@@ -54,7 +56,18 @@ class Terms:
     paths: bool = False
 
     def __post_init__(self) -> None:
-        check_terms(self)
+        max_stake = self.base if self.plan == "flat" else self.maximum
+        largest = max(
+            self.bankroll // self.grain + self.max_round_win,
+            self.rounds * (max_stake // self.grain),
+            4 * self.maximum // self.grain,
+        )
+        if largest > MAX_AMOUNT_GRAINS:
+            raise InvalidInput(
+                f"{self.rounds} rounds at up to {self.maximum} can exceed "
+                f"{MAX_AMOUNT_GRAINS * self.grain}, the largest amount that can be counted; "
+                "play fewer rounds or set a lower maximum"
+            )
 
     @property
     def is_built_in_plan(self) -> bool:
@@ -143,12 +156,7 @@ class Terms:
         """Return the arguments of a kernel: terms, edges, table and line."""
         grain, histograms = self.grain, self.histograms
         nets = [net for net, _ in self.outcomes]
-        edges = [
-            word_threshold(sum(ways for _, ways in self.outcomes[: i + 1]))
-            for i in range(len(nets))
-        ]
-        if len(nets) == 2:
-            nets = [nets[0], nets[1], nets[1], nets[1]]
+        edges = [word_threshold(ways) for ways in accumulate(ways for _, ways in self.outcomes)]
         uses_tiers = len(nets) <= 4
         tier_nets = (nets + nets[-1:] * 4)[:4] if uses_tiers else [0] * 4
         tier_edges = (edges + edges[-1:] * 4)[:3] if uses_tiers else [0] * 3
@@ -183,8 +191,7 @@ class Terms:
         """Return the due stake, in grains, and the memory of the plan before the first round."""
         base, maximum = self.base // self.grain, self.maximum // self.grain
         if self.plan == "labouchere":
-            bases = self.line[0] + (self.line[-1] if len(self.line) > 1 else 0)
-            return min(base * bases, maximum), len(self.line)
+            return min(base * line_due(self.line), maximum), len(self.line)
         return base, 0
 
 
@@ -217,50 +224,3 @@ class HistogramSettings:
 
 def _bin_count(max_amount: int, precision_bits: int) -> int:
     return int(bin_index(max_amount, precision_bits, 2**62)) + 1
-
-
-def check_terms(terms: Terms) -> None:
-    """Raise `InvalidInput` for terms that cannot be played or could exceed the counters."""
-    base, low, high = terms.base, terms.minimum, terms.maximum
-    if not 0 < low <= high:
-        raise InvalidInput(
-            f"limits {low} to {high} leave no room; "
-            "give a minimum above zero and a maximum of at least the minimum"
-        )
-    if not low <= base <= high:
-        raise InvalidInput(f"the base stake {base} is not within the limits {low} to {high}")
-    if base % terms.step or low % terms.step:
-        raise InvalidInput(
-            f"stakes must be multiples of {terms.step}, so that every win can be paid; "
-            f"change the base of {base} or the minimum of {low}"
-        )
-    if terms.bankroll < low:
-        raise InvalidInput(f"a bankroll of {terms.bankroll} does not reach the minimum {low}")
-    for name, stop in (("stop-loss", terms.stop_loss), ("stop-win", terms.stop_win)):
-        if stop is not None and stop < 1:
-            raise InvalidInput(f"a {name} of {stop}; give an amount above zero, or leave it out")
-    if terms.rounds < 1:
-        raise InvalidInput(f"{terms.rounds} rounds; play at least one")
-    if sum(ways for _, ways in terms.outcomes) != 216:
-        raise InvalidInput("the outcomes of a bet must add up to the 216 rolls")
-    if not 1 <= len(terms.line) <= LINE_CAPACITY or min(terms.line) < 1:
-        raise InvalidInput(
-            f"a line of {len(terms.line)} numbers; give 1 to {LINE_CAPACITY} above zero"
-        )
-    _check_size(terms)
-
-
-def _check_size(terms: Terms) -> None:
-    grain = terms.grain
-    max_stake = terms.base if terms.plan == "flat" else terms.maximum
-    largest = max(
-        terms.bankroll // grain + terms.max_round_win,
-        terms.rounds * (max_stake // grain),
-        4 * terms.maximum // grain,
-    )
-    if largest > MAX_AMOUNT_GRAINS:
-        raise InvalidInput(
-            f"{terms.rounds} rounds at up to {terms.maximum} can exceed "
-            f"{MAX_AMOUNT_GRAINS * grain}, the largest amount that can be counted; "
-            "play fewer rounds or set a lower maximum"
-        )

@@ -14,7 +14,7 @@ from threedice.odds.sessions.plans import PLANS, StakingPlan
 from threedice.odds.sessions.session import BettingSession
 from threedice.odds.stakes import Mix, spread
 from threedice.sim.jobs import FlatJob, SessionJob, check_seed
-from threedice.sim.kernels.plans import OwnPlan, check_compiles, check_plan_in_python, read_own_plan
+from threedice.sim.kernels.plans import check_compiles, check_plan_in_python, read_own_plan
 from threedice.sim.runner import check_memory, run_job, thread_pool
 from threedice.sim.session_terms import MAX_AMOUNT_GRAINS, Terms
 from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
@@ -82,7 +82,8 @@ def session_job(
         paths,
     )
     if own_plan:
-        _check_own_plan(own_plan, terms)
+        check_plan_in_python(own_plan, terms)
+        check_compiles(own_plan)
     job = SessionJob(terms, sessions, seed, own_plan, str(stake_spread))
     check_memory(job)
     return job
@@ -98,11 +99,6 @@ def max_countable_stake(bankroll: int, rounds: int, best_net: int) -> int:
         ),
         1,
     )
-
-
-def _check_own_plan(plan: OwnPlan, terms: Terms) -> None:
-    check_plan_in_python(plan, terms)
-    check_compiles(plan)
 
 
 def flat_job(bets: Mapping[str, int], game: Game, *, rounds: int, seed: int = 1) -> FlatJob:

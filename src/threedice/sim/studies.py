@@ -84,10 +84,7 @@ class SessionStudy:
     @property
     def mean_final(self) -> Estimate:
         """Expected final bankroll."""
-        sums = self.sums
-        return estimate_mean(
-            sums.total("bank"), sums.total("bank_squared"), self.sessions, self.job.terms.grain
-        )
+        return self.sums.mean("bank", self.sessions, self.job.terms.grain)
 
     @property
     def sd_final(self) -> float:
@@ -105,21 +102,13 @@ class SessionStudy:
         loss_squared = initial**2 * self.sessions - 2 * initial * bank + sums.total("bank_squared")
         loss_times_staked = initial * staked - sums.total("both")
         return estimate_ratio(
-            loss,
-            loss_squared,
-            staked,
-            sums.total("staked_squared"),
-            loss_times_staked,
-            self.sessions,
+            loss, loss_squared, staked, sums.total("staked_squared"), loss_times_staked
         )
 
     @property
     def mean_staked(self) -> Estimate:
         """Expected turnover of a session."""
-        sums = self.sums
-        return estimate_mean(
-            sums.total("staked"), sums.total("staked_squared"), self.sessions, self.job.terms.grain
-        )
+        return self.sums.mean("staked", self.sessions, self.job.terms.grain)
 
     @property
     def mean_rounds(self) -> float:
@@ -185,19 +174,15 @@ class SessionStudy:
         start = (0, (terms.bankroll,) * len(FAN_QUANTILES))
         if not terms.histograms.points:
             return (start,)
-        precision_bits, rounds_per_point = (
-            terms.histograms.path_precision_bits,
-            terms.histograms.blocks_per_point * ROLLS_PER_BLOCK,
-        )
-        rows = self.tally.counts["paths"]
-        return start, *(
-            (
-                min((i + 1) * rounds_per_point, terms.rounds),
-                _fan_point(nonempty_bins(row, precision_bits, terms.grain)),
-            )
-            for i, row in enumerate(rows)
-            if row.any()
-        )
+        precision_bits = terms.histograms.path_precision_bits
+        rounds_per_point = terms.histograms.blocks_per_point * ROLLS_PER_BLOCK
+        points = [start]
+        for number, row in enumerate(self.tally.counts["paths"], start=1):
+            if row.any():
+                bins = quantiles(nonempty_bins(row, precision_bits, terms.grain), FAN_QUANTILES)
+                last_round = min(number * rounds_per_point, terms.rounds)
+                points.append((last_round, tuple(each.low for each in bins)))
+        return tuple(points)
 
     def _repr_html_(self) -> str:
         terms = self.job.terms
@@ -210,10 +195,6 @@ class SessionStudy:
                 ("rounds played", f"{self.mean_rounds:.2f}"),
             ],
         )
-
-
-def _fan_point(bins: tuple[HistogramBin, ...]) -> tuple[int, ...]:
-    return tuple(quantile_bin.low for quantile_bin in quantiles(bins, FAN_QUANTILES))
 
 
 @dataclass(frozen=True)
@@ -307,8 +288,7 @@ class TableStudy:
 
     def mean_net(self, name: str) -> Estimate:
         """Estimate the expected net result of a player, or of the house, in a session."""
-        sums = self.sums(name)
-        return estimate_mean(sums.total("bank"), sums.total("bank_squared"), self.sessions)
+        return self.sums(name).mean("bank", self.sessions)
 
     def chance(self, name: str, end: str) -> Estimate:
         """Estimate the probability of a player's ending: ruined, stop-loss or stop-win."""
@@ -316,8 +296,7 @@ class TableStudy:
 
     def mean_staked(self, name: str = "") -> Estimate:
         """Estimate the expected turnover of a player, or of all players, in a session."""
-        sums = self.sums(name)
-        return estimate_mean(sums.total("staked"), sums.total("staked_squared"), self.sessions)
+        return self.sums(name).mean("staked", self.sessions)
 
     @property
     def house_win(self) -> Estimate:
@@ -342,7 +321,6 @@ class TableStudy:
             sums.total("staked"),
             sums.total("staked_squared"),
             sums.total("both"),
-            self.sessions,
         )
 
     def results(self, name: str) -> tuple[HistogramBin, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from threedice.dice import ROLLS, contains
 from threedice.errors import InvalidInput
+from threedice.odds.limits import differential_pairs, is_maximum_shared
 from threedice.odds.sessions.plans import DEFAULT_LINE, PLANS, StakingPlan
 from threedice.sim.jobs import IntRow, TableJob, check_seed
 from threedice.sim.kernels.sessions import bin_index, choose_precision_bits
@@ -66,12 +67,17 @@ def table_job(
     box_maximum = UNLIMITED if maximum is None else maximum
     _check_players(game, players, minimum, box_maximum, differential)
     boxes = list(dict.fromkeys(bet.box for player in players for bet in player.bets))
-    boxes += [other for other in _opposites(game, boxes) if other not in boxes]
+    opposites = _opposites(game)
+    boxes += [opposites[box] for box in boxes if opposites.get(box, box) not in boxes]
     planned = [(i, bet) for i, player in enumerate(players) for bet in player.bets]
-    wins = [_max_win(game, player, rounds, box_maximum) for player in players]
-    _check_wins(rounds, wins)
-    losses = [_max_loss(player, rounds, box_maximum) for player in players]
-    max_result = max(sum(wins), sum(losses))
+    max_win = sum(_max_win(game, player, rounds, box_maximum) for player in players)
+    if max_win >= MAX_RESULT:
+        raise InvalidInput(
+            f"{rounds} rounds could win {max_win}, more than can be counted; set a "
+            "lower --maximum, or play fewer rounds"
+        )
+    max_loss = sum(_max_loss(player, rounds, box_maximum) for player in players)
+    max_result = max(max_win, max_loss)
     precision_bits = choose_precision_bits(max_result, MAX_NET_BINS)
     job = TableJob(
         sessions,
@@ -128,33 +134,23 @@ def _player_row(player: SimulatedPlayer) -> IntRow:
 def _spot_row(
     game: Game, box: str, boxes: list[str], maximum: int, differential: int | None
 ) -> IntRow:
-    opposite = _opposite(game, box)
-    limited = opposite is not None and differential is not None
-    shared = game.facts.limits.maximum.scope == "box"
-    opposite_index = boxes.index(opposite) if limited and opposite else -1
-    return maximum, opposite_index, differential or 0, int(shared)
+    opposite = None if differential is None else _opposites(game).get(box)
+    opposite_index = boxes.index(opposite) if opposite else -1
+    return maximum, opposite_index, differential or 0, int(is_maximum_shared(game))
 
 
-def _opposite(game: Game, box: str) -> str | None:
-    policy = game.facts.limits.differential
-    for pair in policy.pairs if policy else []:
-        if box in pair:
-            return pair[1] if box == pair[0] else pair[0]
-    return None
-
-
-def _opposites(game: Game, boxes: list[str]) -> list[str]:
-    opposites = (_opposite(game, box) for box in boxes)
-    return [opposite for opposite in opposites if opposite is not None]
+def _opposites(game: Game) -> dict[str, str]:
+    """Return the opposite box of each box under a differential."""
+    pairs = differential_pairs(game)
+    return dict(pairs) | {other: box for box, other in pairs}
 
 
 def _max_win(game: Game, player: SimulatedPlayer, rounds: int, maximum: int) -> int:
     """Return an upper bound on a player's win in a session."""
-    win = 0
-    for bet in player.bets:
-        box = game.box(bet.box)
-        win += max(_nets(box)) * _max_stake(bet, maximum) // box.unit * -(-rounds // box.throws)
-    return win
+    return sum(
+        max(_nets(box)) * _max_stake(bet, maximum) // box.unit * -(-rounds // box.throws)
+        for bet, box in ((bet, game.box(bet.box)) for bet in player.bets)
+    )
 
 
 def _max_loss(player: SimulatedPlayer, rounds: int, maximum: int) -> int:
@@ -175,14 +171,6 @@ def _max_stake(bet: PlannedBet, maximum: int) -> int:
     return bet.base if bet.plan == "flat" else min(maximum, UNLIMITED)
 
 
-def _check_wins(rounds: int, wins: list[int]) -> None:
-    if sum(wins) >= MAX_RESULT:
-        raise InvalidInput(
-            f"{rounds} rounds could win {sum(wins)}, more than can be counted; set a "
-            "lower --maximum, or play fewer rounds"
-        )
-
-
 def _check_players(
     game: Game,
     players: Sequence[SimulatedPlayer],
@@ -194,7 +182,7 @@ def _check_players(
         raise InvalidInput("there are no players at the table; give at least one player")
     if not 0 < minimum <= maximum:
         raise InvalidInput(f"limits {minimum} to {maximum} leave no room")
-    if differential is not None and (differential < 1 or game.facts.limits.differential is None):
+    if differential is not None and (differential < 1 or not differential_pairs(game)):
         raise InvalidInput(
             f"a differential of {differential} on {game.id}; give one above zero, and only if "
             "the rulebook has pairs of boxes with a differential"

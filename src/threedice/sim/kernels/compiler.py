@@ -129,24 +129,21 @@ def compile_functions(
     return bound
 
 
+@cache
 def cpu_kernel(
     spec: KernelSpec, own_move: KernelFunction = None, replacements: tuple[KernelFunction, ...] = ()
 ) -> KernelFunction:
     """Return `play_lanes` compiled for this CPU.
 
     `own_move` is the move of a user's own plan. `replacements` replace the kernel functions of the
-    same names, to measure the cost of the originals.
+    same names, to measure the cost of the originals. With either, it is not cached on disk.
     """
-    return (
-        _uncached_kernel(spec, own_move, replacements)
-        if own_move or replacements
-        else _built_in_kernel(spec)
+    move = own_move or plans.MOVES[spec.plan]
+    names = compile_dependencies(
+        spec, move, compile_inline, LANE_FUNCTIONS, replacements=replacements
     )
-
-
-@cache
-def _built_in_kernel(spec: KernelSpec) -> KernelFunction:
-    names = compile_dependencies(spec, plans.MOVES[spec.plan], compile_inline, LANE_FUNCTIONS)
+    if own_move or replacements:
+        return numba.njit(nogil=True)(rebind_globals(sessions.play_lanes, names))
     return compile_cached(sessions.play_lanes, names, f"play_{spec.name}")
 
 
@@ -159,17 +156,6 @@ def compile_cached(
         return numba.njit(nogil=True, cache=True)(rebind_globals(function, names, name))
     except RuntimeError:  # there is no writable cache directory
         return numba.njit(nogil=True)(rebind_globals(function, names, name))
-
-
-@cache
-def _uncached_kernel(
-    spec: KernelSpec, own_move: KernelFunction, replacements: tuple[KernelFunction, ...]
-) -> KernelFunction:
-    move = own_move or plans.MOVES[spec.plan]
-    names = compile_dependencies(
-        spec, move, compile_inline, LANE_FUNCTIONS, replacements=replacements
-    )
-    return numba.njit(nogil=True)(rebind_globals(sessions.play_lanes, names))
 
 
 def compile_dependencies(

@@ -107,24 +107,21 @@ def add_sums(sums: Any, more: Any) -> Any:
     )  # fmt: skip
 
 
+@cache
 def gpu_kernel(
     spec: KernelSpec, own_move: Any = None, replacements: tuple[Any, ...] = (), **options: Any
 ) -> Any:
     """Return `play_threads` compiled for the GPU; the parameters are those of `cpu_kernel`."""
-    return _gpu_kernel(
-        spec, own_move or MOVES[spec.plan], replacements, tuple(sorted(options.items()))
-    )
-
-
-@cache
-def _gpu_kernel(
-    spec: KernelSpec, move: Any, replacements: tuple[Any, ...], options: tuple[tuple[str, Any], ...]
-) -> Any:
     names = {"wide": uint32, "ROOM": LINE_CAPACITY if spec.plan == "labouchere" else 1}
     bound = compile_dependencies(
-        spec, move, compile_device_inline, (add_sums,), names, replacements
+        spec,
+        own_move or MOVES[spec.plan],
+        compile_device_inline,
+        (add_sums,),
+        names,
+        replacements,
     )
-    return cuda.jit(**dict(options))(rebind_globals(play_threads, bound))
+    return cuda.jit(**options)(rebind_globals(play_threads, bound))
 
 
 def compile_device_inline(function: Any) -> Any:

@@ -96,10 +96,10 @@ def draw_bits(draw: Any, block: Any, k0: Any, k1: Any) -> Any:
 
 
 def draw_binomial(
-    trials: Any, row: Any, draw: Any, block: Any, k0: Any, k1: Any,
-    sums: Array, starts: Array, firsts: Array, guides: Array,
-) -> tuple[Any, Any]:  # fmt: skip
+    trials: Any, row: Any, draw: Any, block: Any, k0: Any, k1: Any, tables: Any
+) -> tuple[Any, Any]:
     """Return a binomial number of successes, and the number of the next draw."""
+    sums, starts, firsts, guides = tables
     successes = int64(0)
     for power in range(BLOCK_BITS + 1):
         if trials >> power & 1:
@@ -119,37 +119,31 @@ def draw_binomial(
 
 
 def split_over_faces(
-    trials: Any, draw: Any, block: Any, k0: Any, k1: Any, out: Array,
-    sums: Array, starts: Array, firsts: Array, guides: Array,
-) -> Any:  # fmt: skip
+    trials: Any, draw: Any, block: Any, k0: Any, k1: Any, out: Array, tables: Any
+) -> Any:
     """Divide rounds over six faces, thirds first, and return the number of the next draw."""
-    first, draw = draw_binomial(trials, 1, draw, block, k0, k1, sums, starts, firsts, guides)
-    second, draw = draw_binomial(
-        trials - first, 0, draw, block, k0, k1, sums, starts, firsts, guides
-    )
+    first, draw = draw_binomial(trials, 1, draw, block, k0, k1, tables)
+    second, draw = draw_binomial(trials - first, 0, draw, block, k0, k1, tables)
     thirds = (first, second, trials - first - second)
     for i in range(3):
-        half, draw = draw_binomial(thirds[i], 0, draw, block, k0, k1, sums, starts, firsts, guides)
+        half, draw = draw_binomial(thirds[i], 0, draw, block, k0, k1, tables)
         out[2 * i], out[2 * i + 1] = half, thirds[i] - half
     return draw
 
 
 def count_rolls(
-    first: Any, count: Any, rounds: Any, k0: Any, k1: Any, rolls: Array,
-    sums: Array, starts: Array, firsts: Array, guides: Array,
-) -> None:  # fmt: skip
+    first: Any, count: Any, rounds: Any, k0: Any, k1: Any, rolls: Array, tables: Any
+) -> None:
     """Add the counts of each roll in a range of blocks; `rounds` is the total of the job."""
     one, two, three = np.empty(6, np.int64), np.empty(6, np.int64), np.empty(6, np.int64)
     for block in range(first, first + count):
         draw = int64(0)
         trials = min(int64(ROUNDS_PER_BLOCK), rounds - block * ROUNDS_PER_BLOCK)
-        draw = split_over_faces(trials, draw, block, k0, k1, one, sums, starts, firsts, guides)
+        draw = split_over_faces(trials, draw, block, k0, k1, one, tables)
         for a in range(6):
-            draw = split_over_faces(one[a], draw, block, k0, k1, two, sums, starts, firsts, guides)
+            draw = split_over_faces(one[a], draw, block, k0, k1, two, tables)
             for b in range(6):
-                draw = split_over_faces(
-                    two[b], draw, block, k0, k1, three, sums, starts, firsts, guides
-                )
+                draw = split_over_faces(two[b], draw, block, k0, k1, three, tables)
                 for c in range(6):
                     rolls[36 * a + 6 * b + c] += three[c]
 
@@ -157,19 +151,13 @@ def count_rolls(
 @cache
 def compiled_count_rolls() -> Any:
     """Return `count_rolls` compiled for this CPU."""
-    return compile_cached(
-        count_rolls,
-        compile_functions(
-            (*GENERATOR_FUNCTIONS, draw_bits, draw_binomial, split_over_faces),
-            numba.njit(nogil=True),
-            {},
-        ),
-        "fall",
-    )
+    functions = (*GENERATOR_FUNCTIONS, draw_bits, draw_binomial, split_over_faces)
+    names = compile_functions(functions, numba.njit(nogil=True), {})
+    return compile_cached(count_rolls, names, "count_rolls")
 
 
 def draw_roll_counts(first: int, count: int, rounds: int, key: tuple[Any, Any]) -> Array:
     """Return the counts of the 216 rolls in a range of blocks of a job."""
     rolls = np.zeros(216, np.int64)
-    compiled_count_rolls()(first, count, rounds, key[0], key[1], rolls, *binomial_tables())
+    compiled_count_rolls()(first, count, rounds, *key, rolls, binomial_tables())
     return rolls
