@@ -25,9 +25,8 @@ import numpy as np
 from numpy import int32, uint32
 
 from threedice.sim.kernels import gpu
-from threedice.sim.kernels.compiler import KernelSpec, compile_dependencies, cpu_kernel
+from threedice.sim.kernels.compiler import KernelSpec, cpu_kernel, link
 from threedice.sim.kernels.generator import draw_block, low32, philox, shift_to_next_roll
-from threedice.sim.kernels.plans import MOVES
 from threedice.sim.kernels.sessions import SUMS
 from threedice.sim.session_terms import Terms
 
@@ -76,10 +75,8 @@ def keys(seed: int) -> tuple[Any, Any]:
 
 def check_vectors() -> None:
     """Compute the published vectors on the device."""
-    functions = compile_dependencies(
-        MARTINGALE.kernel_spec, MOVES["flat"], gpu.compile_device_inline, (), {"wide": uint32}
-    )
-    device_philox = functions["philox"]
+    compile_one = gpu.compile_device_inline
+    device_philox = compile_one(link(philox, compile_one, {"wide": uint32}))
 
     def draw(counter: Any, out: Any) -> None:
         words = device_philox(

@@ -21,12 +21,7 @@ from threedice.odds.sessions.plans import PLANS, StakingPlan
 from threedice.odds.sessions.session_odds import session_odds
 from threedice.sim import flat_study, session_study, table_study
 from threedice.sim.jobs import FlatJob, Tally, generator_key
-from threedice.sim.kernels.compiler import (
-    GENERATOR_FUNCTIONS,
-    compile_functions,
-    compile_inline,
-    rebind_globals,
-)
+from threedice.sim.kernels.compiler import compile_inline, link
 from threedice.sim.kernels.generator import draw_block, first_roll, shift_to_next_roll
 from threedice.sim.studies import FlatStudy
 from threedice.sim.table_setup import PlannedBet, SimulatedPlayer
@@ -54,9 +49,7 @@ def count_rolls(first: int, sessions: int, k0: Any, k1: Any, rolls: Any) -> None
 
 def one_by_one(rounds: int, seed: int) -> Tally:
     """Return how often each roll falls when all of them are drawn one by one."""
-    quick: Any = numba.njit(nogil=True)(
-        rebind_globals(count_rolls, compile_functions(GENERATOR_FUNCTIONS, compile_inline, {}))
-    )
+    quick: Any = numba.njit(nogil=True)(link(count_rolls, compile_inline, {}))
     rolls = np.zeros(216, np.int64)
     quick(0, rounds // 12, *generator_key(seed), rolls)
     return Tally(1, {"rolls": rolls.astype(object)})

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threedice.sim.kernels.compiler import GENERATOR_FUNCTIONS, compile_functions, compile_inline
+from threedice.sim.kernels.compiler import compile_inline, link
 from threedice.sim.kernels.generator import (
     WORD_LIMIT,
     draw_block,
@@ -42,16 +42,14 @@ def test_the_published_vectors(counter: tuple[int, ...], expected: tuple[int, ..
 def test_the_published_vectors_compiled(
     counter: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    machine = compile_functions(GENERATOR_FUNCTIONS, compile_inline, {})["philox"]
+    machine = compile_inline(link(philox, compile_inline, {}))
 
     assert machine(*(np.uint32(each) for each in counter)) == expected
 
 
 @given(st.tuples(words, words, words, words, words, words))
 def test_a_32_bit_device_draws_the_same(counter: tuple[int, ...]) -> None:
-    narrow = compile_functions(GENERATOR_FUNCTIONS, lambda function: function, {"wide": np.uint32})[
-        "philox"
-    ]
+    narrow = link(philox, lambda function: function, {"wide": np.uint32})
 
     assert narrow(*(np.uint32(each) for each in counter)) == philox(*counter)
 
@@ -88,7 +86,7 @@ def test_every_roll_has_as_many_words() -> None:
 
 def over_the_limit() -> tuple[int, int]:
     """Return a block and the place of a word in it that is over the limit."""
-    machine = compile_functions(GENERATOR_FUNCTIONS, compile_inline, {})["philox"]
+    machine = compile_inline(link(philox, compile_inline, {}))
 
     def search() -> tuple[int, int]:
         for block in range(1_000_000):

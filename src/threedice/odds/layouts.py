@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import comb
@@ -145,28 +145,16 @@ class RandomLayout:
 
     def _groups(self) -> list[BetGroup]:
         """Return the choices in groups that no limit connects, the unlimited group first."""
-        limits = self.limits
-        choices = [
-            WeightedBet(choice.box, limits.clamp(choice.stake), choice.weight)
-            for choice in self.choices
-        ]
-        connected = connected_boxes(self.game, limits, self._boxes(), self.max_box_total())
+        clamp = self.limits.clamp
+        choices = [replace(choice, stake=clamp(choice.stake)) for choice in self.choices]
+        connected = connected_boxes(self.game, self.limits, self._boxes(), self.max_box_total())
         limited = {box for boxes in connected for box in boxes}
         unlimited = tuple(choice for choice in choices if choice.box not in limited)
-        groups = [
-            BetGroup(
-                self.game,
-                limits,
-                self.bets,
-                tuple(choice for choice in choices if choice.box in boxes),
-                limited_boxes=boxes,
-            )
-            for boxes in connected
-        ]
-        return [
-            BetGroup(self.game, limits, self.bets, unlimited, idle_weight=self.idle_weight),
-            *groups,
-        ]
+        groups = [BetGroup(self, unlimited, idle_weight=self.idle_weight)]
+        for boxes in connected:
+            group_choices = tuple(choice for choice in choices if choice.box in boxes)
+            groups.append(BetGroup(self, group_choices, limited_boxes=boxes))
+        return groups
 
     def _net_weights(
         self, groups: Sequence[BetGroup], payoffs: Mapping[str, int], convolver: Convolver
@@ -207,9 +195,7 @@ class BetGroup:
     `limited_boxes` are the boxes of the limit that holds the group together, if there is one.
     """
 
-    game: Game = field(repr=False)
-    limits: LayoutLimits
-    bets: int
+    layout: RandomLayout
     choices: tuple[WeightedBet, ...]
     limited_boxes: tuple[str, ...] = ()
     idle_weight: int = 0
@@ -231,7 +217,7 @@ class BetGroup:
         for choice in self.choices:
             one_bet[choice.stake * payoffs[choice.box]] += choice.weight
         powers: list[NetWeights] = [{0: 1}]
-        for _ in range(self.bets):
+        for _ in range(self.layout.bets):
             powers.append(convolver.convolve(powers[-1], one_bet))
         return powers
 
@@ -247,8 +233,8 @@ class BetGroup:
         """Totals on the limited boxes after the limits, for each number of bets."""
         totals: BoxTotals = Counter({(0,) * len(self.limited_boxes): 1})
         limited = [self._apply_limits(totals)]
-        for _ in range(self.bets):
-            check_operations(len(totals) * len(self.choices) * self.bets)
+        for _ in range(self.layout.bets):
+            check_operations(len(totals) * len(self.choices) * self.layout.bets)
             next_totals: BoxTotals = Counter()
             for total, weight in totals.items():
                 for choice in self.choices:
@@ -267,7 +253,7 @@ class BetGroup:
         limited: BoxTotals = Counter()
         for total, weight in totals.items():
             amounts = dict(zip(self.limited_boxes, total, strict=True))
-            after = apply_limits(self.game, self.limits, amounts)
+            after = apply_limits(self.layout.game, self.layout.limits, amounts)
             limited[tuple(after[box] for box in self.limited_boxes)] += weight
         return limited
 

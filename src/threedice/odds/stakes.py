@@ -164,13 +164,12 @@ class SettledBet:
 
 def settle(game: Game, roll: Roll, bets: Mapping[str, Amount]) -> list[SettledBet]:
     """Settle bets on a roll; the result has the order of the bets."""
+    settled = []
     for box_id, stake in bets.items():
         if type(stake) is not int or stake < 1:
             raise InvalidInput(f"a stake of {stake!r} on {box_id}; stake a whole number above zero")
-    return [_settle_bet(game, roll, box_id, stake) for box_id, stake in bets.items()]
-
-
-def _settle_bet(game: Game, roll: Roll, box_id: str, stake: Amount) -> SettledBet:
-    cell = game.cell(box_id, roll)
-    net = cell.odds.winnings(stake) if cell.odds else Amount(-stake)
-    return SettledBet(box_id, stake, net, cell.odds, game.verdict(box_id, roll), cell.clauses)
+        cell = game.cell(box_id, roll)
+        net = cell.odds.winnings(stake) if cell.odds else Amount(-stake)
+        explanation = game.verdict(box_id, roll)
+        settled.append(SettledBet(box_id, stake, net, cell.odds, explanation, cell.clauses))
+    return settled

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from threedice.dice import ROLLS, contains
 from threedice.errors import InvalidInput
-from threedice.odds.limits import differential_pairs, is_maximum_shared
+from threedice.odds.limits import (
+    LayoutLimits,
+    check_differential,
+    differential_pairs,
+    is_maximum_shared,
+)
 from threedice.odds.sessions.plans import DEFAULT_LINE, PLANS, StakingPlan
 from threedice.sim.jobs import IntRow, TableJob, check_seed
 from threedice.sim.kernels.sessions import bin_index, choose_precision_bits
@@ -65,7 +70,11 @@ def table_job(
             f"{sessions} sessions of {rounds} rounds; play at least one session of one round"
         )
     box_maximum = UNLIMITED if maximum is None else maximum
-    _check_players(game, players, minimum, box_maximum, differential)
+    limits = LayoutLimits(minimum, box_maximum, differential)
+    check_differential(game, limits)
+    if differential == 0:
+        raise InvalidInput("a differential of 0; give one above zero, or leave it out")
+    _check_players(game, players, limits)
     boxes = list(dict.fromkeys(bet.box for player in players for bet in player.bets))
     opposites = _opposites(game)
     boxes += [opposites[box] for box in boxes if opposites.get(box, box) not in boxes]
@@ -171,22 +180,9 @@ def _max_stake(bet: PlannedBet, maximum: int) -> int:
     return bet.base if bet.plan == "flat" else min(maximum, UNLIMITED)
 
 
-def _check_players(
-    game: Game,
-    players: Sequence[SimulatedPlayer],
-    minimum: int,
-    maximum: int,
-    differential: int | None,
-) -> None:
+def _check_players(game: Game, players: Sequence[SimulatedPlayer], limits: LayoutLimits) -> None:
     if not players:
         raise InvalidInput("there are no players at the table; give at least one player")
-    if not 0 < minimum <= maximum:
-        raise InvalidInput(f"limits {minimum} to {maximum} leave no room")
-    if differential is not None and (differential < 1 or not differential_pairs(game)):
-        raise InvalidInput(
-            f"a differential of {differential} on {game.id}; give one above zero, and only if "
-            "the rulebook has pairs of boxes with a differential"
-        )
     names = [player.name for player in players]
     if len(set(names)) < len(names):
         raise InvalidInput("two players have the same name; give each their own")
@@ -194,10 +190,10 @@ def _check_players(
     if len(multi_throw) > 1:
         raise InvalidInput(f"{multi_throw[0].box} is the shooter's alone; let one player bet it")
     for player in players:
-        _check_player(game, player, minimum, maximum)
+        _check_player(game, player, limits)
 
 
-def _check_player(game: Game, player: SimulatedPlayer, minimum: int, maximum: int) -> None:
+def _check_player(game: Game, player: SimulatedPlayer, limits: LayoutLimits) -> None:
     if not player.bets:
         raise InvalidInput(f"{player.name} bets on nothing; give BOX=AMOUNT")
     if len({bet.box for bet in player.bets}) < len(player.bets):
@@ -206,10 +202,10 @@ def _check_player(game: Game, player: SimulatedPlayer, minimum: int, maximum: in
         box = game.box(bet.box)
         if bet.plan not in PLANS:
             raise InvalidInput(f"{bet.plan!r} is not a plan for a table; choose {', '.join(PLANS)}")
-        if not minimum <= bet.base <= maximum or bet.base % box.unit:
+        if limits.clamp(bet.base) != bet.base or bet.base % box.unit:
             raise InvalidInput(
-                f"{player.name}'s {bet.base} on {bet.box} is not within {minimum} to {maximum}, "
-                f"or not a multiple of {box.unit}"
+                f"{player.name}'s {bet.base} on {bet.box} is not within {limits.minimum} to "
+                f"{limits.maximum}, or not a multiple of {box.unit}"
             )
     smallest = min(bet.base for bet in player.bets)
     if player.bankroll is not None and not smallest <= player.bankroll <= UNLIMITED:

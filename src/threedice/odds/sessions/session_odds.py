@@ -6,6 +6,7 @@ the odds at any of them, so that a long calculation can show its progress and be
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -212,7 +213,7 @@ class SessionCalculation:
             session, states
         )
         self._ended_weights: list[dict[int, Weight]] = [{}]
-        self._departed_weights: dict[int, Weight] = {}
+        self._departed_weights: defaultdict[int, Weight] = defaultdict(int)
         self._scaled_to_round = 0
         self._fan: list[tuple[int, tuple[int, ...]]] = []
         self._fan_interval = -(-session.rounds // _FAN_POINTS)
@@ -231,23 +232,19 @@ class SessionCalculation:
 
     def _bankroll_weights(self) -> dict[int, Weight]:
         """Return the weight of every bankroll in this round, including ended sessions."""
-        denominator, bankrolls = self._propagator.denominator, self.states.bankrolls
+        denominator, departed = self._propagator.denominator, self._departed_weights
         # A session that ended in round t stands for denominator^(rounds - t) continuations.
         factor = denominator ** (self.rounds - self._scaled_to_round)
-        self._departed_weights = {
-            bankroll: weight * factor for bankroll, weight in self._departed_weights.items()
-        }
+        for bankroll in departed:
+            departed[bankroll] *= factor
         for t in range(self._scaled_to_round + 1, self.rounds + 1):
             factor = denominator ** (self.rounds - t)
             for number, weight in self._ended_weights[t].items():
-                bankroll = bankrolls[number]
-                self._departed_weights[bankroll] = (
-                    self._departed_weights.get(bankroll, 0) + weight * factor
-                )
+                departed[self.states.bankrolls[number]] += weight * factor
         self._scaled_to_round = self.rounds
-        sums = dict(self._departed_weights)
+        sums = departed.copy()
         for bankroll, weight in self._propagator.active_weights().items():
-            sums[bankroll] = sums.get(bankroll, 0) + weight
+            sums[bankroll] += weight
         return sums
 
     def odds(self) -> SessionOdds:

@@ -1,7 +1,7 @@
 """Compile kernels from plain functions: for the CPU here, for CUDA in `gpu`.
 
-A kernel is specialised for a `KernelSpec`. Its functions are copied with their global names bound
-to the compiled functions of the same names, to the plan's move, to a settle function, or to
+A kernel is specialised for a `KernelSpec`. `link` copies its functions with their global names
+bound to the compiled functions of the same names, to the plan's move, to a settle function, or to
 constants, so that the compiler removes the branches that cannot occur. Because names are bound by
 string, a kernel function must be imported without an alias. CPU kernels are cached on disk under a
 name that contains the spec and a digest of the source, so that changed source is compiled again.
@@ -9,22 +9,24 @@ name that contains the spec and a digest of the source, so that changed source i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 
-from threedice.sim.kernels import generator, plans, sessions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+from threedice.sim.kernels import plans, sessions
 
 KernelFunction = Any
 """A Python function, compiled or not."""
+
+Compile = Callable[[KernelFunction], KernelFunction]
+
+_PACKAGE = "threedice.sim.kernels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class KernelSpec:
     @property
     def name(self) -> str:
         """The spec as a part of a file name."""
-        flags = "".join("01"[flag] for flag in (self.stepped, self.floored, self.stops))
-        return f"{self.plan}_{self.settlement}_{flags}{int(self.counts)}{int(self.paths)}"
+        flags = (self.stepped, self.floored, self.stops, self.counts, self.paths)
+        return f"{self.plan}_{self.settlement}_{''.join('01'[flag] for flag in flags)}"
 
 
 SETTLE_FUNCTIONS: dict[str, KernelFunction] = {
@@ -54,37 +56,6 @@ SETTLE_FUNCTIONS: dict[str, KernelFunction] = {
     "tiers": sessions.settle_tiers,
     "table": sessions.settle_table,
 }
-
-GENERATOR_FUNCTIONS: tuple[KernelFunction, ...] = (
-    generator.low32,
-    generator.philox_round,
-    generator.bump_key,
-    generator.philox,
-    generator.lesser,
-    generator.greater,
-    generator.draw_block,
-    generator.first_roll,
-    generator.shift_to_next_roll,
-)
-ROUND_FUNCTIONS: tuple[KernelFunction, ...] = (
-    sessions.actual_stake,
-    sessions.play_round,
-    sessions.play_word,
-    sessions.ending_index,
-    sessions.is_over,
-    sessions.bin_index,
-    sessions.session_sums,
-    sessions.ahead_and_level,
-)
-LANE_FUNCTIONS: tuple[KernelFunction, ...] = (
-    sessions.load_lane,
-    sessions.store_lane,
-    sessions.draw_lanes,
-    sessions.init_lanes,
-    sessions.play_block,
-    sessions.add_session,
-    sessions.add_ahead_and_level,
-)
 
 
 def kernel_constants(spec: KernelSpec) -> dict[str, bool]:
@@ -102,10 +73,18 @@ def kernel_constants(spec: KernelSpec) -> dict[str, bool]:
     }
 
 
-def rebind_globals(
-    function: KernelFunction, names: Mapping[str, Any], qualname: str = ""
+def link(
+    function: KernelFunction, compile_one: Compile, names: dict[str, Any], qualname: str = ""
 ) -> KernelFunction:
-    """Return a copy of a function with some of its global names bound to other values."""
+    """Return a copy of a function with its global names bound to `names`.
+
+    Kernel functions that it calls are compiled first, unless `names` has them, and added to it.
+    """
+    for name in function.__code__.co_names:
+        called = function.__globals__.get(name)
+        is_kernel = isinstance(called, FunctionType) and called.__module__.startswith(_PACKAGE)
+        if is_kernel and name not in names:
+            names[name] = compile_one(link(called, compile_one, names))
     copy = FunctionType(
         function.__code__,
         {**function.__globals__, **names},
@@ -117,18 +96,6 @@ def rebind_globals(
     return copy
 
 
-def compile_functions(
-    functions: Iterable[KernelFunction],
-    compile_one: Callable[[KernelFunction], KernelFunction],
-    names: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Compile functions in order, each calling the compiled forms of those before it."""
-    bound = dict(names)
-    for function in functions:
-        bound[function.__name__] = compile_one(rebind_globals(function, bound))
-    return bound
-
-
 @cache
 def cpu_kernel(
     spec: KernelSpec, own_move: KernelFunction = None, replacements: tuple[KernelFunction, ...] = ()
@@ -138,46 +105,39 @@ def cpu_kernel(
     `own_move` is the move of a user's own plan. `replacements` replace the kernel functions of the
     same names, to measure the cost of the originals. With either, it is not cached on disk.
     """
-    move = own_move or plans.MOVES[spec.plan]
-    names = compile_dependencies(
-        spec, move, compile_inline, LANE_FUNCTIONS, replacements=replacements
-    )
+    names = kernel_names(spec, compile_inline, own_move, replacements)
     if own_move or replacements:
-        return numba.njit(nogil=True)(rebind_globals(sessions.play_lanes, names))
-    return compile_cached(sessions.play_lanes, names, f"play_{spec.name}")
+        return numba.njit(nogil=True)(link(sessions.play_lanes, compile_inline, names))
+    return compile_cached(sessions.play_lanes, compile_inline, names, f"play_{spec.name}")
+
+
+def kernel_names(
+    spec: KernelSpec,
+    compile_one: Compile,
+    own_move: KernelFunction = None,
+    replacements: tuple[KernelFunction, ...] = (),
+    **constants: Any,
+) -> dict[str, Any]:
+    """Return the names that differ between kernels: constants, settle function, and move."""
+    names = {**kernel_constants(spec), **constants}
+    functions = {function.__name__: function for function in replacements}
+    functions["settle"] = SETTLE_FUNCTIONS[spec.settlement]
+    functions["move"] = own_move or plans.MOVES[spec.plan]
+    for name, function in functions.items():
+        names[name] = compile_one(link(function, compile_one, names))
+    return names
 
 
 def compile_cached(
-    function: KernelFunction, names: Mapping[str, Any], name_prefix: str
+    function: KernelFunction, compile_one: Compile, names: dict[str, Any], name_prefix: str
 ) -> KernelFunction:
     """Compile a function for this CPU, or load it from the cache on disk."""
     name = f"{name_prefix}_{_source_digest()}".replace("-", "_")
+    linked = link(function, compile_one, names, name)
     try:
-        return numba.njit(nogil=True, cache=True)(rebind_globals(function, names, name))
+        return numba.njit(nogil=True, cache=True)(linked)
     except RuntimeError:  # there is no writable cache directory
-        return numba.njit(nogil=True)(rebind_globals(function, names, name))
-
-
-def compile_dependencies(
-    spec: KernelSpec,
-    move: KernelFunction,
-    compile_one: Callable[[KernelFunction], KernelFunction],
-    device_functions: tuple[KernelFunction, ...],
-    names: Mapping[str, Any] | None = None,
-    replacements: tuple[KernelFunction, ...] = (),
-) -> dict[str, Any]:
-    """Compile all functions that a kernel calls, including those of the device."""
-    replaced = {function.__name__: function for function in replacements}
-
-    def with_replacements(functions: Iterable[KernelFunction]) -> list[KernelFunction]:
-        return [replaced.get(function.__name__, function) for function in functions]
-
-    constants = {**kernel_constants(spec), **(names or {})}
-    bound = compile_functions(with_replacements(GENERATOR_FUNCTIONS), compile_one, constants)
-    bound["settle"] = compile_one(rebind_globals(SETTLE_FUNCTIONS[spec.settlement], bound))
-    bound["move"] = compile_one(rebind_globals(move, bound))
-    functions = with_replacements((*ROUND_FUNCTIONS, *device_functions))
-    return compile_functions(functions, compile_one, bound)
+        return numba.njit(nogil=True)(linked)
 
 
 def compile_inline(function: KernelFunction) -> KernelFunction:

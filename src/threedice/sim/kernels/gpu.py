@@ -17,9 +17,9 @@ from numba import cuda as numba_cuda
 from numpy import int32, int64, uint32, uint64
 
 from threedice.errors import InvalidInput
-from threedice.sim.kernels.compiler import KernelSpec, compile_dependencies, rebind_globals
+from threedice.sim.kernels.compiler import KernelSpec, kernel_names, link
 from threedice.sim.kernels.generator import ROLLS_PER_BLOCK, draw_block, shift_to_next_roll
-from threedice.sim.kernels.plans import LINE_CAPACITY, MOVES
+from threedice.sim.kernels.plans import LINE_CAPACITY
 from threedice.sim.kernels.sessions import (
     AHEAD,
     COUNTS,
@@ -112,16 +112,11 @@ def gpu_kernel(
     spec: KernelSpec, own_move: Any = None, replacements: tuple[Any, ...] = (), **options: Any
 ) -> Any:
     """Return `play_threads` compiled for the GPU; the parameters are those of `cpu_kernel`."""
-    names = {"wide": uint32, "ROOM": LINE_CAPACITY if spec.plan == "labouchere" else 1}
-    bound = compile_dependencies(
-        spec,
-        own_move or MOVES[spec.plan],
-        compile_device_inline,
-        (add_sums,),
-        names,
-        replacements,
+    room = LINE_CAPACITY if spec.plan == "labouchere" else 1
+    names = kernel_names(
+        spec, compile_device_inline, own_move, replacements, wide=uint32, ROOM=room
     )
-    return cuda.jit(**options)(rebind_globals(play_threads, bound))
+    return cuda.jit(**options)(link(play_threads, compile_device_inline, names))
 
 
 def compile_device_inline(function: Any) -> Any:

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from numpy import int64, uint32, uint64
 
-from threedice.sim.kernels.compiler import GENERATOR_FUNCTIONS, compile_cached, compile_functions
+from threedice.sim.kernels.compiler import compile_cached
 from threedice.sim.kernels.generator import philox
 
 BLOCK_BITS: Final = 20
@@ -151,9 +151,7 @@ def count_rolls(
 @cache
 def compiled_count_rolls() -> Any:
     """Return `count_rolls` compiled for this CPU."""
-    functions = (*GENERATOR_FUNCTIONS, draw_bits, draw_binomial, split_over_faces)
-    names = compile_functions(functions, numba.njit(nogil=True), {})
-    return compile_cached(count_rolls, names, "count_rolls")
+    return compile_cached(count_rolls, numba.njit(nogil=True), {}, "count_rolls")
 
 
 def draw_roll_counts(first: int, count: int, rounds: int, key: tuple[Any, Any]) -> Array:

@@ -18,11 +18,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-import numba
 import numpy as np
 from numpy import int32, int64, uint32, uint64
 
-from threedice.sim.kernels.compiler import GENERATOR_FUNCTIONS, compile_cached, compile_functions
+from threedice.sim.kernels.compiler import compile_cached, compile_inline
 from threedice.sim.kernels.generator import draw_block, first_roll, shift_to_next_roll
 from threedice.sim.kernels.plans import (
     LINE_CAPACITY,
@@ -40,7 +39,6 @@ from threedice.sim.kernels.sessions import (
     AHEAD,
     LEVEL,
     ahead_and_level,
-    bin_index,
     net_bin_index,
     session_sums,
 )
@@ -62,18 +60,13 @@ Array = Any
 
 
 def next_plan_state(
-    bets: Array,
-    at: int,
-    due: Any,
-    memory: Any,
-    stake: Any,
-    net: Any,
-    lines: Array,
-    new_lines: Array,
+    bets: Array, at: int, hands: Any, net: Any, lines: Array, new_lines: Array
 ) -> tuple[Any, Any]:
     """Return the due stake and the memory of a bet's plan after the net result of its stake."""
+    dues, memories, stakes, _ = hands
     limits = (int32(bets[at, BASE]), int32(bets[at, MAXIMUM]))
-    state, outcome = (int32(due), int32(memory)), (int32(stake), int32(net), net > 0, net < 0)
+    state = (int32(dues[at]), int32(memories[at]))
+    outcome = (int32(stakes[at]), int32(net), net > 0, net < 0)
     line, plan = (lines, at, new_lines[at]), bets[at, PLAN]
     if plan == 1:
         return martingale(state, outcome, limits, line)
@@ -100,11 +93,10 @@ def possible_stake(bets: Array, at: int, due: Any, bankroll: Any, room: Any) -> 
     return stake if stake >= bets[at, MINIMUM] else int64(0)
 
 
-def place_bets(
-    bets: Array, spots: Array, dues: Array, down: Array, departed: Array, bank: Array,
-    stakes: Array, totals: Array,
-) -> None:  # fmt: skip
+def place_bets(bets: Array, spots: Array, hands: Any, seats: Any, totals: Array) -> None:
     """Place the bets of all players in turn; a bet that is already down stays as it is."""
+    dues, _, stakes, down = hands
+    bank, departed, _, _ = seats
     for spot in range(len(spots)):
         totals[spot] = 0
     for b in range(len(bets)):
@@ -119,10 +111,9 @@ def place_bets(
         totals[spot] += stakes[b]
 
 
-def trim_differential(
-    bets: Array, spots: Array, down: Array, bank: Array, stakes: Array, totals: Array
-) -> None:
+def trim_differential(bets: Array, spots: Array, hands: Any, bank: Array, totals: Array) -> None:
     """Return the excess over the differentials, the last placed bet first, until all pairs fit."""
+    _, _, stakes, down = hands
     changed = True
     while changed:
         changed = False
@@ -149,10 +140,11 @@ def trim_differential(
 
 
 def settle_bets(
-    roll: Any, bets: Array, nets: Array, dues: Array, memories: Array, down: Array, bank: Array,
-    stakes: Array, staked: Array, lines: Array, new_lines: Array,
-) -> Any:  # fmt: skip
+    roll: Any, bets: Array, nets: Array, hands: Any, seats: Any, lines: Array, new_lines: Array
+) -> Any:
     """Settle all bets on a roll, and return the house's win."""
+    dues, memories, stakes, down = hands
+    bank, _, staked, _ = seats
     house = int64(0)
     for b in range(len(bets)):
         stake, player = stakes[b], bets[b, PLAYER]
@@ -168,19 +160,14 @@ def settle_bets(
         net = stake // bets[b, STEP] * step_net
         bank[player] += stake + net
         house -= net
-        due, memory = next_plan_state(bets, b, dues[b], memories[b], stake, net, lines, new_lines)
-        dues[b], memories[b] = due, memory
+        dues[b], memories[b] = next_plan_state(bets, b, hands, net, lines, new_lines)
     return house
 
 
-def mark_departures(
-    bets: Array, players: Array, dues: Array, down: Array, departed: Array, bank: Array,
-    stakes: Array, played: Array,
-) -> None:  # fmt: skip
-    """Mark the players who are ruined or stop after a round, and count the rounds played.
-
-    `departed` is 0 for a player still in the game, else the index in `ENDING_NAMES` plus one.
-    """
+def mark_departures(bets: Array, players: Array, hands: Any, seats: Any) -> None:
+    """Mark the players who are ruined or stop after a round, and count the rounds played."""
+    dues, _, stakes, down = hands
+    bank, departed, _, played = seats
     for player in range(len(players)):
         has_bet, can_bet, worth = False, False, bank[player]
         for b in range(len(bets)):
@@ -207,12 +194,16 @@ def play_table(
 ) -> None:  # fmt: skip
     """Play sessions of a table from `first` on, and add them to the sums and histograms.
 
-    Amounts are net results; the last row of sums and counts is the house's.
+    Amounts are net results; the last row of sums and counts is the house's. `hands` holds for each
+    bet its due stake, the memory of its plan, its stake, and the throws it has been down; `seats`
+    for each player the bankroll, 0 or the index of the ending in `ENDING_NAMES` plus one, the
+    turnover, and the rounds played.
     """
     dues, memories = np.empty(len(bets), np.int64), np.empty(len(bets), np.int64)
-    down, stakes = np.empty(len(bets), np.int64), np.empty(len(bets), np.int64)
+    stakes, down = np.empty(len(bets), np.int64), np.empty(len(bets), np.int64)
     bank, departed = np.empty(len(players), np.int64), np.empty(len(players), np.int64)
     staked, played = np.empty(len(players), np.int64), np.empty(len(players), np.int64)
+    hands, seats = (dues, memories, stakes, down), (bank, departed, staked, played)
     totals, lines = np.empty(len(spots), np.int64), np.empty((len(bets), LINE_CAPACITY), np.int32)
     for number in range(count):
         session = uint64(first) + uint64(number)
@@ -226,22 +217,10 @@ def play_table(
         house_win = int64(0)
         w0, w1, w2, w3 = draw_block(uint32(0), session, TABLE_STREAM, keys[0], keys[1])
         for round_number in range(rounds):
-            place_bets(bets, spots, dues, down, departed, bank, stakes, totals)
-            trim_differential(bets, spots, down, bank, stakes, totals)
-            house_win += settle_bets(
-                first_roll(w0),
-                bets,
-                nets,
-                dues,
-                memories,
-                down,
-                bank,
-                stakes,
-                staked,
-                lines,
-                new_lines,
-            )
-            mark_departures(bets, players, dues, down, departed, bank, stakes, played)
+            place_bets(bets, spots, hands, seats, totals)
+            trim_differential(bets, spots, hands, bank, totals)
+            house_win += settle_bets(first_roll(w0), bets, nets, hands, seats, lines, new_lines)
+            mark_departures(bets, players, hands, seats)
             w0 = shift_to_next_roll(w0)
             if round_number % 12 == 11:
                 block = uint32((round_number + 1) // 12)
@@ -276,21 +255,4 @@ def add_row(sums: Array, row: int, contribution: Any, net: Any) -> None:
 @cache
 def compiled_play_table() -> Any:
     """Return `play_table` compiled for this CPU."""
-    functions = (
-        *GENERATOR_FUNCTIONS,
-        *MOVES.values(),
-        bin_index,
-        net_bin_index,
-        session_sums,
-        ahead_and_level,
-        next_plan_state,
-        possible_stake,
-        place_bets,
-        trim_differential,
-        settle_bets,
-        mark_departures,
-        add_row,
-    )
-    return compile_cached(
-        play_table, compile_functions(functions, numba.njit(nogil=True), {}), "play_table"
-    )
+    return compile_cached(play_table, compile_inline, {}, "play_table")
