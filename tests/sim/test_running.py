@@ -14,7 +14,6 @@ from threedice.sim.jobs import (
     Tally,
     decode_tally,
     encode_tally,
-    job_id,
     units_per_task,
 )
 from threedice.sim.kernels.plans import OwnPlan
@@ -187,8 +186,8 @@ def test_pieces_are_of_a_sensible_size() -> None:
 
 
 def test_jobs_have_names_of_their_own() -> None:
-    assert len({job_id(job) for job in (*JOBS.values(), sessions(seed=1))}) == 4
-    assert job_id(sessions()) == job_id(sessions())
+    assert len({job_fingerprint(job) for job in (*JOBS.values(), sessions(seed=1))}) == 4
+    assert job_fingerprint(sessions()) == job_fingerprint(sessions())
 
 
 @pytest.mark.parametrize(("hands", "device", "says"), [(0, "cpu", "0 threads"), (1, "tpu", "tpu")])

@@ -11,7 +11,6 @@ and of their fields are part of the file format and must not change.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -242,11 +241,6 @@ def check_task_size(count: int) -> None:
         raise InvalidInput(
             f"{count} sessions in one task; play at most {MAX_UNITS_PER_TASK} at once"
         )
-
-
-def job_id(job: AnyJob) -> str:
-    """Return a short hash of a job, the same on every machine."""
-    return sha256(repr(job).encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ import msgspec
 
 from threedice.errors import InvalidInput, OperatingFailure, ThreediceError
 from threedice.sim import require_modules
-from threedice.sim.jobs import FlatJob, decode_tally, encode_tally, job_id, units_per_task
+from threedice.sim.jobs import FlatJob, decode_tally, encode_tally, units_per_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,7 @@ class DaskWorkerPool:
 
     def submit(self, job: AnyJob, first: int, count: int) -> Any:
         """Submit a task to the scheduler."""
-        key = f"threedice-{job_id(job)}-{first}-{count}-{self.device}"
+        key = f"threedice-{job_fingerprint(job)}-{first}-{count}-{self.device}"
         return self.client.submit(play_range, job, first, count, self.device, key=key)
 
 
@@ -218,7 +218,7 @@ def load_progress(file: Path, job: AnyJob) -> Tally:
 
 
 def job_fingerprint(job: AnyJob) -> str:
-    """Return a hash of a job that leaves out its number of sessions."""
+    """Return a hash of a job, the same on every machine, that leaves out the number of sessions."""
     normalised: Any = job if isinstance(job, FlatJob) else replace(job, sessions=0)
     return sha256(repr(normalised).encode()).hexdigest()
 

@@ -184,6 +184,3 @@ class FloatPropagator:
         """
         operations = rounds * (self._max_in_degree + 1) + 2 * len(self._probabilities) + rounds
         return 1.01 * operations * UNIT_ROUNDOFF
-
-
-Propagator = ExactPropagator | FloatPropagator

@@ -18,7 +18,6 @@ from threedice.odds.sessions.markov_chain import (
     MAX_STATES,
     ExactPropagator,
     FloatPropagator,
-    Propagator,
     Weight,
     enumerate_states,
 )
@@ -209,9 +208,8 @@ class SessionCalculation:
     ) -> None:
         self.session, self.states, self.method = session, states, method
         self.rounds = 0
-        self._propagator: Propagator = (ExactPropagator if method == "exact" else FloatPropagator)(
-            session, states
-        )
+        propagator = ExactPropagator if method == "exact" else FloatPropagator
+        self._propagator = propagator(session, states)
         self._ended_weights: list[dict[int, Weight]] = [{}]
         self._departed_weights: defaultdict[int, Weight] = defaultdict(int)
         self._scaled_to_round = 0
