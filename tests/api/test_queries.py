@@ -10,6 +10,7 @@ import pytest
 from tests.api.setting import GAME, opened, seat
 from tests.api.test_authorisation import code
 from tests.house.setting import DEALER, MANAGER, SUPERVISOR, People
+from tests.log.logs import tamper
 from threedice import load
 from threedice.api.routes.history import gaming_day_start
 from threedice.log.stores.urls import open_store
@@ -51,10 +52,7 @@ async def test_a_table_that_was_tampered_with_is_listed_as_damaged(playing: Sett
     await playing.bet("player")
     floor = playing.context.house.command_handler
     floor.streams.restart(store)
-    entry = store.read("table/1", 2, 1)[0]
-    store._entries["table/1"][2] = type(entry)(
-        *(getattr(entry, name) if name != "data" else b"{}" for name in entry.__struct_fields__)
-    )
+    tamper(store, "UPDATE entries SET data = ? WHERE stream = 'table/1' AND version = 3", b"{}")
     (line,) = await get(playing, "player", "/api/tables")
     assert line["damaged"] is True
     response = await playing.client("player").get("/api/tables/1")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.house.setting import MANAGER, HandClock, People, player
 from tests.house.stored_rows import results, shift_figures, statement
+from tests.log.logs import put_entries
 from tests.oracle import brute_force as oracle
 from tests.oracle.table_figures import compute_table_figures
 from threedice import load
@@ -293,7 +294,7 @@ async def test_the_books_are_the_same_however_often_they_are_kept(
     whole = await played(*lines, game=game)
     entries, store = list(whole.scan("table/1")), MemoryStore()
     for count in range(1, len(entries) + 1):
-        store._entries["table/1"] = entries[:count]
+        put_entries(store, entries[:count])
         reached = update_statements(store, "table/1", GameRegistry(whole).load_pinned)
         projector = StatementProjector("table/1", GameRegistry(whole).load_pinned)
         for entry in entries[:reached]:

@@ -10,16 +10,20 @@ from itertools import count
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import astuple
+
 from threedice.log.entry import Entry, NewEntry, extend_stream, hash_cause
 from threedice.log.store import Acceptance, Append, DuplicateKey, HeadConflict, Proposal
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from threedice.log.entry import Head
     from threedice.log.proof import IntegrityFinding, VerificationReport
     from threedice.log.store import Store, StoredRow
+    from threedice.log.stores.memory import MemoryStore
 
 _numbers = count(1)
 
@@ -110,6 +114,29 @@ def writing(store: Store, *streams: str, then: Callable[[], object] = bool) -> I
         stop.set()
         thread.join()
     assert failures == []
+
+
+def tamper(store: MemoryStore, sql: str, *params: object) -> None:
+    """Change the rows of a store in memory behind its back."""
+    store.connection.execute(sql, params)
+
+
+def set_head(store: MemoryStore, stream: str, head: Head) -> None:
+    """Say that a stream ends elsewhere."""
+    tamper(
+        store,
+        "UPDATE streams SET version = ?, hash = ? WHERE stream = ?",
+        head.version,
+        head.hash,
+        stream,
+    )
+
+
+def put_entries(store: MemoryStore, entries: Iterable[Entry]) -> None:
+    """Put entries into a store as they are, in place of those with the same version."""
+    store.connection.executemany(
+        "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, entries)
+    )
 
 
 @contextmanager

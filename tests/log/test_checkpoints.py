@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.logs import bet
+from tests.log.logs import bet, put_entries, set_head
 from threedice.errors import StoreFailed, StreamConflict, TamperedData
 from threedice.log.entry import EMPTY_HEAD, Head
 from threedice.log.proof.checkpoints import (
@@ -183,7 +183,7 @@ def test_stream_that_went_back_is_not_signed(tmp_path: Path, head: Head) -> None
     notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
     bet(store, "table/1", entries=2)
     made = notary.create_checkpoint(at=1)
-    store._heads["table/1"] = head
+    set_head(store, "table/1", head)
 
     with pytest.raises(TamperedData, match=r"head of table/1: .* was signed at version 2"):
         notary.create_checkpoint(at=2)
@@ -201,7 +201,7 @@ def test_stream_that_went_back_while_nobody_served_is_not_signed(
     bet(store, "table/2")
     notary.create_checkpoint(at=2)
     made = store.checkpoints()
-    store._heads["table/1"] = head
+    set_head(store, "table/1", head)
 
     with pytest.raises(TamperedData, match=r"head of table/1: .* was signed at version 2"):
         CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=3)
@@ -220,8 +220,8 @@ def test_stream_that_went_back_and_on_another_way_is_not_signed(
     other = MemoryStore()
     for _ in range(3):
         bet(other, "table/1")
-    store._entries["table/1"] = list(other.scan("table/1"))
-    store._heads["table/1"] = other.head("table/1")
+    put_entries(store, other.scan("table/1"))
+    set_head(store, "table/1", other.head("table/1"))
 
     with pytest.raises(TamperedData, match="table/1 version 2: differs from its signed head"):
         (CheckpointSigner(store, keys, tmp_path) if restarted else notary).create_checkpoint(at=2)

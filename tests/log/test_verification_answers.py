@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.logs import at, bet, found, tampering
+from tests.log.logs import at, bet, found, tamper, tampering
 from threedice.log.proof import answers
 from threedice.log.proof.verification import verify_log
 from threedice.log.store import Proposal
@@ -127,7 +127,7 @@ def test_a_missing_answer_is_found_whatever_the_name_of_the_stream(name: str) ->
     for each in STRANGE_NAMES:
         bet(store, f"table/{each}")
     gone = bet(store, f"table/{name}", entries=2)
-    del store._answers[gone.account, gone.key]
+    tamper(store, "DELETE FROM answers WHERE key = ?", gone.key)
 
     assert found(verify_log(store, public_keys={})) == [
         f"table/{name} versions 2 to 3: no answer names the command that caused it"

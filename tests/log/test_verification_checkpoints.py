@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.log.logs import at, found, play, tampering
+from tests.log.logs import at, found, play, tamper, tampering
 from threedice.log.proof.checkpoints import (
     CheckpointBody,
     CheckpointSigner,
@@ -40,9 +40,8 @@ class House:
         self, checkpoints: Sequence[Checkpoint], against: Sequence[Checkpoint] = ()
     ) -> list[str]:
         store = MemoryStore()
-        for stream in self.store.streams():
-            store._entries[stream] = list(self.store.scan(stream))
-        store._heads, store._answers = self.store._heads, self.store._answers
+        self.store.connection.backup(store.connection)
+        tamper(store, "DELETE FROM checkpoints")
         for checkpoint in checkpoints:
             store.add_checkpoint(checkpoint)
         return found(verify_log(store, public_keys=self.keys.public, against=against))
@@ -199,7 +198,7 @@ def test_checkpoint_from_before_a_rotation_counts_where_only_the_file_has_it(
     store = MemoryStore()
     first = CheckpointSigner(store, open_keys(tmp_path), tmp_path).create_checkpoint(at=1)
     CheckpointSigner(store, keys := rotate_signing_key(tmp_path), tmp_path).create_checkpoint(at=2)
-    del store._checkpoints[1]
+    tamper(store, "DELETE FROM checkpoints WHERE number = 1")
 
     assert found(verify_log(store, public_keys=keys.public, against=[first])) == [
         "checkpoint 2: is the first",

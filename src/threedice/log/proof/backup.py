@@ -303,14 +303,14 @@ def _open_empty(url: str) -> Iterator[tuple[LogRows, TableFiller]]:
         if not store.is_sole_server():
             raise StoreUnusable("another server has this database open; stop it first")
         match store:
+            case MemoryStore():
+                raise InvalidInput("a backup can be restored into SQLite or PostgreSQL, not memory")
             case SqliteStore():
                 with _open_empty_sqlite(store.path) as target:
                     yield target
             case PostgresStore():
                 with _open_empty_postgres(url) as target:
                     yield target
-            case _:
-                raise InvalidInput("a backup can be restored into SQLite or PostgreSQL, not memory")
 
 
 @contextmanager

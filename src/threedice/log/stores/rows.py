@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
-from msgspec.structs import astuple
 from psycopg.sql import SQL
 
 from threedice.db.postgres import connect_postgres
-from threedice.db.schema import prepare_tables
 from threedice.errors import InvalidInput, StoreUnavailable, TamperedData
-from threedice.log.store import StoredRow, encode_spans
 from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
@@ -27,12 +23,11 @@ from threedice.log.stores.sqlite_rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from threedice.db.postgres import PostgresConnection
-    from threedice.log.store import Store
-    from threedice.log.stores.schema import Table
+    from threedice.log.store import Store, StoredRow
 
 __all__ = ["LogRows", "PostgresRows", "open_rows", "open_shared_rows"]
 
@@ -51,12 +46,12 @@ def _open_snapshot(store: Store | Path) -> AbstractContextManager[LogRows]:
     match store:
         case Path():
             return open_sqlite_rows(store)
+        case MemoryStore():
+            return _open_memory_rows(store)
         case SqliteStore():
             return open_sqlite_rows(store.path)
         case PostgresStore():
             return open_postgres_rows(store.url)
-        case MemoryStore():
-            return _open_memory_rows(store)
     raise InvalidInput(f"the rows of a {type(store).__name__} cannot be read")
 
 
@@ -69,31 +64,7 @@ def open_shared_rows(address: SnapshotAddress) -> AbstractContextManager[LogRows
 
 @contextmanager
 def _open_memory_rows(store: MemoryStore) -> Iterator[SqliteRows]:
-    """Copy a store in memory, which must not be written meanwhile, into an SQLite in memory."""
-    heads, snapshots = store.heads(), store.snapshots()
-    tables: dict[Table, Iterable[StoredRow]] = {
-        schema.streams: [(name, head.version, head.hash) for name, head in heads.items()],
-        schema.entries: (astuple(entry) for name in store.streams() for entry in store.scan(name)),
-        schema.answers: (
-            (each.account, each.key, each.command_hash, encode_spans(each.spans))
-            for each in store.answers()
-        ),
-        schema.games: store.games().items(),
-        schema.checkpoints: map(astuple, store.checkpoints()),
-        schema.snapshots: (
-            (each.stream, each.name, each.form, each.head.version, each.head.hash, each.data)
-            for each in snapshots
-        ),
-        schema.lines: map(astuple, store.all_lines()),
-        schema.views: store.all_view_versions(),
-    }
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        prepare_tables(connection.execute, (), dialect="sqlite", database="memory", policy="create")
-        for table, rows in tables.items():
-            places = ", ".join("?" * len(table.columns))
-            connection.executemany(
-                f"INSERT INTO {table.name} ({table.column_list}) VALUES ({places})", rows
-            )
+    with closing(store.copy_database()) as connection:
         yield SqliteRows(connection)
 
 

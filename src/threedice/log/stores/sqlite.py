@@ -49,13 +49,16 @@ NEW_FILE_MAX_BYTES: Final = 64 * 1024
 
 
 class SqliteStore(SqlStore):
-    """A store in an SQLite file; with `single_connection`, reads share the writing connection."""
+    """A store in an SQLite file, or without a path in memory.
+
+    With `single_connection`, reads share the writing connection.
+    """
 
     CLOCK_SQL: ClassVar[str] = "((julianday('now') - 2440587.5) * 86400.0)"
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None,
         *,
         connect: SqliteConnector = connect_sqlite,
         serving: bool = False,
@@ -63,10 +66,10 @@ class SqliteStore(SqlStore):
         single_connection: bool = False,
         wal_checkpoint_every: int = WAL_CHECKPOINT_EVERY,
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(path or ":memory:")
         self._serving_lock = acquire_serving_lock(self.path) if serving else None
         try:
-            if self.is_sole_server():
+            if path is not None and self.is_sole_server():
                 self._drop_cached_pages()
             self._database = SqliteDatabase(
                 path,
