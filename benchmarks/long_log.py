@@ -36,7 +36,7 @@ from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
 from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys
 from threedice.log.proof.verification import verify_log
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 from threedice.log.stores.sqlite import SqliteStore
 from threedice.log.stores.sqlite_rows import open_house_file
 from threedice.log.stores.urls import state_directory

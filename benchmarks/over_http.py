@@ -46,7 +46,7 @@ from threedice.house.house import House
 from threedice.identity import open_identity
 from threedice.identity.passwords import TEST_COST
 from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 from threedice.log.stores.urls import open_store
 from threedice.log.writer import Writer
 from threedice.table import commands

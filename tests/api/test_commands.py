@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.api.setting import Setting
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
 
 pytestmark = pytest.mark.anyio
 

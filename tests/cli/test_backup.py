@@ -15,7 +15,7 @@ from threedice.house.codec import encode
 from threedice.house.house import House
 from threedice.house.reports.projection import VIEW
 from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 from threedice.log.stores.files import clear_halt, mark_halted
 from threedice.log.stores.sqlite import SqliteStore
 

@@ -44,7 +44,7 @@ from threedice.log.proof.checkpoints import (
     sign_checkpoint,
 )
 from threedice.log.proof.keys import SigningKeys, export_public_keys, import_public_keys, key_id_of
-from threedice.log.store import decode_spans, encode_spans
+from threedice.log.records import decode_spans, encode_spans
 from threedice.rulebook import shipped_games
 from threedice.table.commands import Actor, WithdrawBet
 

@@ -25,7 +25,7 @@ from tests.faults.io_writing import attempt, by_store, by_writer, cut_while_open
 from tests.faults.power_found import Written
 from tests.faults.power_recording import KINDS, bases
 from tests.faults.power_tally import look
-from threedice.log.store import Checkpoint
+from threedice.log.records import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

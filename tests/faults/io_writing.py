@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tests.faults.disk_store import DATABASE, LOG, MEMORY, opened
 from threedice.errors import StoreFailed, StoreUnusable
-from threedice.log.store import Acceptance, DuplicateKey
+from threedice.log.records import Acceptance, DuplicateKey
 from threedice.log.stores.sqlite import NEW_FILE_MAX_BYTES
 from threedice.log.writer import Writer
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from tests.faults.disk import Cut, Disk, Operation
     from tests.faults.power_round import Batch
-    from threedice.log.store import Proposal, ProposalOutcome, Store
+    from threedice.log.records import Proposal, ProposalOutcome
+    from threedice.log.store import Store
 
 FOLD_EVERY = 20
 """How often the store moves its log into the file: a few times in a round."""

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tests.faults.kill_houses import House
     from tests.faults.kill_words import Heard, Whose
     from threedice.house.stream_state import HouseTable
-    from threedice.log.store import EntrySpan, Store, StoredAnswer
+    from threedice.log.records import EntrySpan, StoredAnswer
+    from threedice.log.store import Store
 
 AGAIN = 12
 """How many acknowledged commands are asked again after a kill."""

@@ -12,7 +12,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_args
 
 from threedice.db.sqlite import connect_sqlite
-from threedice.log.store import Acceptance
+from threedice.log.records import Acceptance
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sqlite import SqliteStore
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from threedice.db.postgres import PostgresConnection
     from threedice.db.sqlite import SqliteConnection, SqliteConnector
-    from threedice.log.store import Checkpoint, Proposal, ProposalOutcome, Store
+    from threedice.log.records import Checkpoint, Proposal, ProposalOutcome
+    from threedice.log.store import Store
 
 Result = TypeVar("Result")
 

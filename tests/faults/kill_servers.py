@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.faults.kill_words import Word
     from tests.log.losing import Cut
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
 
 Way = Literal[
     "postmaster",  # and started again at once

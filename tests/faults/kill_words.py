@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from threedice.house.commands import AnyStreamCommand
-from threedice.log.store import EntrySpan
+from threedice.log.records import EntrySpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import astuple
 
 from threedice.log.entry import EMPTY_HEAD, Head, hash_entry
-from threedice.log.store import EntrySpan, StoredAnswer
+from threedice.log.records import EntrySpan, StoredAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from threedice.log.entry import Entry
-    from threedice.log.store import Checkpoint, Proposal, Store
+    from threedice.log.records import Checkpoint, Proposal
+    from threedice.log.store import Store
 
 
 class Written(NamedTuple):

@@ -12,7 +12,7 @@ from tests.faults.disk_store import Level, opened
 from tests.faults.power_found import Written
 from tests.faults.power_round import Play, Step
 from threedice.log.entry import EMPTY_HEAD
-from threedice.log.store import Acceptance, Checkpoint, ProjectionLine, Proposal, Snapshot
+from threedice.log.records import Acceptance, Checkpoint, ProjectionLine, Proposal, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

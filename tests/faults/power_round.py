@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from threedice.log.entry import EMPTY_HEAD, Head, NewEntry, extend_stream, hash_cause
-from threedice.log.store import Append, Checkpoint, Proposal
+from threedice.log.records import Append, Checkpoint, Proposal
 
 if TYPE_CHECKING:
     from random import Random

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tests.faults.kill_houses import Houses, Kind
     from tests.faults.kill_servers import Way
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
 
 SEED = 20_261
 

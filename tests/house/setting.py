@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from threedice.house.house import House
     from threedice.house.stream_state import HouseTable
     from threedice.house.streams import PendingCommand
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
 
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 DEALER = Actor(id="dealer", role="dealer")

@@ -20,7 +20,7 @@ from threedice.house.reports.projection import FORMER_VIEWS, VIEW
 from threedice.log.entry import Head, extend_stream, hash_cause
 from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys, read_public_keys
-from threedice.log.store import Append, ProjectionLine, Proposal
+from threedice.log.records import Append, ProjectionLine, Proposal
 from threedice.log.stores.sqlite import SqliteStore
 from threedice.log.stores.urls import open_store
 from threedice.table import commands

@@ -14,7 +14,7 @@ from threedice.errors import TamperedData
 from threedice.house.codec import decode, encode
 from threedice.house.live_stream import load_stream
 from threedice.log.entry import NewEntry, extend_stream, hash_cause
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 from threedice.table.commands import Actor
 from threedice.table.events import BetPlaced, FloatFilled
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from threedice.house.stream_state import HouseTable
     from threedice.log.entry import Entry
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
 
 pytestmark = pytest.mark.anyio
 

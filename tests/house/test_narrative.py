@@ -10,7 +10,7 @@ from tests.table.setting import Table
 from threedice.house.codec import encode
 from threedice.house.reports.narrative import explain_player_bets
 from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 from threedice.log.stores.memory import MemoryStore
 from threedice.money import format_currency
 from threedice.rulebook import load

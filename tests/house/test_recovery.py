@@ -17,7 +17,7 @@ from threedice.house.events import PlayersNotified
 from threedice.house.house import House
 from threedice.house.recovery import interrupt_tables
 from threedice.log.entry import EMPTY_HEAD, NewEntry, extend_stream, hash_cause
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 from threedice.log.stores.memory import MemoryStore
 from threedice.rulebook import load
 from threedice.table import commands

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
 
 SEED = bytes(range(32))
 

@@ -22,7 +22,7 @@ from threedice.house.reports.projection import (
 from threedice.house.reports.statements import StatementReader, StatementTail
 from threedice.house.stream_state import account_stream, postings_of
 from threedice.log.entry import EMPTY_HEAD, extend_stream
-from threedice.log.store import ProjectionLine
+from threedice.log.records import ProjectionLine
 from threedice.log.stores.memory import MemoryStore
 from threedice.table import commands
 from threedice.table.events import BetPlaced

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import astuple
 
 from threedice.log.entry import Entry, NewEntry, extend_stream, hash_cause
-from threedice.log.store import Acceptance, Append, DuplicateKey, HeadConflict, Proposal
+from threedice.log.records import Acceptance, Append, DuplicateKey, HeadConflict, Proposal
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from threedice.log.entry import Head
     from threedice.log.proof import IntegrityFinding, VerificationReport
-    from threedice.log.store import Store, StoredRow
+    from threedice.log.records import StoredRow
+    from threedice.log.store import Store
     from threedice.log.stores.memory import MemoryStore
 
 _numbers = count(1)

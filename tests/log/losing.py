@@ -11,7 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from tests.log.stating import propose
-from threedice.log.store import Acceptance, DuplicateKey, HeadConflict
+from threedice.log.records import Acceptance, DuplicateKey, HeadConflict
 from threedice.log.stores.postgres import PostgresStore
 
 if TYPE_CHECKING:

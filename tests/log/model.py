@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from threedice.log.entry import EMPTY_HEAD, Head
-from threedice.log.store import (
+from threedice.log.records import (
     Acceptance,
     DuplicateKey,
     EntrySpan,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.log.entry import Entry
-    from threedice.log.store import Proposal
+    from threedice.log.records import Proposal
 
 
 class StoreModel:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from threedice.log.conflicts import head_after
 from threedice.log.entry import EMPTY_HEAD, NewEntry, extend_stream, hash_cause
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 
 if TYPE_CHECKING:
     from threedice.log.entry import Head

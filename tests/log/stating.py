@@ -6,7 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from threedice.log.entry import EMPTY_HEAD, Head, NewEntry, extend_stream, hash_cause
-from threedice.log.store import Acceptance, Append, Proposal
+from threedice.log.records import Acceptance, Append, Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,7 +13,7 @@ from threedice.log.stores.memory import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
     from threedice.log.writer import WriteResult
 
 

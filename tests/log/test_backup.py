@@ -30,7 +30,7 @@ from threedice.log.proof.checkpoints import (
 )
 from threedice.log.proof.keys import open_keys
 from threedice.log.proof.verification import verify_log
-from threedice.log.store import ProjectionLine, Snapshot
+from threedice.log.records import ProjectionLine, Snapshot
 from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.rows import open_rows

@@ -21,7 +21,7 @@ from threedice.log.proof.checkpoints import (
     signed_heads,
 )
 from threedice.log.proof.keys import is_valid_signature, open_keys, rotate_signing_key
-from threedice.log.store import Checkpoint
+from threedice.log.records import Checkpoint
 from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tests.log.following import NEVER, TABLE, Follower, run
 from tests.log.postgres_server import running
 from tests.log.proposing import PATIENCE, propose, propose_row
 from threedice.log.feed import Feed
-from threedice.log.store import Acceptance
+from threedice.log.records import Acceptance
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.postgres_streams import (

@@ -18,7 +18,7 @@ from tests.log.stating import left, one
 from threedice.db.sqlite import SqliteConnection, connect_sqlite
 from threedice.errors import StoreFailed, StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.entry import EMPTY_HEAD
-from threedice.log.store import Acceptance, Snapshot
+from threedice.log.records import Acceptance, Snapshot
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:

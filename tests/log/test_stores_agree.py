@@ -15,7 +15,8 @@ from threedice.log.conflicts import head_after
 from threedice.log.entry import EMPTY_HEAD, Head
 
 if TYPE_CHECKING:
-    from threedice.log.store import Proposal, Store
+    from threedice.log.records import Proposal
+    from threedice.log.store import Store
 
 FORGED = Head(1, b"f" * 32)
 _rounds = count(1)

@@ -16,7 +16,7 @@ from tests.log.logs import bet, stored_log, told
 from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys
 from threedice.log.proof.verification import verify_log
-from threedice.log.store import decode_spans
+from threedice.log.records import decode_spans
 from threedice.log.stores import schema
 from threedice.log.stores.sqlite_rows import SqliteRows, open_sqlite_rows
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.log.proof import VerificationReport
-    from threedice.log.store import Store, StoredRow
+    from threedice.log.records import StoredRow
+    from threedice.log.store import Store
 
 
 def test_sound_log_is_found_sound_on_every_store(store: Store, tmp_path: Path) -> None:

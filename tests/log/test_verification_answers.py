@@ -9,7 +9,7 @@ import pytest
 from tests.log.logs import at, bet, found, tamper, tampering
 from threedice.log.proof import answers
 from threedice.log.proof.verification import verify_log
-from threedice.log.store import Proposal
+from threedice.log.records import Proposal
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.sqlite import SqliteStore
 

@@ -16,7 +16,7 @@ from threedice.log.proof.checkpoints import (
 )
 from threedice.log.proof.keys import open_keys, rotate_signing_key
 from threedice.log.proof.verification import verify_log
-from threedice.log.store import Checkpoint
+from threedice.log.records import Checkpoint
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.sqlite import SqliteStore
 

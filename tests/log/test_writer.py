@@ -17,7 +17,7 @@ from threedice.errors import (
     StoreFailed,
     StoreUnavailable,
 )
-from threedice.log.store import Acceptance, DuplicateKey, HeadConflict
+from threedice.log.records import Acceptance, DuplicateKey, HeadConflict
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.writer import Writer, WriterCounts
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.log.entry import Entry
-    from threedice.log.store import Proposal, ProposalOutcome, Store
+    from threedice.log.records import Proposal, ProposalOutcome
+    from threedice.log.store import Store
     from threedice.log.writer import WriteResult
 
 

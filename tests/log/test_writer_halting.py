@@ -22,7 +22,7 @@ from threedice.errors import (
     StoreUnusable,
     StreamConflict,
 )
-from threedice.log.store import Acceptance
+from threedice.log.records import Acceptance
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.writer import Writer
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.log.entry import Entry
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
     from threedice.log.writer import WriteResult
 
 

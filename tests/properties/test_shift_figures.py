@@ -17,7 +17,7 @@ from threedice.house.codec import encode
 from threedice.house.reports.statements import update_statements
 from threedice.house.stream_state import table_stream
 from threedice.log.entry import EMPTY_HEAD, extend_stream
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 from threedice.log.stores.memory import MemoryStore
 from threedice.table import commands
 

@@ -38,7 +38,8 @@ from threedice.log.entry import Entry
 from threedice.log.proof import IntegrityFinding, VerificationReport
 from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoint_lines
 from threedice.log.proof.keys import PublicKey, import_public_keys, read_public_keys, trusted_keys
-from threedice.log.store import Checkpoint, Store
+from threedice.log.records import Checkpoint
+from threedice.log.store import Store
 from threedice.log.stores.rows import LogRows
 from threedice.log.stores.sqlite_rows import open_house_file
 from threedice.log.stores.urls import (

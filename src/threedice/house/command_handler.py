@@ -37,7 +37,7 @@ from threedice.house.events import AnyStreamEvent
 from threedice.house.recovery import Suspension
 from threedice.house.stream_state import HouseTable, account_stream, table_stream
 from threedice.house.streams import LiveStreams
-from threedice.log.store import Acceptance, DuplicateKey
+from threedice.log.records import Acceptance, DuplicateKey
 from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from threedice.house.live_stream import LiveStream
     from threedice.house.streams import PendingCommand
     from threedice.log.entry import Entry
-    from threedice.log.store import Store, StoredAnswer
+    from threedice.log.records import StoredAnswer
+    from threedice.log.store import Store
     from threedice.rulebook import Game
     from threedice.runtime import Runtime
 

@@ -13,7 +13,7 @@ from threedice.house.codec import decode, encode
 from threedice.house.reports.statements import StatementTail
 from threedice.house.stream_state import Fold, State, StreamBalances, encode_state, fold_of
 from threedice.log.entry import EMPTY_HEAD, Entry, Head, extend_stream, hash_entry
-from threedice.log.store import Append, Snapshot
+from threedice.log.records import Append, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

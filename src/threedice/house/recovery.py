@@ -26,7 +26,7 @@ from threedice.errors import (
 from threedice.house.commands import InterruptTable
 from threedice.house.events import WritingReleased
 from threedice.house.stream_state import HOUSE_STREAM, table_stream
-from threedice.log.store import Acceptance
+from threedice.log.records import Acceptance
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

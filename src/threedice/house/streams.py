@@ -33,7 +33,7 @@ from threedice.house.reports.statements import (
 )
 from threedice.house.stream_state import GameRegistry, HouseTable
 from threedice.log.entry import Entry, hash_cause
-from threedice.log.store import Acceptance, Append, Proposal, Snapshot
+from threedice.log.records import Acceptance, Append, Proposal, Snapshot
 from threedice.log.writer import Writer, WriteResult
 
 if TYPE_CHECKING:

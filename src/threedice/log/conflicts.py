@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from threedice.errors import InvalidInput, InvariantBroken
 from threedice.log.entry import EMPTY_HEAD, Head
-from threedice.log.store import (
+from threedice.log.records import (
     Acceptance,
     DuplicateKey,
     EntrySpan,
@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from threedice.log.entry import Entry
-    from threedice.log.store import (
-        Append,
-        ProjectionLine,
-        Proposal,
-        ProposalOutcome,
-        StoredRow,
-    )
+    from threedice.log.records import Append, ProjectionLine, Proposal, ProposalOutcome, StoredRow
 
 MAX_NAME_CHARACTERS = 200
 """Longest name of a stream, account or key that both databases can index."""

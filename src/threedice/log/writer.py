@@ -25,7 +25,7 @@ from threedice.errors import (
 )
 from threedice.log.conflicts import check_proposal
 from threedice.log.entry import Entry
-from threedice.log.store import Acceptance, DuplicateKey, HeadConflict, ProposalOutcome
+from threedice.log.records import Acceptance, DuplicateKey, HeadConflict, ProposalOutcome
 from threedice.log.stores.files import clear_halt, is_halted, mark_halted
 from threedice.runtime import SYSTEM_RUNTIME
 
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from threedice.log.store import Proposal, Store
+    from threedice.log.records import Proposal
+    from threedice.log.store import Store
     from threedice.runtime import Runtime
 
 Token = TypeVar("Token")

@@ -19,7 +19,7 @@ from threedice.house.stream_state import table_stream
 from threedice.identity import open_identity
 from threedice.identity.passwords import TEST_COST
 from threedice.log.entry import NewEntry, extend_stream
-from threedice.log.store import Append, Proposal
+from threedice.log.records import Append, Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

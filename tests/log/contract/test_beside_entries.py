@@ -10,7 +10,7 @@ import pytest
 from tests.log.stating import one
 from threedice.errors import InvariantBroken, StreamConflict
 from threedice.log.entry import Head
-from threedice.log.store import Checkpoint, ProjectionLine, Snapshot
+from threedice.log.records import Checkpoint, ProjectionLine, Snapshot
 
 if TYPE_CHECKING:
     from threedice.log.store import Store

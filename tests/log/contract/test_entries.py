@@ -10,7 +10,7 @@ from tests.log.stating import ACCEPTED, left, one, propose
 from threedice.errors import InvalidInput, InvariantBroken
 from threedice.log.conflicts import MAX_NAME_CHARACTERS, build_answer
 from threedice.log.entry import EMPTY_HEAD, Head
-from threedice.log.store import (
+from threedice.log.records import (
     Append,
     DuplicateKey,
     EntrySpan,

@@ -22,14 +22,14 @@ from threedice.db.postgres import connect_postgres
 from threedice.errors import StoreUnavailable
 from threedice.log.conflicts import build_answer
 from threedice.log.entry import EMPTY_HEAD
-from threedice.log.store import DuplicateKey, HeadConflict
+from threedice.log.records import DuplicateKey, HeadConflict
 from threedice.log.stores.postgres import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.store import Proposal, StoredAnswer
+    from threedice.log.records import Proposal, StoredAnswer
 
 Result = TypeVar("Result")
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from threedice.house.audit.processes import AuditProcesses, TaskResult
     from threedice.log.proof.keys import PublicKey
     from threedice.log.proof.verification import SignedHashes, StreamsCheck
-    from threedice.log.store import Checkpoint, Store, StoredRow
+    from threedice.log.records import Checkpoint, StoredRow
+    from threedice.log.store import Store
     from threedice.log.stores.rows import LogRows
     from threedice.log.stores.schema import Table
     from threedice.rulebook import Game

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from threedice.house.events import AnyStreamEvent
-    from threedice.log.store import StoredRow
+    from threedice.log.records import StoredRow
     from threedice.log.stores.rows import LogRows
     from threedice.money import Balances
     from threedice.rulebook import Game

@@ -17,7 +17,7 @@ from threedice.house.codec import tag_of
 from threedice.house.events import PlayersNotified, SeedLost
 from threedice.house.reports.expectation import WinExpectation, stakes_by_box, win_expectation
 from threedice.house.stream_state import postings_of
-from threedice.log.store import ProjectionLine
+from threedice.log.records import ProjectionLine
 from threedice.money import balance_changes, owing_account, player_account, stack_account
 from threedice.table import events
 

@@ -24,7 +24,7 @@ from threedice.house.reports.projection import (
     StatementRow,
 )
 from threedice.house.stream_state import HouseTable, fold_of
-from threedice.log.store import ProjectionLine
+from threedice.log.records import ProjectionLine
 from threedice.table import events
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from threedice.log.entry import hash_cause
-from threedice.log.store import EntrySpan, decode_spans, encode_spans
+from threedice.log.records import EntrySpan, decode_spans, encode_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from threedice.log.store import StoredRow
+    from threedice.log.records import StoredRow
 
 MALFORMED_ANSWER_ERRORS: Final = (
     msgspec.DecodeError,

@@ -32,7 +32,7 @@ from threedice.log.proof import describe_versions
 from threedice.log.proof.answers import MALFORMED_ANSWER_ERRORS, decode_canonical_spans
 from threedice.log.proof.checkpoints import signed_heads
 from threedice.log.proof.verification import verify_log
-from threedice.log.store import Checkpoint
+from threedice.log.records import Checkpoint
 from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from threedice.db.postgres import PostgresConnection
     from threedice.log.proof import VerificationReport
     from threedice.log.proof.keys import PublicKey
-    from threedice.log.store import Store, StoredRow
+    from threedice.log.records import StoredRow
+    from threedice.log.store import Store
     from threedice.log.stores.rows import LogRows
     from threedice.log.stores.schema import Table
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from threedice.log.proof.answers import SpanRecorder
     from threedice.log.proof.verification import SignedHashes
-    from threedice.log.store import StoredRow
+    from threedice.log.records import StoredRow
 
 _stream_of = itemgetter(0)
 CAUSE_BYTES = 32

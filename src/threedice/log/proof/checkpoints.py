@@ -19,7 +19,7 @@ from threedice.db.sqlite import sync_directory
 from threedice.errors import InvalidInput, StoreFailed, StreamConflict, TamperedData
 from threedice.log.entry import EMPTY_HEAD, Head
 from threedice.log.proof.keys import has_signing_key, open_keys, read_public_keys
-from threedice.log.store import Checkpoint
+from threedice.log.records import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

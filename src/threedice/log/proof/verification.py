@@ -24,7 +24,7 @@ from threedice.log.proof.answers import SpanSums, find_mismatches, read_claims
 from threedice.log.proof.chains import ChainVerifier
 from threedice.log.proof.checkpoints import decode_checkpoint, link_hash
 from threedice.log.proof.keys import is_valid_signature, retired_keys
-from threedice.log.store import Checkpoint
+from threedice.log.records import Checkpoint
 from threedice.log.stores import schema
 from threedice.log.stores.rows import open_rows
 from threedice.runtime import SYSTEM_RUNTIME
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from threedice.log.proof.chains import RowVisitor
     from threedice.log.proof.checkpoints import CheckpointBody
     from threedice.log.proof.keys import PublicKey
-    from threedice.log.store import EntrySpan, Store, StoredRow
+    from threedice.log.records import EntrySpan, StoredRow
+    from threedice.log.store import Store
     from threedice.log.stores.rows import LogRows
 
 

@@ -28,8 +28,8 @@ from threedice.db.postgres import (
 from threedice.db.schema import SELECT_VERSION, describe_newer, load_migrations
 from threedice.errors import StoreUnavailable
 from threedice.log.conflicts import check_proposal
+from threedice.log.store import SELECT_SUSPENSION, Store
 from threedice.log.stores.postgres_streams import append_batch
-from threedice.log.stores.sql import SELECT_SUSPENSION, SqlStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from threedice.db import Result
     from threedice.db.postgres import PostgresConnection
     from threedice.db.schema import TablePolicy
-    from threedice.log.store import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal, ProposalOutcome
 
 RECOVERY_WAIT_SECONDS = 60.0
 """How long a server waits for the recovery of another server before it gives up."""
@@ -49,7 +49,7 @@ Twice the time that it takes to poll again and reconnect.
 """
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(Store):
     """A store in a PostgreSQL database, which responds in time or counts as unavailable."""
 
     CLOCK_SQL: ClassVar[str] = "extract(epoch FROM clock_timestamp())::double precision"

@@ -28,8 +28,8 @@ from threedice.log.conflicts import (
     resolve_proposals,
 )
 from threedice.log.entry import Head
-from threedice.log.store import DuplicateKey, StoredAnswer, decode_spans
-from threedice.log.stores.sql import ANSWER_COLUMNS, ENTRY_COLUMNS
+from threedice.log.records import DuplicateKey, StoredAnswer, decode_spans
+from threedice.log.store import ANSWER_COLUMNS, ENTRY_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn
 
     from threedice.db.postgres import PostgresConnection
-    from threedice.log.store import Proposal, ProposalOutcome, StoredRow
+    from threedice.log.records import Proposal, ProposalOutcome, StoredRow
 
 NOTIFY_CHANNEL: Final = "threedice_streams"
 """Channel of the notifications `<stream> <version>`, one for each stream that has grown."""

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from threedice.db.postgres import PostgresConnection
-    from threedice.log.store import Store, StoredRow
+    from threedice.log.records import StoredRow
+    from threedice.log.store import Store
 
 __all__ = ["LogRows", "PostgresRows", "open_rows", "open_shared_rows"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from threedice.log.store import StoredRow
+    from threedice.log.records import StoredRow
     from threedice.log.stores.schema import Table
 
 

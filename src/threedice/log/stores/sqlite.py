@@ -27,14 +27,14 @@ from threedice.log.conflicts import (
     resolve_proposals,
 )
 from threedice.log.entry import Entry, Head
-from threedice.log.store import Proposal, ProposalOutcome, StoredAnswer, StoredRow, decode_spans
+from threedice.log.records import Proposal, ProposalOutcome, StoredAnswer, StoredRow, decode_spans
+from threedice.log.store import ANSWER_COLUMNS, ENTRY_COLUMNS, Store
 from threedice.log.stores.files import (
     acquire_serving_lock,
     drop_cached_pages,
     is_served,
     release_serving_lock,
 )
-from threedice.log.stores.sql import ANSWER_COLUMNS, ENTRY_COLUMNS, SqlStore
 
 if TYPE_CHECKING:
     import os
@@ -48,7 +48,7 @@ NEW_FILE_MAX_BYTES: Final = 64 * 1024
 """Maximum size of a database file into which nothing has been checkpointed yet."""
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(Store):
     """A store in an SQLite file, or without a path in memory.
 
     With `single_connection`, reads share the writing connection.

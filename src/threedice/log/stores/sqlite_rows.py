@@ -19,7 +19,7 @@ from threedice.log.stores.sql_rows import LogRows, Query, SnapshotAddress
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from threedice.log.store import StoredRow
+    from threedice.log.records import StoredRow
     from threedice.log.stores.schema import Table
 
 IMMUTABLE: Final = "immutable=1"

@@ -1,0 +1,115 @@
+"""The records written to and read from a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from threedice.log.entry import Entry, Head
+
+StoredRow = tuple[Any, ...]
+"""A row of a table, in the order of its columns."""
+
+
+# --- proposals ----------------------------------------------------------------------------------
+
+
+class Append(msgspec.Struct, frozen=True, gc=False):
+    """Entries to append to a stream, provided that its head is the expected one."""
+
+    stream: str
+    expected: Head
+    entries: tuple[Entry, ...]
+
+
+class Proposal(msgspec.Struct, frozen=True, gc=False):
+    """The appends of one command, written to all its streams or to none."""
+
+    account: str
+    key: str
+    command_hash: bytes
+    appends: tuple[Append, ...]
+    games: Mapping[str, bytes] = {}
+
+
+# --- outcomes -----------------------------------------------------------------------------------
+
+
+class EntrySpan(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The consecutive entries of a stream that a command caused: first and last version."""
+
+    stream: str
+    first: int
+    last: int
+
+
+encode_spans = msgspec.json.Encoder().encode
+decode_spans = msgspec.json.Decoder(tuple[EntrySpan, ...]).decode
+
+
+class StoredAnswer(msgspec.Struct, frozen=True, gc=False):
+    """The permanent record of an accepted command: account, key, hash and entries."""
+
+    account: str
+    key: str
+    command_hash: bytes
+    spans: tuple[EntrySpan, ...]
+
+
+class Acceptance(msgspec.Struct, frozen=True, gc=False):
+    """The proposal is written."""
+
+
+class HeadConflict(msgspec.Struct, frozen=True, gc=False):
+    """A stream's head was not the expected one, so nothing of the proposal is written."""
+
+    stream: str
+    head: Head
+
+
+class DuplicateKey(msgspec.Struct, frozen=True, gc=False):
+    """The key is already used: by the same command, or by another if the hashes differ."""
+
+    answer: StoredAnswer
+
+
+ProposalOutcome = Acceptance | HeadConflict | DuplicateKey
+
+
+# --- derived data and proof ---------------------------------------------------------------------
+
+
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
+    """The state of a fold over a stream up to a head, so that replay can start there."""
+
+    stream: str
+    name: str
+    form: str
+    head: Head
+    data: bytes
+
+
+class Checkpoint(msgspec.Struct, frozen=True, gc=False):
+    """The signed heads of all streams at a time; `body` holds the signed bytes."""
+
+    number: int
+    body: bytes
+    key_id: str
+    signature: bytes
+
+
+class ProjectionLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A row of a projection about a `subject`, such as a player.
+
+    Stream, version and place within the entry identify a line of a view.
+    """
+
+    view: str
+    subject: str
+    stream: str
+    version: int
+    place: int
+    at: int
+    data: bytes
