@@ -21,10 +21,16 @@ from threedice.log.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from threedice.log.entry import Entry
-    from threedice.log.records import Append, ProjectionLine, Proposal, ProposalOutcome, StoredRow
+    from threedice.log.records import (
+        Append,
+        ProjectionLine,
+        Proposal,
+        ProposalOutcome,
+        StoredRow,
+    )
 
 MAX_NAME_CHARACTERS = 200
 """Longest name of a stream, account or key that both databases can index."""
@@ -32,25 +38,40 @@ MAX_NAME_CHARACTERS = 200
 ACCEPTED = Acceptance()
 
 
-def resolve_proposals(
+@dataclass(frozen=True, slots=True)
+class ResolvedBatch:
+    """The outcome of each proposal of a batch, and the rows that the accepted ones insert."""
+
+    outcomes: list[ProposalOutcome] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    heads: dict[str, Head] = field(default_factory=dict)
+    answers: list[StoredRow] = field(default_factory=list)
+    games: dict[str, bytes] = field(default_factory=dict)
+
+
+def resolve_batch(
     proposals: Sequence[Proposal],
     heads: dict[str, Head],
     answers: dict[tuple[str, str], StoredAnswer],
-) -> list[ProposalOutcome]:
-    """Return the outcome of each proposal, and update `heads` and `answers` to match."""
-    outcomes: list[ProposalOutcome] = []
+) -> ResolvedBatch:
+    """Resolve a batch, given the stored heads and answers, which are updated to match."""
+    batch = ResolvedBatch()
     for proposal in proposals:
         account_key = (proposal.account, proposal.key)
         if (answer := answers.get(account_key)) is not None:
-            outcomes.append(DuplicateKey(answer))
+            batch.outcomes.append(DuplicateKey(answer))
         elif (conflict := _find_conflict(proposal, heads)) is not None:
-            outcomes.append(conflict)
+            batch.outcomes.append(conflict)
         else:
+            batch.outcomes.append(ACCEPTED)
+            answers[account_key] = answer = build_answer(proposal)
+            batch.answers.append((*account_key, answer.command_hash, encode_spans(answer.spans)))
             for append in proposal.appends:
-                heads[append.stream] = head_after(append)
-            answers[account_key] = build_answer(proposal)
-            outcomes.append(ACCEPTED)
-    return outcomes
+                if append.entries:
+                    heads[append.stream] = batch.heads[append.stream] = head_after(append)
+                    batch.entries.extend(append.entries)
+            batch.games.update(proposal.games)
+    return batch
 
 
 def _find_conflict(proposal: Proposal, heads: dict[str, Head]) -> HeadConflict | None:
@@ -81,12 +102,11 @@ def build_answer(proposal: Proposal) -> StoredAnswer:
 
 def check_proposal(proposal: Proposal) -> None:
     """Refuse a proposal that no store can hold, whatever the log contains."""
-    appends = proposal.appends
-    names = f"{proposal.account}{proposal.key}{appends[0].stream if appends else ''}"
-    if len(names) > MAX_NAME_CHARACTERS or not names.isascii() or "\0" in names or len(appends) > 1:
-        _check_names(proposal)
-    for append in appends:
+    _check_name("account", proposal.account)
+    _check_name("key", proposal.key)
+    for append in proposal.appends:
         version, stream = append.expected.version, append.stream
+        _check_name("stream", stream)
         for entry in append.entries:
             version += 1
             if entry.version != version or entry.stream != stream:
@@ -94,28 +114,26 @@ def check_proposal(proposal: Proposal) -> None:
                     f"{stream}: entry {entry.version} of {entry.stream} cannot follow "
                     f"version {version - 1}"
                 )
-    if len(appends) > 1 and len({append.stream for append in appends}) != len(appends):
+    if len({append.stream for append in proposal.appends}) != len(proposal.appends):
         raise InvariantBroken(f"{proposal.key}: a proposal may append to a stream only once")
 
 
-def _check_names(proposal: Proposal) -> None:
-    check_name("account", proposal.account)
-    check_name("key", proposal.key)
-    for append in proposal.appends:
-        check_name("stream", append.stream)
-
-
-def check_name(label: str, name: str) -> None:
+def _check_name(label: str, name: str) -> None:
     """Refuse a name that one of the databases cannot store or look up."""
-    if (
-        len(name) > MAX_NAME_CHARACTERS
-        or not (name.isascii() or _is_encodable(name))
-        or "\0" in name
-    ):
+    is_valid = len(name) <= MAX_NAME_CHARACTERS and "\0" not in name
+    if not is_valid or not (name.isascii() or _is_encodable(name)):
         raise InvalidInput(
             f"{label} {name[:40]!r}: use at most {MAX_NAME_CHARACTERS} characters of valid Unicode,"
             " without NUL"
         )
+
+
+def _is_encodable(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_projection_lines(
@@ -132,47 +150,3 @@ def check_projection_lines(
             f"{view}: lines of {stream} must come from its entries {after + 1} to {last}, "
             "each with its own place"
         )
-
-
-def _is_encodable(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptedRows:
-    """The rows that the accepted proposals of a batch insert, by table."""
-
-    entries: list[Entry] = field(default_factory=list)
-    heads: dict[str, Head] = field(default_factory=dict)
-    answers: list[StoredRow] = field(default_factory=list)
-    games: dict[str, bytes] = field(default_factory=dict)
-
-
-def collect_accepted_rows(
-    proposals: Sequence[Proposal],
-    outcomes: Sequence[ProposalOutcome],
-    heads: Mapping[str, Head],
-    answers: Mapping[tuple[str, str], StoredAnswer],
-) -> AcceptedRows:
-    """Collect the rows that the accepted proposals insert.
-
-    `heads` and `answers` are those that `resolve_proposals` has updated.
-    """
-    batch = AcceptedRows()
-    for proposal, outcome in zip(proposals, outcomes, strict=True):
-        if outcome is not ACCEPTED:
-            continue
-        for append in proposal.appends:
-            if append.entries:
-                batch.entries.extend(append.entries)
-                batch.heads[append.stream] = heads[append.stream]
-        account, key = proposal.account, proposal.key
-        spans = encode_spans(answers[account, key].spans)
-        batch.answers.append((account, key, proposal.command_hash, spans))
-        if proposal.games:
-            batch.games.update(proposal.games)
-    return batch

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import msgspec
 
 from threedice.errors import StreamConflict, TamperedData
-from threedice.log.conflicts import check_projection_lines
+from threedice.log.conflicts import check_projection_lines, check_proposal
 from threedice.log.entry import EMPTY_HEAD, Entry, Head
 from threedice.log.records import (
     Checkpoint,
@@ -27,7 +27,7 @@ from threedice.log.records import (
 from threedice.log.stores import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from threedice.db import Database, SqlRunner
@@ -59,9 +59,15 @@ class Store(ABC):
 
     # --- streams, answers and games
 
-    @abstractmethod
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         """Write a batch in one durable transaction; each proposal completely or not at all."""
+        for proposal in proposals:
+            check_proposal(proposal)
+        return self._write(proposals)
+
+    @abstractmethod
+    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        """Write a batch of proposals that were checked."""
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
         """Return up to `limit` entries of a stream in order, from the version after `after`."""
@@ -86,8 +92,9 @@ class Store(ABC):
 
     def heads(self) -> dict[str, Head]:
         """Return the heads of all streams, read from one snapshot."""
-        rows = self._query("SELECT stream, version, hash FROM streams WHERE version > 0")
-        return {stream: Head(version, digest) for stream, version, digest in rows}
+        return decode_heads(
+            self._query("SELECT stream, version, hash FROM streams WHERE version > 0")
+        )
 
     def streams(self) -> list[str]:
         """Return the sorted names of all streams that have entries or a head."""
@@ -336,6 +343,16 @@ class Store(ABC):
         """Erase the personal data of a player, and return whether there was any."""
         sql = "DELETE FROM people WHERE player = ? RETURNING player"
         return bool(self._transact(lambda run: run(sql, (player,))))
+
+
+def decode_heads(rows: Iterable[StoredRow]) -> dict[str, Head]:
+    """Return the heads of streams from rows of stream, version and hash."""
+    return {stream: Head(version, digest) for stream, version, digest in rows}
+
+
+def decode_answers(rows: Iterable[StoredRow]) -> dict[tuple[str, str], StoredAnswer]:
+    """Return answers by account and key."""
+    return {(row[0], row[1]): _decode_answer(row) for row in rows}
 
 
 def _decode_answer(row: StoredRow) -> StoredAnswer:

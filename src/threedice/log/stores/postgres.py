@@ -27,7 +27,6 @@ from threedice.db.postgres import (
 )
 from threedice.db.schema import SELECT_VERSION, describe_newer, load_migrations
 from threedice.errors import StoreUnavailable
-from threedice.log.conflicts import check_proposal
 from threedice.log.store import SELECT_SUSPENSION, Store
 from threedice.log.stores.postgres_streams import append_batch
 
@@ -79,10 +78,7 @@ class PostgresStore(Store):
             self.close()
             raise
 
-    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch in one durable transaction; each proposal completely or not at all."""
-        for proposal in proposals:
-            check_proposal(proposal)
+    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         sent: set[int] = set()
         return self._run_on_writer(lambda connection: append_batch(connection, proposals, sent))
 

@@ -8,37 +8,29 @@ own polling finds any other lost notification.
 
 from __future__ import annotations
 
-import socket
-from contextlib import closing, contextmanager
-from math import ceil
-from selectors import EVENT_READ, DefaultSelector
+from contextlib import closing
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
-import psycopg
-from psycopg import pq, sql
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
 
-from threedice.log.conflicts import (
-    ACCEPTED,
-    AcceptedRows,
-    build_answer,
-    collect_accepted_rows,
-    resolve_proposals,
-)
-from threedice.log.entry import Head
-from threedice.log.records import DuplicateKey, StoredAnswer, decode_spans
-from threedice.log.store import ANSWER_COLUMNS, ENTRY_COLUMNS
+from threedice.db.postgres import connect_postgres
+from threedice.log.conflicts import ACCEPTED, build_answer, resolve_batch
+from threedice.log.records import DuplicateKey
+from threedice.log.store import ANSWER_COLUMNS, ENTRY_COLUMNS, decode_answers, decode_heads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from psycopg.pq.abc import PGconn
+    from psycopg import Notify
 
     from threedice.db.postgres import PostgresConnection
-    from threedice.log.records import Proposal, ProposalOutcome, StoredRow
+    from threedice.log.conflicts import ResolvedBatch
+    from threedice.log.entry import Head
+    from threedice.log.records import Proposal, ProposalOutcome, StoredAnswer, StoredRow
 
 NOTIFY_CHANNEL: Final = "threedice_streams"
 """Channel of the notifications `<stream> <version>`, one for each stream that has grown."""
@@ -52,9 +44,8 @@ def append_batch(
     `sent` holds the positions of the proposals that were sent on a connection lost afterwards: they
     are accepted if they turn out to be stored. The positions sent now are added to it.
     """
-    heads, answers = _lock_and_read(connection, proposals)
-    outcomes = resolve_proposals(proposals, heads, answers)
-    batch = collect_accepted_rows(proposals, outcomes, heads, answers)
+    batch = resolve_batch(proposals, *_lock_and_read(connection, proposals))
+    outcomes = batch.outcomes
     accepted = {index for index, outcome in enumerate(outcomes) if outcome is ACCEPTED}
     if sent:
         outcomes = _recognise_own_writes(connection, proposals, outcomes, sent)
@@ -97,17 +88,14 @@ def _lock_and_read(
         locked = connection.execute(_LOCK_STREAMS, (streams,), binary=True)
         # A separate statement: it sees what was committed while this one waited for the locks.
         answers = connection.execute(_FIND_ANSWERS, (accounts, keys), binary=True)
-    heads = {stream: Head(version, digest) for stream, version, digest in locked}
+    heads = decode_heads(locked)
     if missing := [stream for stream in streams if stream not in heads]:
         with connection.pipeline():
             connection.execute(_ADD_STREAMS, (missing,))
             locked = connection.execute(_LOCK_STREAMS, (missing,), binary=True)
             answers = connection.execute(_FIND_ANSWERS, (accounts, keys), binary=True)
-        heads |= {stream: Head(version, digest) for stream, version, digest in locked}
-    return heads, {
-        (account, key): StoredAnswer(account, key, command_hash, decode_spans(spans))
-        for account, key, command_hash, spans in answers
-    }
+        heads |= decode_heads(locked)
+    return heads, decode_answers(answers)
 
 
 # One statement for all tables: each driver call releases the GIL and has to get it back.
@@ -131,7 +119,7 @@ SELECT count(pg_notify('{NOTIFY_CHANNEL}', stream || ' ' || version)) FROM new_h
 """
 
 
-def _insert_rows(connection: PostgresConnection, batch: AcceptedRows) -> None:
+def _insert_rows(connection: PostgresConnection, batch: ResolvedBatch) -> None:
     heads = [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
     columns = (
         *_to_columns(8, map(msgspec.structs.astuple, batch.entries)),
@@ -187,6 +175,9 @@ LISTENER_APPLICATION_NAME = "threedice listener"
 
 INITIAL_RETRY_SECONDS = 0.05
 
+CLOSE_POLL_SECONDS = 0.1
+"""How long a listener may take to notice that it is closed."""
+
 
 class NotificationHandler(Protocol):
     """Receiver of notifications; its methods are called in the listener's thread."""
@@ -203,7 +194,7 @@ class NotificationListener:
 
     def __init__(
         self,
-        conninfo: str,
+        url: str,
         handler: NotificationHandler,
         *,
         channel: str = NOTIFY_CHANNEL,
@@ -211,15 +202,12 @@ class NotificationListener:
         deadline_seconds: float = 5.0,
         max_retry_seconds: float = 5.0,
     ) -> None:
-        self._conninfo, self._handler, self._channel = conninfo, handler, channel
+        self._url = make_conninfo(url, application_name=LISTENER_APPLICATION_NAME)
+        self._handler, self._channel = handler, channel
         self._check_seconds, self._deadline_seconds = check_seconds, deadline_seconds
         self._max_retry_seconds = max_retry_seconds
         self._retry_seconds = INITIAL_RETRY_SECONDS
-        self._closed = False
-        # close() writes to this pair, to end whatever wait the thread is in.
-        self._wake_sender, self._wake_receiver = socket.socketpair()
-        self._selector = DefaultSelector()
-        self._selector.register(self._wake_receiver, EVENT_READ)
+        self._closing = Event()
         self.listening = Event()
         self.connections = 0
         self.last_error = ""
@@ -228,96 +216,43 @@ class NotificationListener:
 
     def close(self) -> None:
         """Stop listening and wait for the thread to end."""
-        if self._closed:
-            return
-        self._closed = True
-        self._wake_sender.send(b"!")
+        self._closing.set()
         self._thread.join()
-        for resource in (self._selector, self._wake_sender, self._wake_receiver):
-            resource.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _run(self) -> None:
-        while not self._closed:
+        while not self._closing.is_set():
             try:
-                with self._connected() as pgconn:
-                    self._listen(pgconn)
+                with closing(connect_postgres(self._url, self._deadline_seconds)) as connection:
+                    self._listen(connection)
             except Exception as error:  # of any kind: nobody would notice that the thread ended
                 self.last_error = str(error) or type(error).__name__
                 self.listening.clear()
-                self._wait(self._retry_seconds)
+                self._closing.wait(self._retry_seconds)
                 self._retry_seconds = min(2 * self._retry_seconds, self._max_retry_seconds)
         self.listening.clear()
 
-    @contextmanager
-    def _connected(self) -> Iterator[PGconn]:
-        connection = psycopg.connect(
-            self._conninfo,
-            autocommit=True,
-            application_name=LISTENER_APPLICATION_NAME,
-            connect_timeout=max(2, ceil(self._deadline_seconds)),
-        )
-        with closing(connection):
-            descriptor = connection.pgconn.socket
-            self._selector.register(descriptor, EVENT_READ)
-            try:
-                yield connection.pgconn
-            finally:
-                self._selector.unregister(descriptor)
-
-    def _listen(self, pgconn: PGconn) -> None:
-        self._query_within_deadline(
-            pgconn, sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)).as_bytes()
-        )
+    def _listen(self, connection: PostgresConnection) -> None:
+        connection.execute(SQL("LISTEN {}").format(Identifier(self._channel)))
         self._retry_seconds = INITIAL_RETRY_SECONDS
         self.connections += 1
         self.listening.set()
         self._handler.poll_now()
         check_at = monotonic() + self._check_seconds
-        while not self._closed:
-            self._wait(check_at - monotonic())
-            pgconn.consume_input()
+        while not self._closing.is_set():
+            wait_seconds = max(0.0, min(check_at - monotonic(), CLOSE_POLL_SECONDS))
+            connection.set_deadline(wait_seconds + self._deadline_seconds)
+            self._forward(connection.notifies(timeout=wait_seconds, stop_after=1))
             if monotonic() >= check_at:
-                self._query_within_deadline(pgconn, b"SELECT 1")
+                connection.execute("SELECT 1")  # raises if the server does not respond in time
                 check_at = monotonic() + self._check_seconds
-            self._forward_notifications(pgconn)
 
-    def _query_within_deadline(self, pgconn: PGconn, query: bytes) -> None:
-        """Run a query, and raise TimeoutError if the server does not respond in time."""
-        until = monotonic() + self._deadline_seconds
-        pgconn.send_query(query)
-        while not self._closed:
-            if pgconn.flush() or pgconn.is_busy():
-                if monotonic() >= until:
-                    raise TimeoutError(f"no response for {self._deadline_seconds} seconds")
-                self._wait(until - monotonic())
-                pgconn.consume_input()
-            elif (result := pgconn.get_result()) is None:
-                return
-            elif result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
-                raise psycopg.OperationalError(pq.error_message(result))
-
-    def _forward_notifications(self, pgconn: PGconn) -> None:
+    def _forward(self, notifications: Iterable[Notify]) -> None:
         versions: dict[str, int] = {}
-        while (notification := pgconn.notifies()) is not None:
-            stream, _, version = notification.extra.decode(errors="replace").rpartition(" ")
+        for notification in notifications:
+            stream, _, version = notification.payload.rpartition(" ")
             if version.isdecimal():
                 versions[stream] = max(int(version), versions.get(stream, 0))
             else:
                 self._handler.poll_now()  # an unknown payload
         if versions:
             self._handler.notify_versions(versions)
-
-    def _wait(self, seconds: float) -> None:
-        """Wait until the server sends something, the listener is closed or the timeout expires."""
-        self._selector.select(max(0.0, seconds))

@@ -5,30 +5,23 @@ Other processes may read the file and make small changes meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
+from msgspec.structs import astuple
 
-from threedice.db.sqlite import (
-    SQLITE_CONSTRAINT,
-    WAL_CHECKPOINT_EVERY,
-    SqliteDatabase,
-    connect_sqlite,
-    result_code,
+from threedice.db.sqlite import WAL_CHECKPOINT_EVERY, SqliteDatabase, connect_sqlite
+from threedice.errors import TamperedData
+from threedice.log.conflicts import resolve_batch
+from threedice.log.store import (
+    ANSWER_COLUMNS,
+    ENTRY_COLUMNS,
+    Store,
+    decode_answers,
+    decode_heads,
 )
-from threedice.errors import TamperedData, ThreediceError
-from threedice.log.conflicts import (
-    ACCEPTED,
-    check_proposal,
-    collect_accepted_rows,
-    resolve_proposals,
-)
-from threedice.log.entry import Entry, Head
-from threedice.log.records import Proposal, ProposalOutcome, StoredAnswer, StoredRow, decode_spans
-from threedice.log.store import ANSWER_COLUMNS, ENTRY_COLUMNS, Store
 from threedice.log.stores.files import (
     acquire_serving_lock,
     drop_cached_pages,
@@ -38,11 +31,13 @@ from threedice.log.stores.files import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from threedice.db import SqlRunner
     from threedice.db.schema import TablePolicy
     from threedice.db.sqlite import SqliteConnector
+    from threedice.log.entry import Entry
+    from threedice.log.records import Proposal, ProposalOutcome
 
 NEW_FILE_MAX_BYTES: Final = 64 * 1024
 """Maximum size of a database file into which nothing has been checkpointed yet."""
@@ -95,19 +90,23 @@ class SqliteStore(Store):
             self.close()
             raise
 
-    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch in one durable transaction; each proposal completely or not at all."""
-        for proposal in proposals:
-            check_proposal(proposal)
+    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         self._database.rows_since_checkpoint += len(proposals)
-        try:
-            return self._transact(lambda run: _write_new(run, self._execute_many, proposals))
-        except _KeyMayExist:
-            return self._transact(
-                lambda run: _write(
-                    run, self._execute_many, proposals, _read_answers(run, proposals)
-                )
-            )
+        return self._transact(lambda run: self._write_batch(run, proposals))
+
+    def _write_batch(self, run: SqlRunner, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        streams = {append.stream for proposal in proposals for append in proposal.appends}
+        keys = [(proposal.account, proposal.key) for proposal in proposals]
+        heads = run(_FIND_HEADS, (_encode(streams).decode(),))
+        answers = run(_FIND_ANSWERS, (_encode(keys).decode(),))
+        batch = resolve_batch(proposals, decode_heads(heads), decode_answers(answers))
+        insert = self._database.writers[0].executemany
+        insert(_ADD_ENTRIES, [astuple(entry) for entry in batch.entries])
+        insert(_SET_HEADS, [(name, head.version, head.hash) for name, head in batch.heads.items()])
+        insert(_ADD_ANSWERS, batch.answers)
+        if batch.games:
+            insert(_ADD_GAMES, [*batch.games.items()])
+        return batch.outcomes
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
         """Return up to `limit` entries of a stream in order, from the version after `after`."""
@@ -150,9 +149,6 @@ class SqliteStore(Store):
             release_serving_lock(self._serving_lock)
             self._serving_lock = None
 
-    def _execute_many(self, sql: str, rows: Sequence[StoredRow]) -> None:
-        self._database.writers[0].executemany(sql, rows)
-
     def _drop_cached_pages(self) -> None:
         """Make sure that the write-ahead log, and the header of a new file, are read from the disk.
 
@@ -185,62 +181,4 @@ _SET_HEADS: Final = (
     " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, hash = excluded.hash"
 )
 
-ExecuteMany = Callable[[str, Sequence[StoredRow]], None]
-"""Run a statement for every row of parameters in the current transaction."""
-
 _encode = msgspec.json.Encoder().encode
-
-
-class _KeyMayExist(ThreediceError):
-    """Some idempotency key of a batch may have been used before."""
-
-
-def _write_new(
-    run: SqlRunner, execute_many: ExecuteMany, proposals: Sequence[Proposal]
-) -> list[ProposalOutcome]:
-    """Write a batch as if all its keys were new, as nearly all are, without looking them up."""
-    try:
-        outcomes = _write(run, execute_many, proposals, {})
-    except Exception as error:
-        if result_code(error) == SQLITE_CONSTRAINT:
-            raise _KeyMayExist from error
-        raise
-    if any(outcome is not ACCEPTED for outcome in outcomes):
-        raise _KeyMayExist  # the proposal in conflict may itself be stored already
-    return outcomes
-
-
-def _write(
-    run: SqlRunner,
-    execute_many: ExecuteMany,
-    proposals: Sequence[Proposal],
-    answers: dict[tuple[str, str], StoredAnswer],
-) -> list[ProposalOutcome]:
-    """Write a batch, given the stored answers to its keys."""
-    heads = _read_heads(run, proposals)
-    outcomes = resolve_proposals(proposals, heads, answers)
-    batch = collect_accepted_rows(proposals, outcomes, heads, answers)
-    execute_many(_ADD_ENTRIES, [msgspec.structs.astuple(entry) for entry in batch.entries])
-    execute_many(
-        _SET_HEADS, [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
-    )
-    execute_many(_ADD_ANSWERS, batch.answers)
-    if batch.games:
-        execute_many(_ADD_GAMES, [*batch.games.items()])
-    return outcomes
-
-
-def _read_heads(run: SqlRunner, proposals: Sequence[Proposal]) -> dict[str, Head]:
-    streams = {append.stream for proposal in proposals for append in proposal.appends}
-    rows = run(_FIND_HEADS, (_encode(streams).decode(),))
-    return {stream: Head(version, digest) for stream, version, digest in rows}
-
-
-def _read_answers(
-    run: SqlRunner, proposals: Sequence[Proposal]
-) -> dict[tuple[str, str], StoredAnswer]:
-    keys = [(proposal.account, proposal.key) for proposal in proposals]
-    return {
-        (account, key): StoredAnswer(account, key, command_hash, decode_spans(spans))
-        for account, key, command_hash, spans in run(_FIND_ANSWERS, (_encode(keys).decode(),))
-    }
