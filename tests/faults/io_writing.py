@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tests.faults.disk_store import DATABASE, LOG, MEMORY, opened
+from tests.log.submitting import WaitingWriter
 from threedice.errors import StoreFailed, StoreUnusable
 from threedice.log.records import Acceptance, DuplicateKey
 from threedice.log.stores.sqlite import NEW_FILE_MAX_BYTES
-from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
     from random import Random
@@ -57,17 +57,17 @@ def by_writer() -> Iterator[Way]:
 
         @contextmanager
         def first(store: Store) -> Iterator[Write]:
-            with Writer[int](store, state_dir=state) as writer:
+            with WaitingWriter(store, state_dir=state) as writer:
                 yield lambda batch: [writer.write_and_wait(each) for each in batch]
 
         @contextmanager
         def released(store: Store) -> Iterator[Write]:
-            with Writer[int](store, state_dir=state) as writer:
+            with WaitingWriter(store, state_dir=state) as writer:
                 writer.release()
                 yield lambda batch: [writer.write_and_wait(each) for each in batch]
 
         def halted(store: Store) -> bool:
-            with Writer[int](store, state_dir=state) as writer:
+            with WaitingWriter(store, state_dir=state) as writer:
                 return bool(writer.halt_reason)
 
         yield Way(first, released, halted)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Semaphore
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from tests.log.proposing import PATIENCE
 from threedice.errors import StoreFailed
+from threedice.log.records import ProposalOutcome
 from threedice.log.stores.memory import MemoryStore
+from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from threedice.log.records import Proposal, ProposalOutcome
+    from threedice.log.records import Proposal
+    from threedice.log.store import Store
     from threedice.log.writer import WriteResult
 
 
@@ -67,3 +71,29 @@ class Callers:
 
     def next_batch(self) -> list[tuple[int, WriteResult]]:
         return self.batches.get(timeout=PATIENCE)
+
+
+class WaitingWriter(Writer[Future[ProposalOutcome]]):
+    """A writer whose callers wait for what becomes of their proposals."""
+
+    def __init__(self, store: Store, **options: Any) -> None:
+        super().__init__(store, deliver=_resolve, **options)
+
+    def write_and_wait(self, proposal: Proposal) -> ProposalOutcome:
+        future = Future[ProposalOutcome]()
+        self.submit(proposal, future)
+        return future.result(PATIENCE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _resolve(futures: Sequence[Future[ProposalOutcome]], results: Sequence[WriteResult]) -> None:
+    for future, result in zip(futures, results, strict=True):
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Future
 from random import Random
 from threading import Event
 from typing import TYPE_CHECKING
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.log.following import NEVER, TABLE, Follower, append, run, whole
 from tests.log.proposing import PATIENCE, propose_row
+from tests.log.submitting import WaitingWriter
 from threedice.log.feed import Feed
 from threedice.log.stores.memory import MemoryStore
-from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
     from threedice.log.entry import Entry
@@ -87,9 +88,9 @@ def test_followers_who_come_and_go_while_a_writer_writes_miss_nothing() -> None:
         store, random = MemoryStore(), Random(4)
         row, followers = propose_row(TABLE, 600), list[Follower]()
         async with Feed(store, window=16, poll_seconds=NEVER) as feed:
-            with Writer[int](store, publish=feed.publish, max_batch=9) as writer:
+            with WaitingWriter(store, publish=feed.publish, max_batch=9) as writer:
                 for number, proposal in enumerate(row):
-                    writer.submit(proposal, number)
+                    writer.submit(proposal, Future())
                     if number % 10 == 0:
                         after = random.randint(0, store.head(TABLE).version)
                         followers.append(Follower(feed, TABLE, after))

@@ -11,6 +11,7 @@ import psycopg
 from tests.log.following import NEVER, TABLE, Follower, run
 from tests.log.postgres_server import running
 from tests.log.proposing import PATIENCE, propose, propose_row
+from tests.log.submitting import WaitingWriter
 from threedice.log.feed import Feed
 from threedice.log.records import Acceptance
 from threedice.log.stores.memory import MemoryStore
@@ -20,7 +21,6 @@ from threedice.log.stores.postgres_streams import (
     NOTIFY_CHANNEL,
     NotificationListener,
 )
-from threedice.log.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -197,7 +197,7 @@ def test_a_listener_without_a_server_says_so_and_can_be_closed() -> None:
 
 def write_row(store: Store, feed: Feed, length: int) -> None:
     """Write as a server would that has its own feed."""
-    with Writer[int](store, publish=feed.publish) as writer:
+    with WaitingWriter(store, publish=feed.publish) as writer:
         for proposal in propose_row(TABLE, length, store.head(TABLE)):
             assert writer.write_and_wait(proposal) == Acceptance()
 

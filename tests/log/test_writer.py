@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.log.proposing import PATIENCE, propose, propose_row
-from tests.log.submitting import Callers, FailingStore, GatedStore
+from tests.log.submitting import Callers, FailingStore, GatedStore, WaitingWriter
 from threedice.errors import (
     InvalidInput,
     OperatingFailure,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def test_what_queues_during_a_commit_goes_into_one_transaction_and_one_delivery() -> None:
     store, callers = GatedStore(), Callers()
     first, *rest = propose_row("table/1", 6)
-    with Writer(store, deliver=callers.deliver) as writer:
+    with closing(Writer(store, deliver=callers.deliver)) as writer:
         writer.submit(first, 0)
         assert store.size_of_next() == 1
         for token, proposal in enumerate(rest, 1):
@@ -48,7 +49,7 @@ def test_what_queues_during_a_commit_goes_into_one_transaction_and_one_delivery(
 def test_a_batch_is_no_larger_than_the_largest() -> None:
     store, callers = GatedStore(), Callers()
     row = propose_row("table/1", 8)
-    with Writer(store, deliver=callers.deliver, max_batch=3) as writer:
+    with closing(Writer(store, deliver=callers.deliver, max_batch=3)) as writer:
         writer.submit(row[0], 0)
         assert store.size_of_next() == 1
         for token, proposal in enumerate(row[1:], 1):
@@ -74,7 +75,7 @@ def test_nothing_is_acknowledged_before_it_is_written_or_published_before_acknow
     def publish(_: dict[str, list[Entry]]) -> None:
         said.append("published")
 
-    with Writer(SayingStore(), deliver=deliver, publish=publish) as writer:
+    with closing(Writer(SayingStore(), deliver=deliver, publish=publish)) as writer:
         writer.submit(propose("table/1"), 0)
     assert said == ["written", "acknowledged", "published"]
 
@@ -83,7 +84,7 @@ def test_only_what_is_accepted_is_published_by_stream_and_in_order() -> None:
     store, callers, published = GatedStore(), Callers(), SimpleQueue[dict[str, "list[Entry]"]]()
     one, two = propose_row("table/1", 2)
     late, other = propose("table/1"), propose("table/2", entries=3)
-    with Writer(store, deliver=callers.deliver, publish=published.put) as writer:
+    with closing(Writer(store, deliver=callers.deliver, publish=published.put)) as writer:
         writer.submit(propose("cage/ann"), 0)
         store.size_of_next()
         for token, proposal in enumerate((one, late, other, two, one), 1):
@@ -107,7 +108,7 @@ def test_a_batch_that_appends_nothing_is_not_published() -> None:
     store, published = MemoryStore(), SimpleQueue[dict[str, "list[Entry]"]]()
     proposal = propose("table/1")
     store.write([proposal])
-    with Writer[int](store, publish=published.put) as writer:
+    with WaitingWriter(store, publish=published.put) as writer:
         assert isinstance(writer.write_and_wait(proposal), DuplicateKey)
     assert published.empty()
 
@@ -115,7 +116,7 @@ def test_a_batch_that_appends_nothing_is_not_published() -> None:
 def test_a_full_queue_refuses_at_once_and_keeps_what_it_has() -> None:
     store, callers = GatedStore(), Callers()
     row = propose_row("table/1", 5)
-    with Writer(store, deliver=callers.deliver, max_queued=3) as writer:
+    with closing(Writer(store, deliver=callers.deliver, max_queued=3)) as writer:
         writer.submit(row[0], 0)
         store.size_of_next()
         for token in (1, 2, 3):
@@ -132,7 +133,7 @@ def test_a_full_queue_refuses_at_once_and_keeps_what_it_has() -> None:
 
 def test_a_proposal_no_store_could_keep_is_refused_to_its_caller_alone() -> None:
     store, callers = GatedStore(), Callers()
-    with Writer(store, deliver=callers.deliver) as writer:
+    with closing(Writer(store, deliver=callers.deliver)) as writer:
         writer.submit(propose("table/1"), 0)
         store.size_of_next()
         writer.submit(propose("table/2"), 1)
@@ -146,7 +147,7 @@ def test_a_proposal_no_store_could_keep_is_refused_to_its_caller_alone() -> None
 
 def test_write_now_waits_for_what_becomes_of_it() -> None:
     store = MemoryStore()
-    with Writer[int](store) as writer:
+    with WaitingWriter(store) as writer:
         assert writer.write_and_wait(propose("table/1")) == Acceptance()
         assert writer.write_and_wait(propose("table/1")) == HeadConflict(
             "table/1", store.head("table/1")
@@ -154,7 +155,7 @@ def test_write_now_waits_for_what_becomes_of_it() -> None:
 
 
 def test_write_now_raises_what_stood_against_it() -> None:
-    with Writer[int](FailingStore(StoreUnavailable("gone"), StoreFailed("EIO"))) as writer:
+    with WaitingWriter(FailingStore(StoreUnavailable("gone"), StoreFailed("EIO"))) as writer:
         with pytest.raises(StoreUnavailable, match="gone"):
             writer.write_and_wait(propose("table/1"))
         with pytest.raises(StoreFailed, match="EIO"):
@@ -183,7 +184,7 @@ def test_everybody_who_submits_is_answered_once_and_truly() -> None:
         for each in zip(tokens, results, strict=True):
             answers.put(each)
 
-    with Writer(store, deliver=deliver, max_batch=7) as writer:
+    with closing(Writer(store, deliver=deliver, max_batch=7)) as writer:
 
         def submit_row(caller: int) -> None:
             for number, proposal in enumerate(propose_row(f"table/{caller}", 200)):
@@ -202,7 +203,7 @@ def test_everybody_who_submits_is_answered_once_and_truly() -> None:
 
 def test_every_kind_of_store_is_written_suspended_and_released(store: Store) -> None:
     callers = Callers()
-    with Writer(store, deliver=callers.deliver, max_batch=20) as writer:
+    with closing(Writer(store, deliver=callers.deliver, max_batch=20)) as writer:
         for token, proposal in enumerate(propose_row("table/1", 50)):
             writer.submit(proposal, token)
     delivered: list[tuple[int, WriteResult]] = []
@@ -211,7 +212,7 @@ def test_every_kind_of_store_is_written_suspended_and_released(store: Store) -> 
     assert delivered == [(token, Acceptance()) for token in range(50)]
     assert store.head("table/1").version == 50
     store.suspend("somebody pulled the plug")
-    with Writer[int](store) as writer:
+    with WaitingWriter(store) as writer:
         with pytest.raises(StoreFailed, match="pulled the plug"):
             writer.write_and_wait(propose("table/2"))
         writer.release()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.log.proposing import PATIENCE, propose
-from tests.log.submitting import Callers, FailingStore, GatedStore
+from tests.log.submitting import Callers, FailingStore, GatedStore, WaitingWriter
 from threedice.errors import (
     InvalidInput,
     OperatingFailure,
@@ -42,7 +41,7 @@ def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written()
 
     store, callers = FailingGate(), Callers()
     published = SimpleQueue[dict[str, "list[Entry]"]]()
-    with Writer(store, deliver=callers.deliver, publish=published.put) as writer:
+    with closing(Writer(store, deliver=callers.deliver, publish=published.put)) as writer:
         writer.submit(propose("table/1"), 0)
         store.size_of_next()
         writer.submit(propose("table/2"), 1)
@@ -66,7 +65,7 @@ def test_a_halt_is_noted_before_anybody_hears_of_it(tmp_path: Path) -> None:
     def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
         noted.put(((tmp_path / "healthy").exists(), store.suspension_reason()))
 
-    with Writer(store, deliver=deliver, state_dir=tmp_path) as writer:
+    with closing(Writer(store, deliver=deliver, state_dir=tmp_path)) as writer:
         writer.submit(propose("table/1"), 0)
     assert noted.get(timeout=PATIENCE) == (False, "the store could not write: EIO")
     assert not writer.halted_by_defect
@@ -77,27 +76,27 @@ def test_a_halt_outlives_the_process_until_a_person_releases_it(
     tmp_path: Path, notes: bool
 ) -> None:
     store = FailingStore(StoreFailed("no space left on device"), notes=notes)
-    with Writer[int](store, state_dir=tmp_path) as writer, pytest.raises(StoreFailed):
+    with WaitingWriter(store, state_dir=tmp_path) as writer, pytest.raises(StoreFailed):
         writer.write_and_wait(propose("table/1"))
     for _ in range(2):
-        with Writer[int](store, state_dir=tmp_path) as writer:
+        with WaitingWriter(store, state_dir=tmp_path) as writer:
             assert writer.halt_reason
             with pytest.raises(StoreFailed):
                 writer.write_and_wait(propose("table/1"))
-    with Writer[int](store, state_dir=tmp_path) as writer:
+    with WaitingWriter(store, state_dir=tmp_path) as writer:
         writer.release()
         assert not writer.halt_reason
         assert writer.write_and_wait(propose("table/1")) == Acceptance()
     assert not store.suspension_reason()
-    with Writer[int](store, state_dir=tmp_path) as writer:
+    with WaitingWriter(store, state_dir=tmp_path) as writer:
         assert writer.write_and_wait(propose("table/2")) == Acceptance()
 
 
 def test_a_halt_noted_in_the_store_alone_holds_too() -> None:
     store = FailingStore(StoreFailed("EIO"))
-    with Writer[int](store) as writer, pytest.raises(StoreFailed):
+    with WaitingWriter(store) as writer, pytest.raises(StoreFailed):
         writer.write_and_wait(propose("table/1"))
-    with Writer[int](store) as writer:
+    with WaitingWriter(store) as writer:
         assert "EIO" in writer.halt_reason
 
 
@@ -106,7 +105,7 @@ def test_a_release_that_cannot_be_noted_releases_nothing() -> None:
         def release(self) -> None:
             raise StoreFailed("read-only file system")
 
-    with Writer[int](StuckStore(StoreFailed("EIO"))) as writer:
+    with WaitingWriter(StuckStore(StoreFailed("EIO"))) as writer:
         with pytest.raises(StoreFailed):
             writer.write_and_wait(propose("table/1"))
         with pytest.raises(StoreFailed, match="read-only"):
@@ -117,10 +116,11 @@ def test_a_release_that_cannot_be_noted_releases_nothing() -> None:
 
 def test_a_release_may_come_with_another_store() -> None:
     broken, mended = FailingStore(StoreFailed("EIO")), MemoryStore()
-    with Writer[int](broken) as writer:
+    with WaitingWriter(broken) as writer:
         with pytest.raises(StoreFailed):
             writer.write_and_wait(propose("table/1"))
-        writer.release(mended)
+        writer.resume(mended)
+        writer.release()
         assert writer.write_and_wait(propose("table/1")) == Acceptance()
     assert mended.head("table/1").version == 1
     assert broken.writes == 1
@@ -130,10 +130,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from threedice.log.stores.memory import MemoryStore
-from threedice.log.writer import Writer
 from tests.log.proposing import propose
+from tests.log.submitting import WaitingWriter
 
-writer = Writer(MemoryStore(), state_dir=Path(sys.argv[1]))
+writer = WaitingWriter(MemoryStore(), state_dir=Path(sys.argv[1]))
 writer.write_and_wait(propose("table/1"))
 if sys.argv[2] == "kill":
     os.kill(os.getpid(), signal.SIGKILL)
@@ -153,14 +153,14 @@ def test_neither_a_killed_nor_a_closed_process_comes_back_halted(
     )
     assert ended.returncode == code
     assert sorted(each.name for each in tmp_path.iterdir()) == ["healthy", "served"]
-    with Writer[int](MemoryStore(), state_dir=tmp_path) as writer:
+    with WaitingWriter(MemoryStore(), state_dir=tmp_path) as writer:
         assert not writer.halt_reason
 
 
 def test_a_place_that_cannot_hold_the_mark_is_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnusable, match="must be writable"):
-        Writer[int](MemoryStore(), state_dir=tmp_path / "file" / "state")
+        WaitingWriter(MemoryStore(), state_dir=tmp_path / "file" / "state")
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
 ) -> None:
     store, callers = FailingStore(failure), Callers()
     published = SimpleQueue[dict[str, "list[Entry]"]]()
-    with Writer(
-        store, deliver=callers.deliver, publish=published.put, state_dir=tmp_path
+    with closing(
+        Writer(store, deliver=callers.deliver, publish=published.put, state_dir=tmp_path)
     ) as writer:
         writer.submit(propose("table/1"), 0)
         ((token, result),) = callers.next_batch()
@@ -192,7 +192,7 @@ def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> N
             return super().write(proposals)
 
     store, callers = ParticularStore(), Callers()
-    with Writer(store, deliver=callers.deliver) as writer:
+    with closing(Writer(store, deliver=callers.deliver)) as writer:
         writer.submit(propose("table/1"), 0)
         store.size_of_next()
         writer.submit(propose("table/2"), 1)
@@ -209,12 +209,12 @@ def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> N
 
 def test_a_defect_halts_the_writer_and_hangs_nobody(tmp_path: Path) -> None:
     store = FailingStore(ZeroDivisionError("division by zero"))
-    with Writer[int](store, state_dir=tmp_path) as writer:
+    with WaitingWriter(store, state_dir=tmp_path) as writer:
         with pytest.raises(StoreFailed, match="division by zero") as failed:
             writer.write_and_wait(propose("table/1"))
         assert isinstance(failed.value.__cause__, ZeroDivisionError)
         assert "division by zero" in writer.halt_reason
-    with Writer[int](store, state_dir=tmp_path) as writer:
+    with WaitingWriter(store, state_dir=tmp_path) as writer:
         assert writer.halt_reason
 
 
@@ -224,30 +224,31 @@ def test_a_store_that_loses_an_outcome_halts_the_writer() -> None:
             return super().write(proposals)[1:]
 
     with (
-        Writer[int](ForgetfulStore()) as writer,
+        WaitingWriter(ForgetfulStore()) as writer,
         pytest.raises(StoreFailed, match="0 outcomes of 1"),
     ):
         writer.write_and_wait(propose("table/1"))
 
 
 def test_a_delivery_that_fails_stops_this_process_but_not_the_next(tmp_path: Path) -> None:
-    store, failed = GatedStore(), Event()
+    store, callers, failures = GatedStore(), Callers(), [RuntimeError("the event loop is closed")]
 
-    def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
-        failed.set()
-        raise RuntimeError("the event loop is closed")
+    def deliver(tokens: Sequence[int], results: Sequence[WriteResult]) -> None:
+        if failures:
+            raise failures.pop()
+        callers.deliver(tokens, results)
 
-    with Writer(store, deliver=deliver, state_dir=tmp_path) as writer, ThreadPoolExecutor() as pool:
+    with closing(Writer(store, deliver=deliver, state_dir=tmp_path)) as writer:
         writer.submit(propose("table/1"), 0)
         store.size_of_next()
-        waiting = pool.submit(writer.write_and_wait, propose("table/2"))
+        writer.submit(propose("table/2"), 1)
         store.let(9)
-        with pytest.raises(StoreFailed, match="the event loop is closed"):
-            waiting.result(timeout=PATIENCE)
-        assert failed.is_set()
+        ((token, result),) = callers.next_batch()
+        assert (token, type(result)) == (1, StoreFailed)
+        assert "the event loop is closed" in str(result)
         with pytest.raises(StoreFailed):
             writer.submit(propose("table/3"), 1)
         assert writer.halted_by_defect
     assert not store.suspension_reason()
-    with Writer[int](store, state_dir=tmp_path) as writer:
-        assert not writer.halt_reason
+    with WaitingWriter(store, state_dir=tmp_path) as restarted:
+        assert not restarted.halt_reason

@@ -7,11 +7,10 @@ it is durable, and published after it is acknowledged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Condition, Lock
-from typing import TYPE_CHECKING, Generic, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from threedice.errors import (
     InvalidInput,
@@ -31,7 +30,6 @@ from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from threedice.log.records import Proposal
     from threedice.log.store import Store
@@ -46,11 +44,7 @@ DeliveryCallback: TypeAlias = Callable[[Sequence[Token], Sequence[WriteResult]],
 """Receives the tokens of a batch and the result of each, in the writer's thread."""
 
 
-class WriteFuture(Future[ProposalOutcome]):
-    """The token of a caller that waits in `Writer.write_and_wait`."""
-
-
-QueuedProposal: TypeAlias = tuple["Proposal", Token | WriteFuture]
+QueuedProposal: TypeAlias = tuple["Proposal", Token]
 
 PublishCallback: TypeAlias = Callable[[dict[str, list[Entry]]], None]
 """Receives the entries that a batch appended, by stream, in the writer's thread."""
@@ -85,7 +79,7 @@ class Writer(Generic[Token]):
         self,
         store: Store,
         *,
-        deliver: DeliveryCallback[Token] | None = None,
+        deliver: DeliveryCallback[Token],
         publish: PublishCallback | None = None,
         state_dir: Path | None = None,
         max_queued: int = 10_000,
@@ -115,28 +109,34 @@ class Writer(Generic[Token]):
 
     def submit(self, proposal: Proposal, token: Token) -> None:
         """Queue a proposal for the next batch; its result goes to the delivery callback."""
-        self._enqueue(proposal, token)
-
-    def write_and_wait(self, proposal: Proposal) -> ProposalOutcome:
-        """Write a proposal and wait for its outcome."""
-        future = WriteFuture()
-        self._enqueue(proposal, future)
-        return future.result()
+        check_proposal(proposal)  # before it can make others in its batch fail
+        with self._lock:
+            if self.halt_reason:
+                raise StoreFailed(self.halt_reason)
+            if self._closed:
+                raise OperatingFailure("the writer is closed; send the command to a running server")
+            if len(self._queue) >= self._max_queued:
+                raise QueueFull(
+                    f"{self._max_queued} commands are waiting to be written; try again later"
+                )
+            self._queue.append((proposal, token))
+            if self._idle:
+                self._idle = False
+                self._work.notify()
 
     def suspend(self, reason: str) -> None:
         """Stop writing because another server found the database failing."""
         with self._lock:
             self.halt_reason = self.halt_reason or reason
 
-    def release(self, store: Store | None = None) -> None:
-        """Write again after a person has ended the halt; to another store if given."""
-        store = store or self._store
-        store.release()
+    def release(self) -> None:
+        """Write again after a person has ended the halt."""
+        self._store.release()
         self.clear_halt_markers()
-        self.resume(store)
+        self.resume(self._store)
 
     def resume(self, store: Store) -> None:
-        """Write again in this process only; the recorded halt remains."""
+        """Write again in this process only, perhaps to another store; the recorded halt remains."""
         with self._lock:
             self._store = store
             self.halt_reason, self.halted_by_defect = "", False
@@ -170,33 +170,6 @@ class Writer(Generic[Token]):
             self._closed = True
             self._work.notify()
         self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _enqueue(self, proposal: Proposal, token: Token | WriteFuture) -> None:
-        check_proposal(proposal)  # before it can make others in its batch fail
-        with self._lock:
-            if self.halt_reason:
-                raise StoreFailed(self.halt_reason)
-            if self._closed:
-                raise OperatingFailure("the writer is closed; send the command to a running server")
-            if len(self._queue) >= self._max_queued:
-                raise QueueFull(
-                    f"{self._max_queued} commands are waiting to be written; try again later"
-                )
-            self._queue.append((proposal, token))
-            if self._idle:
-                self._idle = False
-                self._work.notify()
 
     # --- batches, in the writer's thread --------------------------------------------------------
 
@@ -271,18 +244,8 @@ class Writer(Generic[Token]):
     def _acknowledge(
         self, batch: list[QueuedProposal[Token]], results: Sequence[WriteResult]
     ) -> None:
-        delivered_tokens: list[Token] = []
-        delivered_results: list[WriteResult] = []
-        for (_, token), result in zip(batch, results, strict=True):
-            if not isinstance(token, WriteFuture):
-                delivered_tokens.append(token)
-                delivered_results.append(result)
-            elif isinstance(result, Exception):
-                token.set_exception(result)
-            else:
-                token.set_result(result)
-        if delivered_tokens and self._deliver:
-            self._deliver(delivered_tokens, delivered_results)
+        if batch:
+            self._deliver([token for _, token in batch], results)
 
     # --- halts ----------------------------------------------------------------------------------
 
