@@ -76,11 +76,11 @@ def start_processes(rows: LogRows, count: int) -> Iterator[AuditProcesses]:
         for process in processes:
             if process.receive() != __version__:
                 raise ProcessFailed("the program was replaced while this process is running")
-        with rows.shared() as address:
-            if address is None:
+        with rows.shared() as open_snapshot:
+            if open_snapshot is None:
                 raise ProcessFailed("other processes cannot read this database")
             for process in processes:
-                process.send(address)
+                process.send(open_snapshot)
             for process in processes:
                 process.receive()
         yield AuditProcesses(rows, processes, threads)

@@ -16,7 +16,6 @@ from threedice.errors import ThreediceError
 from threedice.house.audit.auditor import Auditor, ReplayResults
 from threedice.house.interpreter import reduced_gc
 from threedice.log.proof.verification import StreamsCheck, check_streams
-from threedice.log.stores.rows import open_shared_rows
 
 if TYPE_CHECKING:
     from threedice.house.audit.processes import AuditTask
@@ -29,9 +28,9 @@ def main() -> None:
     """Take tasks until the process that started this one closes the connection."""
     with suppress(EOFError, OSError), Connection(os.dup(sys.stdin.fileno())) as connection:
         connection.send(__version__)
-        address = connection.recv()
+        open_snapshot = connection.recv()
         # An error ends this process; the one that started it then does the work and reports it.
-        with suppress(ThreediceError), reduced_gc(), open_shared_rows(address) as rows:
+        with suppress(ThreediceError), reduced_gc(), open_snapshot() as rows:
             connection.send(None)
             auditor = Auditor(rows)
             while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,13 +15,9 @@ from threedice.errors import InvalidInput, StoreUnavailable, TamperedData
 from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
-from threedice.log.stores.sql_rows import LogRows, Query, SnapshotAddress
+from threedice.log.stores.sql_rows import LogRows, Query
 from threedice.log.stores.sqlite import SqliteStore
-from threedice.log.stores.sqlite_rows import (
-    SqliteRows,
-    open_shared_sqlite_rows,
-    open_sqlite_rows,
-)
+from threedice.log.stores.sqlite_rows import SqliteRows, open_sqlite_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +26,9 @@ if TYPE_CHECKING:
     from threedice.db.postgres import PostgresConnection
     from threedice.log.records import StoredRow
     from threedice.log.store import Store
+    from threedice.log.stores.sql_rows import SnapshotOpener
 
-__all__ = ["LogRows", "PostgresRows", "open_rows", "open_shared_rows"]
+__all__ = ["LogRows", "PostgresRows", "open_rows"]
 
 
 @contextmanager
@@ -54,13 +52,6 @@ def _open_snapshot(store: Store | Path) -> AbstractContextManager[LogRows]:
         case PostgresStore():
             return open_postgres_rows(store.url)
     raise InvalidInput(f"the rows of a {type(store).__name__} cannot be read")
-
-
-def open_shared_rows(address: SnapshotAddress) -> AbstractContextManager[LogRows]:
-    """Open the snapshot that another process shares."""
-    if address.kind == "sqlite":
-        return open_shared_sqlite_rows(address)
-    return open_postgres_rows(address.name, address.snapshot)
 
 
 @contextmanager
@@ -99,11 +90,11 @@ class PostgresRows(LogRows):
         self._connection, self._url, self._cursors = connection, url, 0
 
     @contextmanager
-    def shared(self) -> Iterator[SnapshotAddress | None]:
-        """Give the address of this snapshot, which lasts as long as this transaction."""
+    def shared(self) -> Iterator[SnapshotOpener | None]:
+        """Let other processes open this snapshot, which lasts as long as this transaction."""
         self._connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         exported = self._connection.execute("SELECT pg_export_snapshot()").fetchall()
-        yield SnapshotAddress("postgres", self._url, exported[0][0]) if self._url else None
+        yield partial(open_postgres_rows, self._url, exported[0][0]) if self._url else None
 
     def find_damage(self) -> Iterator[str]:
         """Yield triggers on the log's tables: it defines none. The server checks its own pages."""

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from threedice.log.records import StoredRow
     from threedice.log.stores.schema import Table
 
-
-class SnapshotAddress(NamedTuple):
-    """Where another process finds a snapshot of a database, to read the same rows."""
-
-    kind: Literal["sqlite", "postgres"]
-    name: str
-    snapshot: str
+    SnapshotOpener = Callable[[], AbstractContextManager["LogRows"]]
+    """Function that opens a snapshot; it can be pickled, to read the same rows elsewhere."""
 
 
 class Query(NamedTuple):
@@ -49,11 +44,10 @@ class LogRows(ABC):
     """The rows of a log in one snapshot of a database."""
 
     @abstractmethod
-    def shared(self) -> AbstractContextManager[SnapshotAddress | None]:
-        """Give the address of a snapshot that other processes can open while the context lasts.
+    def shared(self) -> AbstractContextManager[SnapshotOpener | None]:
+        """Let other processes open a snapshot while the context lasts.
 
-        The rows themselves are read from that snapshot too. The address is None if other processes
-        cannot read the same.
+        These rows are read from that snapshot too. Yields None if others cannot read the same.
         """
 
     @abstractmethod

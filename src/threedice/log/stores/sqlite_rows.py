@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from threedice.db.schema import VERSION_TABLE, load_migrations, prepare_tables
@@ -14,13 +14,15 @@ from threedice.db.sqlite import SELECT_TABLE_NAMES, is_locked, is_undecodable, s
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
 from threedice.log.stores.schema import IDENTITY_TABLE_PREFIX
-from threedice.log.stores.sql_rows import LogRows, Query, SnapshotAddress
+from threedice.log.stores.sql_rows import LogRows, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from threedice.log.records import StoredRow
     from threedice.log.stores.schema import Table
+    from threedice.log.stores.sql_rows import SnapshotOpener
 
 IMMUTABLE: Final = "immutable=1"
 """How to open a file that nobody changes."""
@@ -44,13 +46,6 @@ _REFUSING_TRIGGER: Final = re.compile(r"[^;]* BEGIN SELECT RAISE\(ABORT, '[^']*'
 
 
 @contextmanager
-def open_sqlite_rows(path: Path) -> Iterator[SqliteRows]:
-    """Open a snapshot of a file, which others may have open."""
-    with _open_rows(path, "mode=ro") as rows:
-        yield rows
-
-
-@contextmanager
 def open_house_file(path: Path) -> Iterator[SqliteRows]:
     """Open a snapshot of a house's file without leaving a trace.
 
@@ -59,7 +54,7 @@ def open_house_file(path: Path) -> Iterator[SqliteRows]:
     """
     path = path.resolve()  # -wal and -shm lie next to the file itself, not to a link
     idle_fingerprint = _idle_fingerprint(path)
-    with _open_rows(path, IMMUTABLE if idle_fingerprint else "mode=ro") as rows:
+    with open_sqlite_rows(path, IMMUTABLE if idle_fingerprint else "mode=ro") as rows:
         rows.require_current_schema(str(path))
         yield rows
     if idle_fingerprint and _idle_fingerprint(path) != idle_fingerprint:
@@ -79,14 +74,8 @@ def _idle_fingerprint(path: Path) -> tuple[int, int, int] | None:
 
 
 @contextmanager
-def open_shared_sqlite_rows(address: SnapshotAddress) -> Iterator[SqliteRows]:
-    """Open the snapshot that another process shares."""
-    with _open_rows(Path(address.name), address.snapshot) as rows:
-        yield rows
-
-
-@contextmanager
-def _open_rows(path: Path, mode: str) -> Iterator[SqliteRows]:
+def open_sqlite_rows(path: Path, mode: str = "mode=ro") -> Iterator[SqliteRows]:
+    """Open a snapshot of a file, which others may have open unless it is opened as immutable."""
     if path.is_dir():
         raise StoreUnusable(f"{path} is a folder; give the SQLite file in it")
     uri = f"{path.absolute().as_uri()}?{mode}"
@@ -95,7 +84,7 @@ def _open_rows(path: Path, mode: str) -> Iterator[SqliteRows]:
     except _READ_ERRORS as error:
         raise StoreUnusable(f"{path} cannot be opened: {error}; does it exist?") from error
     with closing(connection):
-        rows = SqliteRows(connection, SnapshotAddress("sqlite", str(path.absolute()), mode))
+        rows = SqliteRows(connection, path.absolute(), mode)
         try:
             set_common_pragmas(connection)
             connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
@@ -128,9 +117,9 @@ class SqliteRows(LogRows):
     """The rows of an SQLite file, read through a connection in a transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, address: SnapshotAddress | None = None
+        self, connection: sqlite3.Connection, path: Path | None = None, mode: str = ""
     ) -> None:
-        self._connection, self._address = connection, address
+        self._connection, self._path, self._mode = connection, path, mode
 
     def begin(self) -> None:
         """Begin a transaction and fix its snapshot."""
@@ -138,7 +127,7 @@ class SqliteRows(LogRows):
         self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
 
     @contextmanager
-    def shared(self) -> Iterator[SnapshotAddress | None]:
+    def shared(self) -> Iterator[SnapshotOpener | None]:
         """Move to the present state of the file, and let other processes open the same.
 
         SQLite cannot name a snapshot. So for the moment that the others need to open theirs, a
@@ -147,11 +136,15 @@ class SqliteRows(LogRows):
         """
         # this process will read hardly any page twice: a map would only add to its size
         self._connection.execute("PRAGMA mmap_size = 0")
-        if self._address is None or self._address.snapshot == IMMUTABLE:
-            yield self._address
+        if self._path is None:
+            yield None
+            return
+        opener = partial(open_sqlite_rows, self._path, self._mode)
+        if self._mode == IMMUTABLE:
+            yield opener
             return
         try:
-            lock = _lock_writes(Path(self._address.name))
+            lock = _lock_writes(self._path)
         except sqlite3.Error:
             yield None
             return
@@ -160,8 +153,8 @@ class SqliteRows(LogRows):
                 self._connection.execute("COMMIT")
                 self.begin()
             except _READ_ERRORS as error:
-                raise _read_error(self._address.name, error) from error
-            yield self._address
+                raise _read_error(str(self._path), error) from error
+            yield opener
 
     def require_current_schema(self, database: str) -> None:
         """Refuse a file that is not a house's database, or has another schema version."""
