@@ -9,8 +9,13 @@ import psycopg
 import pytest
 
 from tests.contract import dumps, files
-from threedice.db.schema import load_migrations, prepare_tables, split_statements
-from threedice.db.sqlite import SELECT_TABLE_NAMES, connect_sqlite
+from threedice.db.schema import (
+    SELECT_TABLE_NAMES,
+    load_migrations,
+    prepare_tables,
+    split_statements,
+)
+from threedice.db.sqlite import connect_sqlite
 from threedice.errors import StoreUnusable
 from threedice.identity import open_identity
 from threedice.identity.passwords import TEST_COST
@@ -36,10 +41,7 @@ class Database:
 
     @property
     def tables(self) -> set[str]:
-        sql = SELECT_TABLE_NAMES
-        if self.dialect == "postgresql":
-            sql = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
-        return {name for (name,) in self.execute(sql)}
+        return {name for (name,) in self.execute(SELECT_TABLE_NAMES[self.dialect])}
 
     @property
     def versions(self) -> list[int]:
@@ -54,7 +56,6 @@ class Database:
         try:
             prepare_tables(
                 self.execute,
-                self.tables,
                 dialect=self.dialect,
                 database="house",
                 policy=policy,

@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from threedice.db import SqlRunner, TransactionBody
     from threedice.db.schema import TablePolicy
 
-SELECT_TABLE_NAMES: Final = (
-    "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()"
-)
-
 SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK, IDENTITY_LOCK = (
     "31, 6661",
     "31, 6662",
@@ -98,9 +94,8 @@ class PostgresDatabase:
             if policy == "migrate":  # which may rewrite a large table
                 run("SET LOCAL statement_timeout = 0")
                 connection.set_deadline(MIGRATION_SECONDS)
-            tables = [name for (name,) in run(SELECT_TABLE_NAMES)]
             prepare_tables(
-                run, tables, dialect="postgresql", database=self.name, policy=policy, needed=needed
+                run, dialect="postgresql", database=self.name, policy=policy, needed=needed
             )
             run("COMMIT")
         except psycopg.Error as error:
@@ -121,11 +116,7 @@ class PostgresDatabase:
         durable: bool = True,
         even_if_failed: bool = False,
     ) -> Result:
-        """Run some work in one transaction, rolled back if it raises.
-
-        Without `durable` a power cut may undo it. With `even_if_failed` it also runs after an
-        earlier write has failed.
-        """
+        """Run some work in one transaction (see `Database.transact`)."""
 
         def transaction(connection: PostgresConnection) -> Result:
             run = sql_runner(connection)
@@ -149,7 +140,7 @@ class PostgresDatabase:
         until = monotonic() + (self.deadline_seconds if self._is_reachable else 0.0)
         while True:
             try:
-                connection = _connect_with_locks(self.url, self.deadline_seconds, locks)
+                connection = connect_postgres(self.url, self.deadline_seconds, locks)
             except psycopg.Error as error:
                 if monotonic() >= until:
                     raise StoreUnavailable(
@@ -270,24 +261,16 @@ def _wait_until(deadline: float, gen: PQGen[Result]) -> Generator[Any, Any, Resu
         return result
 
 
-def connect_postgres(url: str, seconds: float) -> PostgresConnection:
+def connect_postgres(url: str, seconds: float, locks: Sequence[str] = ()) -> PostgresConnection:
     """Connect with all timeouts and durability settings, and check that the server has them.
 
-    The connection is in autocommit mode, and has a first deadline.
+    The connection is in autocommit mode, has a first deadline, and takes the advisory locks, shared
+    with others.
     """
     connection = PostgresConnection.connect(_connection_string(url, seconds), autocommit=True)
     connection.set_deadline(seconds)
     try:
         _require_durable_settings(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _connect_with_locks(url: str, seconds: float, locks: Sequence[str]) -> PostgresConnection:
-    connection = connect_postgres(url, seconds)
-    try:
         for lock in locks:
             connection.execute(f"SELECT pg_advisory_lock_shared({lock})")
     except BaseException:
@@ -297,7 +280,7 @@ def _connect_with_locks(url: str, seconds: float, locks: Sequence[str]) -> Postg
 
 
 # Only index scans: statements must find their few rows quickly even before the first ANALYZE.
-_SESSION_SETTINGS: Final = {
+_SESSION_SETTINGS: Final[dict[str, str | int]] = {
     "synchronous_commit": "on",
     "default_transaction_isolation": r"read\ committed",
     "client_encoding": "UTF8",
@@ -319,7 +302,12 @@ def _connection_string(url: str, seconds: float) -> str:
     """Return a URL's parameters with all settings and timeouts; the URL overrides keepalives."""
     params = conninfo_to_dict(url)
     milliseconds = max(1, int(seconds * 1000))
-    session = {**_SESSION_SETTINGS, **_server_timeouts(milliseconds)}
+    server_timeouts = {  # shorter, so that the server gives up before the client's deadline
+        "lock_timeout": max(1, milliseconds * 6 // 10),
+        "statement_timeout": max(1, milliseconds * 8 // 10),
+        "idle_in_transaction_session_timeout": milliseconds,
+    }
+    session = _SESSION_SETTINGS | server_timeouts
     options = " ".join(f"-c {name}={value}" for name, value in session.items())
     params["options"] = f"{params.get('options') or ''} {options}".strip()
     defaults = {
@@ -341,18 +329,6 @@ def _require_durable_settings(connection: PostgresConnection) -> None:
                 f"PostgreSQL has {name} = {value}, with which committed data is not safe; "
                 f"set {name} = {required} in its configuration"
             )
-
-
-def _server_timeouts(milliseconds: int) -> dict[str, str]:
-    """Return settings that make the server give up shortly before the client's deadline.
-
-    The timeout of an abandoned transaction is the deadline itself.
-    """
-    return {
-        "lock_timeout": f"{max(1, milliseconds * 6 // 10)}",
-        "statement_timeout": f"{max(1, milliseconds * 8 // 10)}",
-        "idle_in_transaction_session_timeout": f"{milliseconds}",
-    }
 
 
 def sql_runner(connection: PostgresConnection) -> SqlRunner:

@@ -34,6 +34,10 @@ RunStatement = Callable[..., Iterable[tuple[Any, ...]]]
 VERSION_TABLE: Final = "schema_versions"
 PROGRAM_NAME: Final = "threedice"
 SELECT_VERSION: Final = f"SELECT max(version) FROM {VERSION_TABLE}"
+SELECT_TABLE_NAMES: Final[Mapping[Dialect, str]] = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "postgresql": "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()",
+}
 _VERSION_PATTERN: Final = re.compile(r"[1-9][0-9]{0,8}")
 _FOLDER: Final = Path(__file__).parent / "migrations"
 
@@ -68,7 +72,6 @@ def split_statements(script: str) -> Iterator[str]:
 
 def prepare_tables(
     run: RunStatement,
-    existing: Iterable[str],
     *,
     dialect: Dialect,
     database: str,
@@ -78,10 +81,10 @@ def prepare_tables(
 ) -> None:
     """Check the tables of a database in the open transaction; create or migrate them if allowed.
 
-    `existing` are the names of its tables, and `needed` is one that the caller cannot do without.
+    `needed` is a table that the caller cannot do without.
     """
     migrations = migrations or load_migrations(dialect)
-    tables = set(existing)
+    tables = {name for (name,) in run(SELECT_TABLE_NAMES[dialect])}
     stored, known = read_version(run, tables, database), max(migrations)
     if stored > known:
         raise StoreUnusable(describe_newer(database, stored, known))

@@ -26,7 +26,7 @@ from threedice.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from threedice.db import Result, SqlRow, SqlRunner, TransactionBody
+    from threedice.db import Result, SqlRow, TransactionBody
     from threedice.db.schema import TablePolicy
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
@@ -42,8 +42,6 @@ SYNCHRONOUS_FULL, SYNCHRONOUS_NORMAL = 2, 1
 
 SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB = 5, 6, 11, 19, 26
 """Result codes of SQLite that are handled differently from other failures."""
-
-SELECT_TABLE_NAMES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 WAL_CHECKPOINT_EVERY, WAL_TRANSACTION_WEIGHT = 2_000, 4
 """Rows between two checkpoints of the write-ahead log; a transaction counts as four more."""
@@ -112,14 +110,11 @@ class SqliteDatabase:
 
     def prepare_tables(self, policy: TablePolicy, needed: str) -> None:
         """Check the tables, and create or migrate them if the policy allows it."""
-
-        def work(run: SqlRunner) -> None:
-            tables = [name for (name,) in run(SELECT_TABLE_NAMES)]
-            prepare_tables(
-                run, tables, dialect="sqlite", database=self.name, policy=policy, needed=needed
+        self.transact(
+            lambda run: prepare_tables(
+                run, dialect="sqlite", database=self.name, policy=policy, needed=needed
             )
-
-        self.transact(work)
+        )
 
     def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
         """Run a read-only statement, concurrently with writes, and return its rows."""
@@ -133,11 +128,7 @@ class SqliteDatabase:
         durable: bool = True,
         even_if_failed: bool = False,
     ) -> Result:
-        """Run some work in one transaction, rolled back if it raises.
-
-        Without `durable` a power cut may undo it. With `even_if_failed` it also runs after an
-        earlier write has failed.
-        """
+        """Run some work in one transaction (see `Database.transact`)."""
         with self.write_lock:
             self._refuse_if_closed()
             if self.failure and not even_if_failed:
@@ -147,7 +138,7 @@ class SqliteDatabase:
                 self.checkpoint_wal("PASSIVE")
                 self.rows_since_checkpoint = 0
             with self._translate_errors("written"):
-                return run_transaction(self.writers[0 if durable else -1], work)
+                return _run_transaction(self.writers[0 if durable else -1], work)
 
     def checkpoint_wal(self, mode: str) -> None:
         """Copy the write-ahead log into the file, as far as readers allow.
@@ -233,7 +224,7 @@ class SqliteDatabase:
             ) from error
         try:
             with self._translate_errors("opened"):
-                configure_connection(connection, synchronous, journal=self._journal_mode)
+                _configure(connection, synchronous, is_memory=self._path == ":memory:")
         except BaseException as error:
             connection.close()
             if isinstance(error, StoreUnusable):
@@ -246,13 +237,8 @@ class SqliteDatabase:
             raise
         return connection
 
-    @property
-    def _journal_mode(self) -> str:
-        return "MEMORY" if self._path == ":memory:" else "WAL"
 
-
-def run_transaction(connection: SqliteConnection, work: TransactionBody[Result]) -> Result:
-    """Run some work in one transaction, rolled back if it raises."""
+def _run_transaction(connection: SqliteConnection, work: TransactionBody[Result]) -> Result:
 
     def run(sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
         return list(connection.execute(sql, params))
@@ -268,9 +254,7 @@ def run_transaction(connection: SqliteConnection, work: TransactionBody[Result])
     return result
 
 
-def configure_connection(
-    connection: SqliteConnection, synchronous: int, *, journal: str = "WAL"
-) -> None:
+def _configure(connection: SqliteConnection, synchronous: int, *, is_memory: bool) -> None:
     """Set the pragmas that make commits durable, and check that they took effect."""
 
     def execute(sql: str) -> Any:
@@ -281,6 +265,7 @@ def configure_connection(
     set_common_pragmas(connection)
     execute(f"PRAGMA cache_size = {-CACHE_SIZE_KIBIBYTES}")
     execute("PRAGMA secure_delete = ON")  # overwrite deleted secrets and personal data
+    journal = "MEMORY" if is_memory else "WAL"
     if (mode := execute(f"PRAGMA journal_mode = {journal}")) != journal.lower():
         raise StoreUnusable(
             f"its journal is {mode!r}, not a write-ahead log; use a local file system"

@@ -50,11 +50,6 @@ def acquire_serving_lock(database: Path) -> int:
     )
 
 
-def release_serving_lock(lock: int) -> None:
-    """Release the serving lock."""
-    os.close(lock)
-
-
 def is_served(database: Path) -> bool:
     """Return whether some process serves a database."""
     try:

@@ -115,8 +115,14 @@ class PostgresStore(Store):
             return
         # a separate connection: if this process dies, so does the lock
         with closing(self._database.connect()) as connection:
-            self._wait_for_recovery_lock(connection)
-            yield self._has_no_active_server(connection)
+            try:
+                self._wait_for_recovery_lock(connection)
+                is_first = self._has_no_active_server(connection)
+            except psycopg.Error as error:
+                raise StoreUnavailable(
+                    f"{self._database.name} does not respond: {one_line(error)}"
+                ) from error
+            yield is_first
             lock = f"SELECT pg_advisory_lock_shared({ACTIVE_LOCK})"
             self._run_on_writer(lambda writer: writer.execute(lock))
             self._locks = [SERVING_LOCK, ACTIVE_LOCK]
@@ -173,30 +179,20 @@ class PostgresStore(Store):
                         f"another server on {self._database.name} has not finished its recovery; "
                         "look at that server, then start this one again"
                     ) from error
-            except psycopg.Error as error:
-                raise StoreUnavailable(
-                    f"{self._database.name} does not respond: {one_line(error)}"
-                ) from error
             else:
                 return
 
     def _has_no_active_server(self, connection: PostgresConnection) -> bool:
         """Return whether no server holds the active lock, or may still reconnect to take it."""
-        try:
-            while True:
-                connection.set_deadline(self._database.deadline_seconds)
-                if not _can_lock(connection, ACTIVE_LOCK):
-                    return False
-                if not connection.execute(
-                    _SELECT_RECENT_LEASES, (ACTIVE_LEASE_SECONDS,)
-                ).fetchall():
-                    connection.execute("DELETE FROM leases WHERE name LIKE 'playing/%'")
-                    return True
-                sleep(POLL_PAUSE_SECONDS)
-        except psycopg.Error as error:
-            raise StoreUnavailable(
-                f"{self._database.name} does not respond: {one_line(error)}"
-            ) from error
+        while True:
+            connection.set_deadline(self._database.deadline_seconds)
+            if not _can_lock(connection, ACTIVE_LOCK):
+                return False
+            recent = connection.execute(_SELECT_RECENT_LEASES, (ACTIVE_LEASE_SECONDS,))
+            if not recent.fetchall():
+                connection.execute("DELETE FROM leases WHERE name LIKE 'playing/%'")
+                return True
+            sleep(POLL_PAUSE_SECONDS)
 
     def _renew_lease(self, connection: PostgresConnection) -> None:
         """Record that this server is active; if that fails, its advisory lock still shows it."""

@@ -5,6 +5,7 @@ Other processes may read the file and make small changes meanwhile.
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -22,15 +23,9 @@ from threedice.log.store import (
     decode_answers,
     decode_heads,
 )
-from threedice.log.stores.files import (
-    acquire_serving_lock,
-    drop_cached_pages,
-    is_served,
-    release_serving_lock,
-)
+from threedice.log.stores.files import acquire_serving_lock, drop_cached_pages, is_served
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
 
     from threedice.db import SqlRunner
@@ -146,7 +141,7 @@ class SqliteStore(Store):
 
     def _release_serving_lock(self) -> None:
         if self._serving_lock is not None:
-            release_serving_lock(self._serving_lock)
+            os.close(self._serving_lock)
             self._serving_lock = None
 
     def _drop_cached_pages(self) -> None:

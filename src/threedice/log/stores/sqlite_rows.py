@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from threedice.db.schema import VERSION_TABLE, load_migrations, prepare_tables
-from threedice.db.sqlite import SELECT_TABLE_NAMES, is_locked, is_undecodable, set_common_pragmas
+from threedice.db.sqlite import is_locked, is_undecodable, set_common_pragmas
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
 from threedice.log.stores.schema import IDENTITY_TABLE_PREFIX
@@ -159,13 +159,8 @@ class SqliteRows(LogRows):
     def require_current_schema(self, database: str) -> None:
         """Refuse a file that is not a house's database, or has another schema version."""
         try:
-            tables = [name for (name,) in self._connection.execute(SELECT_TABLE_NAMES)]
             prepare_tables(
-                self._connection.execute,
-                tables,
-                dialect="sqlite",
-                database=database,
-                policy="require",
+                self._connection.execute, dialect="sqlite", database=database, policy="require"
             )
         except _READ_ERRORS as error:
             raise _read_error(database, error) from error
