@@ -68,7 +68,7 @@ def follow(
 ) -> list[IntegrityFinding]:
     findings: list[IntegrityFinding] = []
     heads, sums = {stream: (version, digest)}, SpanSums(bytes(32))
-    chains = ChainVerifier(heads, SignedHashes(), sums, findings, None)
+    chains = ChainVerifier(heads, SignedHashes(), sums.add_found, findings, None)
     chains.check_rows(stored)
     chains.finish()
     return findings

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -24,7 +25,7 @@ from threedice.log.entry import hash_cause
 from threedice.log.records import EntrySpan, decode_spans, encode_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from threedice.log.records import StoredRow
 
@@ -42,11 +43,8 @@ VERSIONS_PER_SUM: Final = 4096
 _encode_json: Final = msgspec.json.Encoder().encode
 
 
-class SpanRecorder(Protocol):
-    """Receives the runs of entries that have the same cause."""
-
-    def add_found(self, cause: bytes, stream: str, first: int, last: int) -> None:
-        """Record consecutive entries of a stream with the same cause."""
+SpanRecorder = Callable[[bytes, str, int, int], None]
+"""Records consecutive entries with the same cause: that cause, the stream, first and last."""
 
 
 class SpanSums:

@@ -13,7 +13,7 @@ import sqlite3
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import psycopg
 
@@ -42,7 +42,7 @@ from threedice.log.stores.sqlite_rows import SqliteRows, open_sqlite_rows
 from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from threedice.db.postgres import PostgresConnection
@@ -53,30 +53,9 @@ if TYPE_CHECKING:
     from threedice.log.stores.rows import LogRows
     from threedice.log.stores.schema import Table
 
-    TableFiller = Callable[[Table, Iterable[list[StoredRow]]], None]
+    TableFiller = Callable[[Table, list[StoredRow]], None]
 
-    class BackupVerifier(Protocol):
-        """Verifies a file as `verify_log` does, or more thoroughly."""
-
-        def __call__(
-            self,
-            store: Path,
-            /,
-            *,
-            public_keys: Mapping[str, PublicKey],
-            against: Sequence[Checkpoint],
-            progress: Callable[[int, int], None] | None,
-        ) -> VerificationReport:
-            """Return the findings."""
-
-
-BACKUP_TABLES = (
-    schema.streams,
-    schema.entries,
-    schema.answers,
-    schema.games,
-    schema.checkpoints,
-)
+BACKUP_TABLES = (schema.streams, schema.entries, schema.answers, schema.games, schema.checkpoints)
 """The tables that nothing can rebuild; derived data is rebuilt after a restore."""
 
 DERIVED_TABLES = (schema.snapshots, schema.lines, schema.views)
@@ -97,7 +76,8 @@ def create_backup(store: Store, file: Path, *, people: bool = True) -> dict[str,
             counts = _copy_into(
                 part, signed, (*BACKUP_TABLES, schema.people) if people else BACKUP_TABLES
             )
-            _sync_file(part)
+            with part.open("rb") as opened:
+                os.fsync(opened.fileno())
             part.rename(file)
             sync_directory(file.parent)
     except BaseException:
@@ -113,7 +93,7 @@ def restore_backup(
     public_keys: Mapping[str, PublicKey],
     against: Sequence[Checkpoint] = (),
     progress: Callable[[int, int], None] | None = None,
-    verify: BackupVerifier = verify_log,
+    verify: Callable[..., VerificationReport] = verify_log,
 ) -> VerificationReport:
     """Restore a backup into an empty database, if all of it can be proved.
 
@@ -122,22 +102,20 @@ def restore_backup(
     the log knows, and the copy is verified before it is committed. Snapshots and projections are
     not restored.
     """
-    _refuse_other_schema(file)
+    with open_sqlite_rows(file) as backup_rows:
+        backup_rows.require_current_schema(str(file))
     report = verify(file, public_keys=public_keys, against=against, progress=progress)
     _refuse_unsound(report, str(file))
-    with open_sqlite_rows(file) as backup_rows:
+    with _translate_errors(), open_sqlite_rows(file) as backup_rows:
         _refuse_unsigned(backup_rows, str(file))
-    with (
-        _translate_errors(),
-        _open_empty(url) as (rows, fill),
-        open_sqlite_rows(file) as backup_rows,
-    ):
-        for table in (*BACKUP_TABLES, schema.people):
-            fill(table, backup_rows.chunks(table))
-        copy_report = verify_log(rows, public_keys=public_keys, against=against, progress=progress)
-        _refuse_unsound(copy_report, "the copy")
-        _refuse_unsigned(rows, "the copy")
-    return copy_report
+        with _open_empty(url) as (rows, fill):
+            for table in (*BACKUP_TABLES, schema.people):
+                for chunk in backup_rows.chunks(table):
+                    fill(table, chunk)
+            report = verify_log(rows, public_keys=public_keys, against=against, progress=progress)
+            _refuse_unsound(report, "the copy")
+            _refuse_unsigned(rows, "the copy")
+    return report
 
 
 # --- creating a backup --------------------------------------------------------------------------
@@ -228,7 +206,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (str(max(migrations)),))
 
 
-def _insert(connection: sqlite3.Connection, table: Table, chunk: Sequence[StoredRow]) -> None:
+def _insert(connection: sqlite3.Connection, table: Table, chunk: list[StoredRow]) -> None:
     placeholders = ", ".join("?" * len(table.columns))
     try:
         connection.executemany(
@@ -240,17 +218,7 @@ def _insert(connection: sqlite3.Connection, table: Table, chunk: Sequence[Stored
         ) from error
 
 
-def _sync_file(file: Path) -> None:
-    with file.open("rb") as opened:
-        os.fsync(opened.fileno())
-
-
 # --- checks before a restore --------------------------------------------------------------------
-
-
-def _refuse_other_schema(file: Path) -> None:
-    with open_sqlite_rows(file) as rows:
-        rows.require_current_schema(str(file))
 
 
 def _refuse_unsound(report: VerificationReport, name: str) -> None:
@@ -319,14 +287,9 @@ def _open_empty_sqlite(path: Path) -> Iterator[tuple[LogRows, TableFiller]]:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
-
-        def fill(table: Table, chunks: Iterable[list[StoredRow]]) -> None:
-            for chunk in chunks:
-                _insert(connection, table, chunk)
-
         rows = SqliteRows(connection)
         _refuse_unless_empty(rows)
-        yield rows, fill  # closing without a commit rolls back
+        yield rows, partial(_insert, connection)  # closing without a commit rolls back
         connection.execute("COMMIT")
 
 
@@ -337,21 +300,17 @@ def _open_empty_postgres(url: str) -> Iterator[tuple[LogRows, TableFiller]]:
         connection.execute("LOCK TABLE streams IN EXCLUSIVE MODE")
         rows = PostgresRows(connection)
         _refuse_unless_empty(rows)
-        yield rows, partial(_copy_to_postgres, connection)
+        yield rows, partial(_copy, connection)
         connection.set_deadline(READ_TIMEOUT_SECONDS)
         connection.execute("COMMIT")
 
 
-def _copy_to_postgres(
-    connection: PostgresConnection, table: Table, chunks: Iterable[list[StoredRow]]
-) -> None:
-    for chunk in chunks:  # one statement per chunk, so that none exceeds the deadline
-        connection.set_deadline(READ_TIMEOUT_SECONDS)
-        with connection.cursor().copy(
-            f"COPY {table.name} ({table.column_list}) FROM STDIN"
-        ) as copy:
-            for row in chunk:
-                copy.write_row(row)
+def _copy(connection: PostgresConnection, table: Table, chunk: list[StoredRow]) -> None:
+    connection.set_deadline(READ_TIMEOUT_SECONDS)  # for each chunk, not for the whole table
+    sql = f"COPY {table.name} ({table.column_list}) FROM STDIN"
+    with connection.cursor().copy(sql) as copy:
+        for row in chunk:
+            copy.write_row(row)
 
 
 def _refuse_unless_empty(rows: LogRows) -> None:

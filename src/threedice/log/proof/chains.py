@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from threedice.log.proof.verification import SignedHashes
     from threedice.log.records import StoredRow
 
-_stream_of = itemgetter(0)
 CAUSE_BYTES = 32
 
 _MALFORMED_ERRORS = (struct.error, TypeError, AttributeError, UnicodeEncodeError)
@@ -51,11 +50,11 @@ class ChainVerifier:
         self,
         heads: dict[Any, tuple[Any, Any]],
         signed_hashes: SignedHashes,
-        spans: SpanRecorder,
+        add_span: SpanRecorder,
         findings: list[IntegrityFinding],
         visitor: RowVisitor | None,
     ) -> None:
-        self._heads, self._signed_hashes, self._spans = heads, signed_hashes, spans
+        self._heads, self._signed_hashes, self._add_span = heads, signed_hashes, add_span
         self._findings, self._visitor = findings, visitor
         self._chain: _StreamChain | None = None
         self._current_stream: Any = object()
@@ -63,10 +62,7 @@ class ChainVerifier:
 
     def check_rows(self, rows: Sequence[StoredRow]) -> None:
         """Check the next rows, which come in order of stream and version."""
-        if len(set(map(_stream_of, rows))) == 1:  # nearly always
-            self._follow(rows[0][0], rows)
-            return
-        for stream, stream_rows in groupby(rows, key=_stream_of):
+        for stream, stream_rows in groupby(rows, key=itemgetter(0)):
             self._follow(stream, list(stream_rows))
 
     def finish(self) -> None:
@@ -90,14 +86,12 @@ class ChainVerifier:
     def _begin(self, stream: Any) -> None:
         self._current_stream = stream
         self.stream_count += 1
-        try:
-            stream.encode()
-        except (AttributeError, UnicodeEncodeError):
+        if not _is_valid_name(stream):
             self._note(f"stream {stream!r}", "is not a valid stream name")
             self._heads.pop(stream, None)
             return
         signed = _SignedVersions(stream, self._signed_hashes.pop(stream))
-        self._chain = _StreamChain(stream, signed, self._spans, self._findings, self._visitor)
+        self._chain = _StreamChain(stream, signed, self._add_span, self._findings, self._visitor)
 
     def _end(self) -> None:
         if self._chain is not None:
@@ -119,6 +113,13 @@ class ChainVerifier:
         self._findings.append(IntegrityFinding(where, what))
 
 
+def _is_valid_name(stream: Any) -> bool:
+    try:
+        return len(stream.encode()) < 1 << 16  # as `HASHED_COLUMNS` holds its length
+    except (AttributeError, UnicodeEncodeError):
+        return False
+
+
 class _StreamChain:
     """The chain of one stream, up to the last row checked."""
 
@@ -126,15 +127,16 @@ class _StreamChain:
         self,
         stream: str,
         signed: _SignedVersions,
-        spans: SpanRecorder,
+        add_span: SpanRecorder,
         findings: list[IntegrityFinding],
         visitor: RowVisitor | None,
     ) -> None:
-        self._stream = stream
-        self._signed, self._examiner = signed, _EntryExaminer(stream, findings)
-        self._spans, self._findings, self._visitor = spans, findings, visitor
+        self._stream, self._signed = stream, signed
+        self._add_span, self._findings, self._visitor = add_span, findings, visitor
         self._version, self._hash = EMPTY_HEAD.version, EMPTY_HEAD.hash
         self._cause, self._first = b"", 0
+        self._faulty_version = 0
+        self._correct_hash: bytes | None = None  # of the entry at the faulty version, if known
 
     def follow(self, rows: Sequence[StoredRow]) -> None:
         """Check the next rows against the chain and the signed hashes."""
@@ -176,27 +178,51 @@ class _StreamChain:
         return stop
 
     def _examine(self, row: StoredRow) -> None:
-        """Report a row that deviates; visitors skip the rest of the stream."""
+        """Report a row that deviates, and continue after it; visitors skip the rest."""
         if self._visitor is not None:
             self._visitor.stop(self._stream)
             self._visitor = None
-        try:
-            expected_hash = hash_entry(self._hash, *row[:7])
-        except _MALFORMED_ERRORS:
-            expected_hash = b""
-        version, cause, digest = self._examiner.examine(
-            row, self._version + 1, self._hash, expected_hash
-        )
+        version, cause, digest = self._report_faults(row)
         if cause != self._cause:
             self._record_span(self._version)
             self._cause, self._first = cause, version
         self._signed.compare(version, [(*row[:7], digest)])
         self._version, self._hash = version, digest
 
+    def _report_faults(self, row: StoredRow) -> tuple[int, bytes, bytes]:
+        """Report the faults of a row; return the version, cause and hash to continue from."""
+        number, cause, digest, expected = row[1], row[6], row[7], self._version + 1
+        if type(number) is int and number < expected:
+            self._note(number, number, f"is where version {expected} should be")
+            return self._version, b"", self._hash
+        has_gap = type(number) is int and number > expected
+        if has_gap:
+            self._note(expected, number - 1, "missing")
+            expected = number
+        if what := _describe_malformation(row):
+            self._note(expected, expected, what)
+            self._faulty_version, self._correct_hash = expected, None
+            well_formed = type(digest) is bytes and len(digest) == 32
+            return expected, b"", digest if well_formed else EMPTY_HEAD.hash
+        if not has_gap and not self._is_explained(row, expected):
+            what = "its hash is not that of its columns and of the entry before it"
+            self._note(expected, expected, what)
+            self._faulty_version, self._correct_hash = expected, hash_entry(self._hash, *row[:7])
+        return expected, cause, digest
+
+    def _is_explained(self, row: StoredRow, expected: int) -> bool:
+        """Return whether the hash is wrong only because the previous one is."""
+        if expected != self._faulty_version + 1 or not self._faulty_version:
+            return False
+        return self._correct_hash is None or hash_entry(self._correct_hash, *row[:7]) == row[7]
+
+    def _note(self, first: int, last: int, what: str) -> None:
+        self._findings.append(IntegrityFinding(describe_versions(self._stream, first, last), what))
+
     def _record_span(self, last: int) -> None:
         """Record the entries since the cause changed, up to `last`."""
         if self._cause:
-            self._spans.add_found(self._cause, self._stream, self._first, last)
+            self._add_span(self._cause, self._stream, self._first, last)
 
     def _visit(self, rows: Sequence[StoredRow]) -> None:
         if self._visitor is None:
@@ -205,48 +231,6 @@ class _StreamChain:
             self._visitor.visit(rows)
         except TamperedData as tampered:
             self._findings.append(IntegrityFinding(tampered.where, tampered.problem))
-
-
-class _EntryExaminer:
-    """Report the faults of an entry and find where the chain continues."""
-
-    def __init__(self, stream: str, findings: list[IntegrityFinding]) -> None:
-        self._stream, self._findings = stream, findings
-        self._faulty_version = 0
-        self._expected_hash: bytes | None = None
-
-    def examine(
-        self, row: StoredRow, expected: int, previous: bytes, expected_hash: bytes
-    ) -> tuple[int, bytes, bytes]:
-        """Report faults; return the version, cause and hash to continue from."""
-        number, cause, digest = row[1], row[6], row[7]
-        if type(number) is int and number < expected:
-            what = f"is where version {expected} should be"
-            self._note(f"{self._stream} version {number}", what)
-            return expected - 1, b"", previous
-        has_gap = type(number) is int and number > expected
-        if has_gap:
-            self._note(describe_versions(self._stream, expected, number - 1), "missing")
-            expected = number
-        if what := _describe_malformation(row):
-            self._note(f"{self._stream} version {expected}", what)
-            self._faulty_version, self._expected_hash = expected, None
-            well_formed = type(digest) is bytes and len(digest) == 32
-            return expected, b"", digest if well_formed else EMPTY_HEAD.hash
-        if not has_gap and not self._is_explained(row, expected):
-            what = "its hash is not that of its columns and of the entry before it"
-            self._note(f"{self._stream} version {expected}", what)
-            self._faulty_version, self._expected_hash = expected, expected_hash
-        return expected, cause, digest
-
-    def _is_explained(self, row: StoredRow, expected: int) -> bool:
-        """Return whether the hash is wrong only because the previous one is."""
-        if expected != self._faulty_version + 1 or not self._faulty_version:
-            return False
-        return self._expected_hash is None or hash_entry(self._expected_hash, *row[:7]) == row[7]
-
-    def _note(self, where: str, what: str) -> None:
-        self._findings.append(IntegrityFinding(where, what))
 
 
 def _describe_malformation(row: StoredRow) -> str:

@@ -97,13 +97,10 @@ class CheckpointSigner:
         moved = _moved_heads(self._heads, heads)
         self._require_same_past(moved)
         full = not self._has_signed_all or self._since_full + len(moved) >= len(heads)
-        body_heads = {name: (head.version, head.hash.hex()) for name, head in moved.items()}
-        if full:
-            body_heads = {name: (head.version, head.hash.hex()) for name, head in heads.items()}
+        included = heads if full else moved
+        signed = {name: (head.version, head.hash.hex()) for name, head in included.items()}
         number = 1 if self._last is None else self._last.number + 1
-        return CheckpointBody(
-            number, at, link_hash(self._last), full, body_heads, self._keys.key_id
-        )
+        return CheckpointBody(number, at, link_hash(self._last), full, signed, self._keys.key_id)
 
     def _require_same_past(self, moved: Iterable[str]) -> None:
         """Refuse to sign a stream that does not extend its last signed head."""
@@ -217,10 +214,8 @@ def _advance(heads: dict[str, Head], body: CheckpointBody) -> None:
     """Update heads from one checkpoint to the next."""
     if body.full:
         heads.clear()
-    new_heads = {
-        name: Head(version, bytes.fromhex(digest)) for name, (version, digest) in body.heads.items()
-    }
-    heads.update(new_heads)
+    for name, (version, digest) in body.heads.items():
+        heads[name] = Head(version, bytes.fromhex(digest))
 
 
 def link_hash(previous: Checkpoint | None) -> str:

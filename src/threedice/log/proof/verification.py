@@ -16,7 +16,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import chain, pairwise
 from struct import Struct
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from threedice.errors import TamperedData
 from threedice.log.proof import IntegrityFinding, VerificationReport, describe_versions
@@ -50,13 +50,14 @@ def verify_log(
     streams: Sequence[str] | None = None,
     visitor: RowVisitor | None = None,
     progress: Callable[[int, int], None] | None = None,
-    elsewhere: StreamsStarter | None = None,
+    elsewhere: Callable[[SignedHashes, bytes], Callable[[StreamsCheck], None]] | None = None,
 ) -> VerificationReport:
     """Verify a store, an SQLite file such as a backup, or rows, as of this moment.
 
     With `streams`, only those streams and the records about them are verified. The visitor receives
-    all sound rows. `progress` receives the number of entries done and the total. With `elsewhere`,
-    other processes verify the streams, and the rest is verified here in the meantime.
+    all sound rows. `progress` receives the number of entries done and the total. `elsewhere` starts
+    to verify all streams in other processes, and returns a function that waits for the result and
+    fills it in; the rest is verified here in the meantime.
     """
     findings, checks, game_count = list[IntegrityFinding](), StreamsCheck(), 0
     checkpoints, answers = CheckpointVerifier(public_keys), AnswersCheck(streams)
@@ -122,13 +123,6 @@ class StreamsCheck:
         self.sums |= other.sums
 
 
-class StreamsStarter(Protocol):
-    """Starts to verify all streams in other processes."""
-
-    def __call__(self, signed: SignedHashes, key: bytes) -> Callable[[StreamsCheck], None]:
-        """Start, and return a function that waits for the result and fills it in."""
-
-
 def check_streams(
     rows: LogRows,
     names: Sequence[str] | None,
@@ -146,7 +140,7 @@ def check_streams(
         for stream, version, digest in chunk
     }
     total = sum(version for version, _ in heads.values() if type(version) is int)
-    chains = ChainVerifier(heads, signed, sums, checks.findings, visitor)
+    chains = ChainVerifier(heads, signed, sums.add_found, checks.findings, visitor)
     try:
         for chunk in rows.chunks(schema.entries, names):
             chains.check_rows(chunk)
@@ -193,7 +187,7 @@ class AnswersCheck:
                 self._note(each.answer, f"claims {claimed}; its command caused {caused}")
 
     def _collect(self, rows: LogRows, spans: SelectedSpans) -> None:
-        chains = ChainVerifier({}, SignedHashes(), spans, [], None)
+        chains = ChainVerifier({}, SignedHashes(), spans.add_found, [], None)
         for chunk in rows.chunks(schema.entries, self._names):
             chains.check_rows(chunk)
         chains.finish()
