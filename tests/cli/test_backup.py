@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.setting import People
+from tests.log.stored import all_snapshots
 from threedice.account.events import AccountOpened, Deposited
 from threedice.house.codec import encode
 from threedice.house.house import House
@@ -76,7 +77,7 @@ def test_a_restored_house_has_its_books_again(house: Path, run: Run) -> None:
         closing(SqliteStore(house / "again.sqlite")) as after,
     ):
         assert after.lines(VIEW) == before.lines(VIEW) != []
-        assert [each.stream for each in after.snapshots()] == ["table/one", "table/two"]
+        assert [each.stream for each in all_snapshots(after)] == ["table/one", "table/two"]
     assert run("log", "verify", *elsewhere).code == 0
 
 

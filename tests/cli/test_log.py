@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.setting import People
+from tests.log.stored import all_snapshots
 from threedice.house.house import House
 from threedice.house.reports.projection import VIEW
 from threedice.log.stores.sqlite import SqliteStore
@@ -198,7 +199,7 @@ def test_a_damaged_stream_keeps_its_books_and_the_others_are_made_again(
 ) -> None:
     run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
     with closing(SqliteStore(house / "house.sqlite")) as store:
-        books, states = store.lines(VIEW), list(store.snapshots())
+        books, states = store.lines(VIEW), all_snapshots(store)
     change(house, damage)
     change(house, "DELETE FROM lines WHERE stream = 'table/two'")
     change(house, "DELETE FROM snapshots WHERE stream = 'table/two'")
@@ -210,7 +211,7 @@ def test_a_damaged_stream_keeps_its_books_and_the_others_are_made_again(
     assert result.out.endswith("1 streams rebuilt, 1 damaged\n")
     with closing(SqliteStore(house / "house.sqlite")) as store:
         assert store.lines(VIEW) == books
-        assert list(store.snapshots()) == states
+        assert all_snapshots(store) == states
 
 
 def test_keys_are_exported_and_replaced(house: Path, run: Run) -> None:

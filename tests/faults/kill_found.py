@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tests.faults.kill_load import TABLE
 from tests.faults.kill_words import spans_of
 from tests.house.setting import DEALER, SUPERVISOR, People
+from tests.log.stored import all_answers
 from threedice.errors import Refusal
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit
@@ -47,7 +48,7 @@ class Found:
 
 def compare(store: Store, house: House, heard: Heard) -> Found:
     """Hold a store against what was told: that is stored, and beside it whole commands only."""
-    answers = {(each.account, each.key): each for each in store.answers()}
+    answers = {(each.account, each.key): each for each in all_answers(store)}
     found = Found(told=len(heard.told))
     for whose, spans in heard.told.items():
         if whose not in answers or answers[whose].spans != spans:

@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.faults.kill_load import CUSTOMERS, GAME, PLAYERS, TABLE
 from tests.house.setting import People
 from tests.log.postgres_server import PostgresServer
+from tests.log.stored import all_answers
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.house import CommandHandler
 from threedice.log.proof.checkpoints import CheckpointSigner
@@ -92,7 +93,7 @@ def _set_up(url: str, state: Path) -> frozenset[Whose]:
     try:
         asyncio.run(_open(store, state))
         CheckpointSigner(store, open_keys(state), state).create_checkpoint(1)
-        return frozenset((answer.account, answer.key) for answer in store.answers())
+        return frozenset((answer.account, answer.key) for answer in all_answers(store))
     finally:
         store.close()
 

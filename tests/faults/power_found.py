@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import astuple
 
+from tests.log.stored import all_answers, all_games
 from threedice.log.entry import EMPTY_HEAD, Head, hash_entry
 from threedice.log.records import EntrySpan, StoredAnswer
 
@@ -40,8 +41,8 @@ def compare(store: Store, written: Written) -> Found:
     """Hold a store against what was acknowledged, and what was being written at the fault."""
     acknowledged, in_flight = written.acknowledged, written.in_flight
     streams = {stream: list(store.scan(stream)) for stream in store.streams()}
-    answers = {(each.account, each.key): each for each in store.answers()}
-    games = store.games()
+    answers = {(each.account, each.key): each for each in all_answers(store)}
+    games = all_games(store)
     problems = [*_broken_chains(streams, store.heads())]
     lost = [each for each in acknowledged if not _is_there(each, streams, answers, games)]
     problems += [f"acknowledged, but not there as a whole: {each.key}" for each in lost]

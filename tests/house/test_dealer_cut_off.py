@@ -10,6 +10,7 @@ import pytest
 
 from tests.house.setting import QUICK, HandClock, People, Watch, is_open
 from tests.house.test_recovery import bettors, cut, notices
+from tests.log.stored import all_games
 from threedice.house.house import House
 from threedice.log.stores.memory import MemoryStore
 
@@ -75,7 +76,7 @@ async def test_an_interruption_locks_the_table_wherever_the_round_was_cut_off(
     store, clock = await dealt(game, tmp_path / "first")
     entries = list(store.scan("table/1"))
     for after in cuts(entries):
-        again = cut(entries, store.games(), after)
+        again = cut(entries, all_games(store), after)
         async with House(
             "memory:", store=again, state_dir=tmp_path / str(after), runtime=clock
         ) as house:
@@ -98,7 +99,7 @@ async def test_everyone_who_had_bet_is_told_wherever_the_round_was_cut_off(
     store, clock = await dealt(game, tmp_path / "first")
     entries = list(store.scan("table/1"))
     for after in cuts(entries):
-        again = cut(entries, store.games(), after)
+        again = cut(entries, all_games(store), after)
         async with House(
             "memory:", store=again, state_dir=tmp_path / str(after), runtime=clock
         ) as house:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.setting import DEALER, SUPERVISOR, People
+from tests.log.stored import all_games
 from tests.oracle import brute_force as oracle
 from threedice.errors import Refusal
 from threedice.house import CommandHandler
@@ -57,7 +58,7 @@ async def log_of(game: str) -> tuple[list[Entry], dict[str, bytes]]:
         await people.open(game)
         box = ROUNDS[game]
         await people.play(*box)
-    return list(store.scan("table/1")), store.games()
+    return list(store.scan("table/1")), all_games(store)
 
 
 def cut(entries: list[Entry], games: dict[str, bytes], after: int) -> MemoryStore:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.log.model import StoreModel
 from tests.log.stating import propose
+from tests.log.stored import all_answers, all_games
 from threedice.log.conflicts import head_after
 from threedice.log.entry import EMPTY_HEAD, Head
 
@@ -63,10 +64,10 @@ def test_a_store_answers_as_its_model_does(store: Store, batches: list[list[Wish
     assert [stream for stream in store.streams() if stream.startswith(here)] == sorted(
         model.entries
     )
-    assert [answer for answer in store.answers() if answer.account.startswith(here)] == [
+    assert [answer for answer in all_answers(store) if answer.account.startswith(here)] == [
         answer for _, answer in sorted(model.answers.items())
     ]
-    assert model.games.items() <= store.games().items()
+    assert model.games.items() <= all_games(store).items()
 
 
 def proposals(model: StoreModel, here: str, wishes: list[Wish]) -> list[Proposal]:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.log.conftest import open_kind
 from tests.log.logs import Seen, as_row, at, found, play, tampering, writing
-from threedice.errors import InvalidInput, StoreUnavailable, StoreUnusable, TamperedData
+from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import SigningKeys, open_keys
 from threedice.log.proof.verification import verify_log
@@ -210,8 +210,3 @@ def test_file_that_another_holds_is_away(file: Path, monkeypatch: pytest.MonkeyP
         holder.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StoreUnavailable, match="another process"):
             verify_log(file, public_keys={})
-
-
-def test_unknown_kind_of_store_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="cannot be read"):
-        verify_log(object(), public_keys={})  # type: ignore[arg-type]

@@ -201,6 +201,10 @@ class SqliteDatabase:
                 raise
             code = result_code(error)
             is_damage = is_undecodable(error) or code in (SQLITE_CORRUPT, SQLITE_NOTADB)
+            if operation == "opened" and code == SQLITE_NOTADB:
+                raise StoreUnusable(
+                    f"{self.name} is not an SQLite database; use another file"
+                ) from error
             if operation == "read" and is_damage:
                 raise TamperedData(self.name, f"cannot be read: {error}") from error
             if is_locked(error):
@@ -224,22 +228,15 @@ class SqliteDatabase:
             ) from error
         try:
             with self._translate_errors("opened"):
-                _configure(connection, synchronous, is_memory=self._path == ":memory:")
-        except BaseException as error:
+                journal = "MEMORY" if self._path == ":memory:" else "WAL"
+                _configure(connection, self.name, synchronous, journal)
+        except BaseException:
             connection.close()
-            if isinstance(error, StoreUnusable):
-                raise StoreUnusable(f"{self.name}: {error}") from None
-            cause = error.__cause__
-            if isinstance(cause, Exception) and result_code(cause) == SQLITE_NOTADB:
-                raise StoreUnusable(
-                    f"{self.name} is not an SQLite database; use another file"
-                ) from cause
             raise
         return connection
 
 
 def _run_transaction(connection: SqliteConnection, work: TransactionBody[Result]) -> Result:
-
     def run(sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
         return list(connection.execute(sql, params))
 
@@ -254,27 +251,28 @@ def _run_transaction(connection: SqliteConnection, work: TransactionBody[Result]
     return result
 
 
-def _configure(connection: SqliteConnection, synchronous: int, *, is_memory: bool) -> None:
+def _configure(connection: SqliteConnection, database: str, synchronous: int, journal: str) -> None:
     """Set the pragmas that make commits durable, and check that they took effect."""
 
     def execute(sql: str) -> Any:
         return next((row[0] for row in list(connection.execute(sql))), None)
 
     if tuple(map(int, execute("SELECT sqlite_version()").split("."))) < MIN_SQLITE_VERSION:
-        raise StoreUnusable(f"SQLite {'.'.join(map(str, MIN_SQLITE_VERSION))} or later is needed")
+        needed = ".".join(map(str, MIN_SQLITE_VERSION))
+        raise StoreUnusable(f"{database}: SQLite {needed} or later is needed")
     set_common_pragmas(connection)
     execute(f"PRAGMA cache_size = {-CACHE_SIZE_KIBIBYTES}")
     execute("PRAGMA secure_delete = ON")  # overwrite deleted secrets and personal data
-    journal = "MEMORY" if is_memory else "WAL"
     if (mode := execute(f"PRAGMA journal_mode = {journal}")) != journal.lower():
         raise StoreUnusable(
-            f"its journal is {mode!r}, not a write-ahead log; use a local file system"
+            f"{database}: its journal is {mode!r}, not a write-ahead log; use a local file system"
         )
     execute("PRAGMA wal_autocheckpoint = 0")  # see checkpoint_wal
     execute(f"PRAGMA synchronous = {synchronous}")
     if (level := execute("PRAGMA synchronous")) != synchronous:
         raise StoreUnusable(
-            f"synchronous is {level}, not {synchronous}; use an SQLite build that obeys it"
+            f"{database}: synchronous is {level}, not {synchronous};"
+            " use an SQLite build that obeys it"
         )
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from threedice.db import Database, SqlRunner
     from threedice.log.records import Proposal, ProposalOutcome
+    from threedice.log.stores.sql_rows import LogRows
 
 ENTRY_COLUMNS: Final = schema.entries.column_list
 ANSWER_COLUMNS: Final = schema.answers.column_list
@@ -115,25 +116,10 @@ class Store(ABC):
         sql = f"SELECT {ANSWER_COLUMNS} FROM answers WHERE account = ? AND key = ?"
         return next((_decode_answer(row) for row in self._query(sql, (account, key))), None)
 
-    def answers(self) -> Iterator[StoredAnswer]:
-        """Yield all answers, ordered by account and key."""
-        sql = f"SELECT {ANSWER_COLUMNS} FROM answers"
-        page = self._query(f"{sql} ORDER BY account, key LIMIT 1000")
-        while page:
-            yield from map(_decode_answer, page)
-            page = self._query(
-                f"{sql} WHERE (account, key) > (?, ?) ORDER BY account, key LIMIT 1000",
-                page[-1][:2],
-            )
-
     def game(self, game_hash: str) -> bytes | None:
         """Return the canonical bytes of a game pinned by some round, or None."""
         rows = self._query("SELECT canonical FROM games WHERE hash = ?", (game_hash,))
         return next((canonical for (canonical,) in rows), None)
-
-    def games(self) -> dict[str, bytes]:
-        """Return the canonical bytes of all games by hash."""
-        return dict(self._query("SELECT hash, canonical FROM games"))
 
     # --- snapshots and projections, all of which can be rebuilt from the streams
 
@@ -141,12 +127,6 @@ class Store(ABC):
         """Return the latest snapshot of a stream under a name, or None."""
         sql = f"SELECT {_SNAPSHOT_COLUMNS} FROM snapshots WHERE stream = ? AND name = ?"
         return next((_decode_snapshot(row) for row in self._query(sql, (stream, name))), None)
-
-    def snapshots(self) -> Iterator[Snapshot]:
-        """Yield all snapshots, ordered by stream and name."""
-        for stream, name in self._query("SELECT stream, name FROM snapshots ORDER BY stream, name"):
-            if (snapshot := self.snapshot(stream, name)) is not None:
-                yield snapshot
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Save a snapshot, replacing the previous one of the same stream and name."""
@@ -283,6 +263,10 @@ class Store(ABC):
     @abstractmethod
     def is_sole_server(self) -> bool:
         """Return whether no other server has this store open."""
+
+    @abstractmethod
+    def open_rows(self) -> AbstractContextManager[LogRows]:
+        """Open a snapshot of all rows, to be read exactly as they are stored."""
 
     @abstractmethod
     def close(self) -> None:

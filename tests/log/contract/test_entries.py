@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.log.stating import ACCEPTED, left, one, propose
+from tests.log.stored import all_answers, all_games
 from threedice.errors import InvalidInput, InvariantBroken
 from threedice.log.conflicts import MAX_NAME_CHARACTERS, build_answer
 from threedice.log.entry import EMPTY_HEAD, Head
@@ -46,9 +47,9 @@ def test_nothing_is_found_in_an_empty_store(store: Store) -> None:
     assert store.heads() == {}
     assert store.streams() == []
     assert store.answer("ann", "key") is None
-    assert list(store.answers()) == []
+    assert all_answers(store) == []
     assert store.game("hash") is None
-    assert store.games() == {}
+    assert all_games(store) == {}
 
 
 def test_a_proposal_on_another_head_is_a_conflict_and_leaves_nothing(store: Store) -> None:
@@ -62,7 +63,7 @@ def test_a_proposal_on_another_head_is_a_conflict_and_leaves_nothing(store: Stor
 
     assert outcomes == [HeadConflict("table/1", left(first))] * 3
     assert store.read("table/1") == list(first.appends[0].entries)
-    assert [answer.key for answer in store.answers()] == [first.key]
+    assert [answer.key for answer in all_answers(store)] == [first.key]
 
 
 def test_only_the_losing_proposals_of_a_batch_are_rejected(store: Store) -> None:
@@ -168,7 +169,7 @@ def test_a_command_that_appends_nothing_is_answered_all_the_same(store: Store) -
 
     assert store.write([nothing, empty]) == [ACCEPTED, ACCEPTED]
 
-    assert [answer.spans for answer in store.answers()] == [(), ()]
+    assert [answer.spans for answer in all_answers(store)] == [(), ()]
     assert store.streams() == []
     assert store.heads() == {}
 
@@ -182,7 +183,7 @@ def test_a_game_is_stored_once_under_its_hash(store: Store) -> None:
     store.write([first, second])
     store.write([lost, propose({"table/3": (EMPTY_HEAD, [b"x"])}, games={"h1": b"canonical one"})])
 
-    assert store.games() == games
+    assert all_games(store) == games
     assert store.game("h2") == b"\x00two"
     assert store.game("h3") is None
 
@@ -270,6 +271,6 @@ def test_every_answer_is_found(store: Store) -> None:
     ]
     store.write(batch)
 
-    found = list(store.answers())
+    found = all_answers(store)
 
     assert found == sorted((build_answer(each) for each in batch), key=lambda a: (a.account, a.key))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, ClassVar
 from weakref import finalize
 
 from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.sqlite_rows import SqliteRows
 from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from threedice.log.stores.sql_rows import LogRows
     from threedice.runtime import Runtime
 
 
@@ -39,9 +41,10 @@ class MemoryStore(SqliteStore):
     def close(self) -> None:
         """Do nothing: the store lives as long as it is referenced."""
 
-    def copy_database(self) -> sqlite3.Connection:
-        """Return a connection to a copy of the database."""
-        copy = sqlite3.connect(":memory:", isolation_level=None)
-        with self._database.write_lock:
-            self.connection.backup(copy)
-        return copy
+    @contextmanager
+    def open_rows(self) -> Iterator[LogRows]:
+        """Open the rows of a copy of the database."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+            with self._database.write_lock:
+                self.connection.backup(copy)
+            yield SqliteRows(copy)

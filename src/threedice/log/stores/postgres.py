@@ -29,14 +29,17 @@ from threedice.db.schema import SELECT_VERSION, describe_newer, load_migrations
 from threedice.errors import StoreUnavailable
 from threedice.log.store import SELECT_SUSPENSION, Store
 from threedice.log.stores.postgres_streams import append_batch
+from threedice.log.stores.rows import open_postgres_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from threedice.db import Result
     from threedice.db.postgres import PostgresConnection
     from threedice.db.schema import TablePolicy
     from threedice.log.records import Proposal, ProposalOutcome
+    from threedice.log.stores.sql_rows import LogRows
 
 RECOVERY_WAIT_SECONDS = 60.0
 """How long a server waits for the recovery of another server before it gives up."""
@@ -102,6 +105,10 @@ class PostgresStore(Store):
             return "; ".join(reasons)
 
         return self._run_on_writer(read)
+
+    def open_rows(self) -> AbstractContextManager[LogRows]:
+        """Open a snapshot of the rows in the database."""
+        return open_postgres_rows(self.url)
 
     def is_sole_server(self) -> bool:
         """Return whether no other server is connected to this database."""

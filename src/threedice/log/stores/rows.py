@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,13 +11,10 @@ import psycopg
 from psycopg.sql import SQL
 
 from threedice.db.postgres import connect_postgres
-from threedice.errors import InvalidInput, StoreUnavailable, TamperedData
+from threedice.errors import StoreUnavailable, TamperedData
 from threedice.log.stores import schema
-from threedice.log.stores.memory import MemoryStore
-from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sql_rows import LogRows, Query
-from threedice.log.stores.sqlite import SqliteStore
-from threedice.log.stores.sqlite_rows import SqliteRows, open_sqlite_rows
+from threedice.log.stores.sqlite_rows import open_sqlite_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,33 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["LogRows", "PostgresRows", "open_rows"]
 
 
-@contextmanager
-def open_rows(store: Store | Path | LogRows) -> Iterator[LogRows]:
+def open_rows(source: Store | Path | LogRows) -> AbstractContextManager[LogRows]:
     """Open a snapshot of the rows of a store or an SQLite file."""
-    if isinstance(store, LogRows):
-        yield store
-    else:
-        with _open_snapshot(store) as rows:
-            yield rows
-
-
-def _open_snapshot(store: Store | Path) -> AbstractContextManager[LogRows]:
-    match store:
+    match source:
+        case LogRows():
+            return nullcontext(source)
         case Path():
-            return open_sqlite_rows(store)
-        case MemoryStore():
-            return _open_memory_rows(store)
-        case SqliteStore():
-            return open_sqlite_rows(store.path)
-        case PostgresStore():
-            return open_postgres_rows(store.url)
-    raise InvalidInput(f"the rows of a {type(store).__name__} cannot be read")
-
-
-@contextmanager
-def _open_memory_rows(store: MemoryStore) -> Iterator[SqliteRows]:
-    with closing(store.copy_database()) as connection:
-        yield SqliteRows(connection)
+            return open_sqlite_rows(source)
+    return source.open_rows()
 
 
 # --- PostgreSQL ---------------------------------------------------------------------------------

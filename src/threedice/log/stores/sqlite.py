@@ -24,15 +24,18 @@ from threedice.log.store import (
     decode_heads,
 )
 from threedice.log.stores.files import acquire_serving_lock, drop_cached_pages, is_served
+from threedice.log.stores.sqlite_rows import open_sqlite_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from threedice.db import SqlRunner
     from threedice.db.schema import TablePolicy
     from threedice.db.sqlite import SqliteConnector
     from threedice.log.entry import Entry
     from threedice.log.records import Proposal, ProposalOutcome
+    from threedice.log.stores.sql_rows import LogRows
 
 NEW_FILE_MAX_BYTES: Final = 64 * 1024
 """Maximum size of a database file into which nothing has been checkpointed yet."""
@@ -123,6 +126,10 @@ class SqliteStore(Store):
         erased = super().erase_person(player)
         self._database.checkpoint_wal("TRUNCATE")
         return erased
+
+    def open_rows(self) -> AbstractContextManager[LogRows]:
+        """Open a snapshot of the rows in the file."""
+        return open_sqlite_rows(self.path)
 
     @contextmanager
     def recovery_lock(self) -> Iterator[bool]:
