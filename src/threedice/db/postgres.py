@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from enum import Enum, auto
 from functools import cache
 from math import ceil
 from time import monotonic, sleep
@@ -166,17 +165,17 @@ class PostgresDatabase:
         """Return if the work should be retried; otherwise raise the matching store error."""
         if not isinstance(error, psycopg.Error | UnicodeEncodeError | OverflowError):
             raise error  # raised by the work itself
-        kind = classify_error(error)
-        is_transient = kind in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.RETRYABLE)
-        if is_transient and budget.take_attempt():
-            return
-        if kind is DatabaseErrorKind.INVALID_INPUT:
+        if not isinstance(error, psycopg.Error) or isinstance(error, psycopg.DataError):
             raise InvalidInput(f"{self.name} cannot hold this: {one_line(error)}") from error
-        if kind in (DatabaseErrorKind.CONNECTION_LOST, DatabaseErrorKind.TIMED_OUT):
+        is_lost = _is_connection_lost(error)
+        is_conflict = _sqlstate(error).startswith(CONFLICT_STATES)
+        if (is_lost or is_conflict) and budget.take_attempt():
+            return
+        if is_lost or _sqlstate(error).startswith(TIMEOUT_STATES):
             raise StoreUnavailable(
                 f"{self.name} does not respond in time: {one_line(error)}"
             ) from error
-        if kind is DatabaseErrorKind.RETRYABLE and not isinstance(error, psycopg.IntegrityError):
+        if is_conflict and not isinstance(error, psycopg.IntegrityError):
             raise StreamConflict(
                 f"{self.name}: concurrent transactions kept interfering; try again"
             ) from error
@@ -202,7 +201,7 @@ class PostgresDatabase:
                 if connection.is_committing:  # perhaps committed: the caller must find out
                     budget.exhaust()
                 self.raise_unless_retryable(error, budget)
-                if classify_error(error) is DatabaseErrorKind.CONNECTION_LOST:
+                if _is_connection_lost(error):
                     self._pool.drain()  # what ended this connection has probably ended the others
             finally:
                 self._pool.putconn(connection)
@@ -366,34 +365,24 @@ def one_line(error: BaseException) -> str:
 # --- errors and retries -------------------------------------------------------------------------
 
 
-class DatabaseErrorKind(Enum):
-    """How the caller must treat a PostgreSQL error."""
+CONFLICT_STATES: Final = ("40P01", "40001", "23505")
+"""SQLSTATEs of interference by a concurrent transaction; an immediate retry may succeed."""
 
-    RETRYABLE = auto()  # a concurrent transaction interfered; an immediate retry may succeed
-    CONNECTION_LOST = auto()  # a retry on a new connection may succeed
-    TIMED_OUT = auto()  # the server timed out; nothing was written
-    INVALID_INPUT = auto()  # the values cannot be stored
-    FAILED = auto()  # writing failed, and a person must look at it
+LOST_STATES: Final = ("08", "57P", "25P03", "25P04")
+"""SQLSTATEs of a lost connection; a retry on a new one may succeed."""
 
-
-def classify_error(error: BaseException) -> DatabaseErrorKind:
-    """Classify an error by its SQLSTATE."""
-    if not isinstance(error, psycopg.Error) or isinstance(error, psycopg.DataError):
-        return DatabaseErrorKind.INVALID_INPUT  # an error of encoding, or one of the server
-    state = error.sqlstate or ""
-    for prefixes, kind in _SQLSTATE_KINDS.items():
-        if state.startswith(prefixes):
-            return kind
-    lost = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return DatabaseErrorKind.CONNECTION_LOST if lost else DatabaseErrorKind.FAILED
+TIMEOUT_STATES: Final = ("57014", "55P03", "53200", "53300", "25006")
+"""SQLSTATEs of a server that gave up; nothing was written."""
 
 
-_SQLSTATE_KINDS: Final = {
-    ("40P01", "40001", "23505"): DatabaseErrorKind.RETRYABLE,
-    ("08", "57P", "25P03", "25P04"): DatabaseErrorKind.CONNECTION_LOST,
-    ("57014", "55P03", "53200", "53300", "25006"): DatabaseErrorKind.TIMED_OUT,
-    ("22",): DatabaseErrorKind.INVALID_INPUT,
-}
+def _sqlstate(error: BaseException) -> str:
+    return getattr(error, "sqlstate", None) or ""
+
+
+def _is_connection_lost(error: BaseException) -> bool:
+    if state := _sqlstate(error):
+        return state.startswith(LOST_STATES)
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
 class RetryBudget:

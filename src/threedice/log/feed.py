@@ -70,19 +70,13 @@ class Feed:
     def publish(self, appended: Mapping[str, Sequence[Entry]]) -> None:
         """Pass on newly written entries; thread-safe."""
         # Subscribers that start after this check find the entries in the store.
-        followed = {
-            stream: entries for stream, entries in appended.items() if stream in self._followed
-        }
-        if followed:
-            self._call_on_loop(self._add_entries, followed)
+        if not self._followed.keys().isdisjoint(appended):
+            self._call_on_loop(self._add_entries, appended)
 
     def notify_versions(self, versions: Mapping[str, int]) -> None:
         """Take hints that streams have reached these versions; thread-safe."""
-        followed = {
-            stream: version for stream, version in versions.items() if stream in self._followed
-        }
-        if followed:
-            self._call_on_loop(self._apply_hints, followed)
+        if not self._followed.keys().isdisjoint(versions):
+            self._call_on_loop(self._apply_hints, versions)
 
     def set_store(self, store: Store) -> None:
         """Read from another store, such as the same database reopened."""

@@ -5,9 +5,16 @@ This module holds the result of a verification.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
+
+from threedice.errors import TamperedData
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class IntegrityFinding(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -35,6 +42,15 @@ class VerificationReport:
     def is_sound(self) -> bool:
         """Whether there are no findings."""
         return not self.findings
+
+
+@contextmanager
+def tampering_as_finding(findings: list[IntegrityFinding]) -> Iterator[None]:
+    """Turn `TamperedData` into a finding and skip the rest of the block."""
+    try:
+        yield
+    except TamperedData as tampered:
+        findings.append(IntegrityFinding(tampered.where, tampered.problem))
 
 
 def describe_versions(stream: str, first: int, last: int) -> str:

@@ -8,9 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
-from threedice.errors import TamperedData
 from threedice.log.entry import EMPTY_HEAD, HASHED_COLUMNS, hash_entry
-from threedice.log.proof import IntegrityFinding, describe_versions
+from threedice.log.proof import IntegrityFinding, describe_versions, tampering_as_finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -225,12 +224,9 @@ class _StreamChain:
             self._add_span(self._cause, self._stream, self._first, last)
 
     def _visit(self, rows: Sequence[StoredRow]) -> None:
-        if self._visitor is None:
-            return
-        try:
-            self._visitor.visit(rows)
-        except TamperedData as tampered:
-            self._findings.append(IntegrityFinding(tampered.where, tampered.problem))
+        if self._visitor is not None:
+            with tampering_as_finding(self._findings):
+                self._visitor.visit(rows)
 
 
 def _describe_malformation(row: StoredRow) -> str:

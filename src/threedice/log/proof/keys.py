@@ -183,13 +183,10 @@ def _retired_before(key: PublicKey, keys: Mapping[str, PublicKey]) -> set[str]:
 
 def _is_endorsed(key: PublicKey, known: Mapping[str, PublicKey]) -> bool:
     endorser = known.get(key.endorsed_by)
-    if endorser is None:
-        return False
-    body, signature = (
-        _endorsement_message(bytes.fromhex(key.public)),
-        bytes.fromhex(key.endorsement),
+    message = _endorsement_message(bytes.fromhex(key.public))
+    return endorser is not None and is_valid_signature(
+        endorser, message, bytes.fromhex(key.endorsement)
     )
-    return is_valid_signature(endorser, body, signature)
 
 
 def _endorsement_message(raw: bytes) -> bytes:
@@ -230,21 +227,20 @@ def _create_first_key(folder: Path) -> None:
 
 
 def _write_private(file: Path, key: Ed25519PrivateKey) -> None:
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    _write(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), pem)
+    _write(file, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), mode=0o600)
     sync_directory(file.parent)
 
 
 def _write_record(file: Path, record: PublicKey) -> None:
     temporary = file.with_suffix(f".{token_hex(4)}.new")
-    data = msgspec.json.encode(record)
-    _write(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), data)
+    _write(temporary, msgspec.json.encode(record), mode=0o644)
     temporary.replace(file)
     sync_directory(file.parent)
 
 
-def _write(descriptor: int, data: bytes) -> None:
-    with os.fdopen(descriptor, "wb") as file:
+def _write(path: Path, data: bytes, mode: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, mode), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -263,10 +259,10 @@ def _read_private(file: Path) -> Ed25519PrivateKey:
         pem = opened.read()
     try:
         key = load_pem_private_key(pem, password=None)
+        if not isinstance(key, Ed25519PrivateKey):
+            raise TypeError("it is a key of another kind")
     except (ValueError, TypeError) as error:
         raise _damaged(file) from error
-    if not isinstance(key, Ed25519PrivateKey):
-        raise _damaged(file)
     return key
 
 

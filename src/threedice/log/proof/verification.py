@@ -10,7 +10,6 @@ unchanged.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -19,7 +18,12 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from threedice.errors import TamperedData
-from threedice.log.proof import IntegrityFinding, VerificationReport, describe_versions
+from threedice.log.proof import (
+    IntegrityFinding,
+    VerificationReport,
+    describe_versions,
+    tampering_as_finding,
+)
 from threedice.log.proof.answers import SpanSums, find_mismatches, read_claims
 from threedice.log.proof.chains import ChainVerifier
 from threedice.log.proof.checkpoints import decode_checkpoint, link_hash
@@ -61,8 +65,8 @@ def verify_log(
     """
     findings, checks, game_count = list[IntegrityFinding](), StreamsCheck(), 0
     checkpoints, answers = CheckpointVerifier(public_keys), AnswersCheck(streams)
-    with _tampering_as_finding(findings), open_rows(store) as rows:
-        with _tampering_as_finding(checkpoints.findings):
+    with tampering_as_finding(findings), open_rows(store) as rows:
+        with tampering_as_finding(checkpoints.findings):
             checkpoints.verify(chain.from_iterable(rows.chunks(schema.checkpoints)), against)
         signed = checkpoints.signed_hashes.select(streams)
         finish_streams = (
@@ -73,7 +77,7 @@ def verify_log(
         if streams is None:
             findings += _database_findings(rows.find_damage())
         answers.add_claims(rows)
-        with _tampering_as_finding(checks.findings):
+        with tampering_as_finding(checks.findings):
             finish_streams(checks)
             if streams is None:
                 checks.findings += _database_findings(rows.find_unread_entries(checks.entries))
@@ -92,15 +96,6 @@ def verify_log(
 
 def _database_findings(problems: Iterable[str]) -> list[IntegrityFinding]:
     return [IntegrityFinding("the database", problem) for problem in problems]
-
-
-@contextmanager
-def _tampering_as_finding(findings: list[IntegrityFinding]) -> Iterator[None]:
-    """Turn `TamperedData` into a finding and skip the rest of the block."""
-    try:
-        yield
-    except TamperedData as tampered:
-        findings.append(IntegrityFinding(tampered.where, tampered.problem))
 
 
 # --- streams ------------------------------------------------------------------------------------
@@ -166,7 +161,7 @@ class AnswersCheck:
 
     def add_claims(self, rows: LogRows) -> None:
         """Subtract the claims of all answers from the sums, and report malformed answers."""
-        with _tampering_as_finding(self.findings):
+        with tampering_as_finding(self.findings):
             for _, cause, spans in self._claims(rows, self._note):
                 self.sums.add_claimed(cause, spans)
             self._is_readable = True

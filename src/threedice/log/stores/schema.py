@@ -23,11 +23,6 @@ class Table(NamedTuple):
         """The columns, as they stand in a statement."""
         return ", ".join(self.columns)
 
-    @property
-    def key_list(self) -> str:
-        """The columns of the key, as they stand in a statement."""
-        return ", ".join(self.key)
-
 
 def _table(name: str, columns: str, key: str) -> Table:
     return Table(name, tuple(columns.split()), tuple(key.split()))

@@ -93,4 +93,4 @@ class LogRows(ABC):
     def _select(self, table: Table, condition: str = "") -> Query:
         """Return the query for the rows of a table in primary key order."""
         where = f" WHERE {condition}" if condition else ""
-        return Query(table.columns, f"FROM {table.name}{where} ORDER BY {table.key_list}")
+        return Query(table.columns, f"FROM {table.name}{where} ORDER BY {', '.join(table.key)}")
