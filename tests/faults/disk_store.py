@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import apsw
 
 from tests.faults.disk_vfs import NAME, mounted
+from threedice.db.sqlite import SqliteDatabase
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -82,10 +84,13 @@ def opened(disk: Disk, *, level: Level = "FULL", fold_every: int = 1000) -> Iter
         disk.forget(LOG)  # as `forget_cached` has it done to a real file
         store = SqliteStore(
             path,
-            connect=connect,
             serving=True,
-            single_connection=True,
-            wal_checkpoint_every=fold_every,
+            open_database=partial(
+                SqliteDatabase,
+                connect=connect,
+                single_connection=True,
+                wal_checkpoint_every=fold_every,
+            ),
         )
         with closing(store):
             yield store

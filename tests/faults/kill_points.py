@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_args
 
-from threedice.db.sqlite import connect_sqlite
+from threedice.db.sqlite import SqliteDatabase, connect_sqlite
 from threedice.log.records import Acceptance
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sqlite import SqliteStore
@@ -75,7 +76,9 @@ def open_doomed(url: str, doom: Doom) -> Store:
         store = _Postgres(url, doom)
     else:
         path = url.removeprefix("sqlite:///")
-        store = SqliteStore(path, connect=_watching(doom), serving=True)
+        store = SqliteStore(
+            path, open_database=partial(SqliteDatabase, connect=_watching(doom)), serving=True
+        )
     return cast("Store", _Doomed(store, doom))
 
 

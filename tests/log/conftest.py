@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.log.logs import play
+from threedice.db.sqlite import SqliteDatabase
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sqlite import SqliteStore
@@ -40,7 +42,11 @@ def open_kind(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store:
         return MemoryStore()
     if kind == "postgres":
         return PostgresStore(request.getfixturevalue("postgres_url"))
-    return SqliteStore(folder / "log.sqlite", single_connection=kind == "sqlite-shared")
+    is_shared = kind == "sqlite-shared"
+    return SqliteStore(
+        folder / "log.sqlite",
+        open_database=partial(SqliteDatabase, single_connection=is_shared),
+    )
 
 
 @pytest.fixture

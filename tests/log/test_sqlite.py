@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import apsw
 import pytest
 
 from tests.log.stating import left, one
-from threedice.db.sqlite import SqliteConnection, connect_sqlite
+from threedice.db.sqlite import SqliteConnection, SqliteDatabase, connect_sqlite
 from threedice.errors import StoreFailed, StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.entry import EMPTY_HEAD
 from threedice.log.records import Acceptance, Snapshot
@@ -46,6 +47,17 @@ class Meddled:
 
     def close(self) -> None:
         self.inner.close()
+
+
+def meddled(
+    meddle: Callable[[str], str | list[Any] | None], *, single_connection: bool = False
+) -> Callable[..., SqliteDatabase]:
+    """Return how to open a database whose connections are meddled with."""
+    return partial(
+        SqliteDatabase,
+        connect=lambda path: Meddled(path, meddle),
+        single_connection=single_connection,
+    )
 
 
 @pytest.fixture
@@ -93,7 +105,7 @@ def test_a_connection_that_is_not_durable_is_refused(
     path: Path, pragma: str, answer: list[Any], words: str
 ) -> None:
     with pytest.raises(StoreUnusable, match=words):
-        SqliteStore(path, connect=lambda p: Meddled(p, {pragma: answer}.get))
+        SqliteStore(path, open_database=meddled({pragma: answer}.get))
 
 
 def test_commits_of_the_log_wait_for_the_disk(path: Path) -> None:
@@ -102,7 +114,7 @@ def test_commits_of_the_log_wait_for_the_disk(path: Path) -> None:
     def note(sql: str) -> None:
         asked.append(sql)
 
-    store = SqliteStore(path, connect=lambda p: Meddled(p, note), single_connection=True)
+    store = SqliteStore(path, open_database=meddled(note, single_connection=True))
     store.close()
 
     assert "PRAGMA synchronous = 2" in asked
@@ -123,7 +135,7 @@ def test_a_failure_at_any_statement_of_a_write_leaves_nothing_and_ends_writing(
         def connect(p: str, meddle: Callable[[str], None] = meddle) -> SqliteConnection:
             return Meddled(p, meddle)
 
-        store = SqliteStore(path, connect=connect)
+        store = SqliteStore(path, open_database=partial(SqliteDatabase, connect=connect))
         head = store.head("table/1")
         armed.set()
         with pytest.raises(StoreFailed, match="disk I/O error"):
@@ -149,7 +161,7 @@ def test_a_file_held_by_another_process_is_away_and_comes_back(path: Path) -> No
     def hurry(sql: str) -> str | None:
         return "PRAGMA busy_timeout = 1" if "busy_timeout" in sql else None
 
-    store = SqliteStore(path, connect=lambda p: Meddled(p, hurry))
+    store = SqliteStore(path, open_database=meddled(hurry))
     other = connect_sqlite(str(path))
     other.execute("BEGIN IMMEDIATE")
 
@@ -170,7 +182,9 @@ def test_one_shared_connection_of_another_driver_serves_as_well(path: Path) -> N
         opened[-1].execute("PRAGMA locking_mode = EXCLUSIVE")
         return opened[-1]
 
-    store = SqliteStore(path, connect=connect, single_connection=True)
+    store = SqliteStore(
+        path, open_database=partial(SqliteDatabase, connect=connect, single_connection=True)
+    )
     first = one("table/1")
     assert store.write([first, one("table/1", left(first))]) == [ACCEPTED, ACCEPTED]
     store.save_snapshot(Snapshot("table/1", "state", "f", left(first), b"x"))
@@ -440,7 +454,12 @@ def test_what_a_store_goes_by_is_read_from_the_disk_when_it_is_opened(
         written(file, size)
         with (
             suppress(StoreUnusable),
-            closing(SqliteStore(path, connect=connect, single_connection=True)),
+            closing(
+                SqliteStore(
+                    path,
+                    open_database=partial(SqliteDatabase, connect=connect, single_connection=True),
+                )
+            ),
         ):
             pass
     assert False in cached

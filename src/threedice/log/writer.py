@@ -6,6 +6,7 @@ it is durable, and published after it is acknowledged.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -95,11 +96,7 @@ class Writer(Generic[Token]):
         self._work = Condition(self._lock)
         self._idle = self._closed = False
         self._batches = self._largest = self._unavailable = self._retry_singly = 0
-        self._outcomes: dict[type[ProposalOutcome], int] = {
-            Acceptance: 0,
-            HeadConflict: 0,
-            DuplicateKey: 0,
-        }
+        self._outcomes = Counter[type[ProposalOutcome]]()
         self.halt_reason, self.halted_by_defect = self._stored_halt_reason(), False
         if not self.halt_reason:
             self.clear_halt_markers()
@@ -223,8 +220,7 @@ class Writer(Generic[Token]):
     def _count(self, outcomes: list[ProposalOutcome]) -> None:
         self._batches += 1
         self._largest = max(self._largest, len(outcomes))
-        for outcome in outcomes:
-            self._outcomes[type(outcome)] += 1
+        self._outcomes.update(map(type, outcomes))
 
     def _deliver_and_publish(
         self, batch: list[QueuedProposal[Token]], results: Sequence[WriteResult]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 from weakref import finalize
 
+from threedice.db.sqlite import SqliteDatabase
 from threedice.log.stores.sqlite import SqliteStore
 from threedice.log.stores.sqlite_rows import SqliteRows
 from threedice.runtime import SYSTEM_RUNTIME
@@ -26,7 +28,8 @@ class MemoryStore(SqliteStore):
     def __init__(self, runtime: Runtime = SYSTEM_RUNTIME) -> None:
         self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self.connection.create_function("runtime_clock", 0, runtime.monotonic)
-        super().__init__(None, connect=lambda _: self.connection)
+        open_database = partial(SqliteDatabase, connect=lambda _: self.connection)
+        super().__init__(None, open_database=open_database)
         finalize(self, self.connection.close)
 
     @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import msgspec
 from msgspec.structs import astuple
 
-from threedice.db.sqlite import WAL_CHECKPOINT_EVERY, SqliteDatabase, connect_sqlite
+from threedice.db.sqlite import SqliteDatabase
 from threedice.errors import TamperedData
 from threedice.log.conflicts import resolve_batch
 from threedice.log.store import (
@@ -27,12 +27,11 @@ from threedice.log.stores.files import acquire_serving_lock, drop_cached_pages, 
 from threedice.log.stores.sqlite_rows import open_sqlite_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from threedice.db import SqlRunner
     from threedice.db.schema import TablePolicy
-    from threedice.db.sqlite import SqliteConnector
     from threedice.log.entry import Entry
     from threedice.log.records import Proposal, ProposalOutcome
     from threedice.log.stores.sql_rows import LogRows
@@ -42,10 +41,7 @@ NEW_FILE_MAX_BYTES: Final = 64 * 1024
 
 
 class SqliteStore(Store):
-    """A store in an SQLite file, or without a path in memory.
-
-    With `single_connection`, reads share the writing connection.
-    """
+    """A store in an SQLite file, or without a path in memory."""
 
     CLOCK_SQL: ClassVar[str] = "((julianday('now') - 2440587.5) * 86400.0)"
 
@@ -53,23 +49,16 @@ class SqliteStore(Store):
         self,
         path: str | os.PathLike[str] | None,
         *,
-        connect: SqliteConnector = connect_sqlite,
         serving: bool = False,
         tables: TablePolicy | None = None,
-        single_connection: bool = False,
-        wal_checkpoint_every: int = WAL_CHECKPOINT_EVERY,
+        open_database: Callable[[str | os.PathLike[str] | None], SqliteDatabase] = SqliteDatabase,
     ) -> None:
         self.path = Path(path or ":memory:")
         self._serving_lock = acquire_serving_lock(self.path) if serving else None
         try:
             if path is not None and self.is_sole_server():
                 self._drop_cached_pages()
-            self._database = SqliteDatabase(
-                path,
-                connect=connect,
-                single_connection=single_connection,
-                wal_checkpoint_every=wal_checkpoint_every,
-            )
+            self._database = open_database(path)
         except BaseException:
             self._release_serving_lock()
             raise
