@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.log.store import ANSWER_COLUMNS, decode_answers
+from threedice.log.records import decode_answers
+from threedice.log.stores.schema import ANSWER_COLUMNS
 
 if TYPE_CHECKING:
     from threedice.log.records import Snapshot, StoredAnswer

@@ -100,6 +100,12 @@ def build_answer(proposal: Proposal) -> StoredAnswer:
     return StoredAnswer(proposal.account, proposal.key, proposal.command_hash, tuple(spans))
 
 
+def check_proposals(proposals: Sequence[Proposal]) -> None:
+    """Refuse a batch with a proposal that no store can hold."""
+    for proposal in proposals:
+        check_proposal(proposal)
+
+
 def check_proposal(proposal: Proposal) -> None:
     """Refuse a proposal that no store can hold, whatever the log contains."""
     _check_name("account", proposal.account)

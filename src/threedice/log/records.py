@@ -1,13 +1,17 @@
-"""The records written to and read from a store."""
+"""The records written to and read from a store, and their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from threedice.errors import TamperedData
 from threedice.log.entry import Entry, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 StoredRow = tuple[Any, ...]
 """A row of a table, in the order of its columns."""
@@ -113,3 +117,27 @@ class ProjectionLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
     place: int
     at: int
     data: bytes
+
+
+# --- rows ---------------------------------------------------------------------------------------
+
+
+def decode_heads(rows: Iterable[StoredRow]) -> dict[str, Head]:
+    """Return the heads of streams from rows of stream, version and hash."""
+    return {stream: Head(version, digest) for stream, version, digest in rows}
+
+
+def decode_answers(rows: Iterable[StoredRow]) -> dict[tuple[str, str], StoredAnswer]:
+    """Return answers by account and key."""
+    return {(row[0], row[1]): decode_answer(row) for row in rows}
+
+
+def decode_answer(row: StoredRow) -> StoredAnswer:
+    """Return an answer from a row of the table."""
+    account, key, command_hash, spans = row
+    try:
+        return StoredAnswer(account, key, command_hash, decode_spans(spans))
+    except msgspec.DecodeError as error:
+        raise TamperedData(
+            f"answer to {key} of {account}", f"its entry spans are malformed: {error}"
+        ) from error

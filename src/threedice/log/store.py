@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
-from threedice.errors import StreamConflict, TamperedData
-from threedice.log.conflicts import check_projection_lines, check_proposal
+from threedice.errors import StreamConflict
+from threedice.log.conflicts import check_projection_lines
 from threedice.log.entry import EMPTY_HEAD, Entry, Head
 from threedice.log.records import (
     Checkpoint,
@@ -22,20 +22,20 @@ from threedice.log.records import (
     Snapshot,
     StoredAnswer,
     StoredRow,
-    decode_spans,
+    decode_answer,
+    decode_heads,
 )
 from threedice.log.stores import schema
+from threedice.log.stores.schema import ANSWER_COLUMNS, ENTRY_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from threedice.db import Database, SqlRunner
     from threedice.log.records import Proposal, ProposalOutcome
     from threedice.log.stores.sql_rows import LogRows
 
-ENTRY_COLUMNS: Final = schema.entries.column_list
-ANSWER_COLUMNS: Final = schema.answers.column_list
 _CHECKPOINT_COLUMNS: Final = schema.checkpoints.column_list
 _LINE_COLUMNS: Final = schema.lines.column_list
 _SNAPSHOT_COLUMNS: Final = schema.snapshots.column_list
@@ -60,15 +60,9 @@ class Store(ABC):
 
     # --- streams, answers and games
 
+    @abstractmethod
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         """Write a batch in one durable transaction; each proposal completely or not at all."""
-        for proposal in proposals:
-            check_proposal(proposal)
-        return self._write(proposals)
-
-    @abstractmethod
-    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch of proposals that were checked."""
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
         """Return up to `limit` entries of a stream in order, from the version after `after`."""
@@ -114,7 +108,7 @@ class Store(ABC):
     def answer(self, account: str, key: str) -> StoredAnswer | None:
         """Return the stored answer of an accepted command, or None."""
         sql = f"SELECT {ANSWER_COLUMNS} FROM answers WHERE account = ? AND key = ?"
-        return next((_decode_answer(row) for row in self._query(sql, (account, key))), None)
+        return next((decode_answer(row) for row in self._query(sql, (account, key))), None)
 
     def game(self, game_hash: str) -> bytes | None:
         """Return the canonical bytes of a game pinned by some round, or None."""
@@ -327,26 +321,6 @@ class Store(ABC):
         """Erase the personal data of a player, and return whether there was any."""
         sql = "DELETE FROM people WHERE player = ? RETURNING player"
         return bool(self._transact(lambda run: run(sql, (player,))))
-
-
-def decode_heads(rows: Iterable[StoredRow]) -> dict[str, Head]:
-    """Return the heads of streams from rows of stream, version and hash."""
-    return {stream: Head(version, digest) for stream, version, digest in rows}
-
-
-def decode_answers(rows: Iterable[StoredRow]) -> dict[tuple[str, str], StoredAnswer]:
-    """Return answers by account and key."""
-    return {(row[0], row[1]): _decode_answer(row) for row in rows}
-
-
-def _decode_answer(row: StoredRow) -> StoredAnswer:
-    account, key, command_hash, spans = row
-    try:
-        return StoredAnswer(account, key, command_hash, decode_spans(spans))
-    except msgspec.DecodeError as error:
-        raise TamperedData(
-            f"answer to {key} of {account}", f"its entry spans are malformed: {error}"
-        ) from error
 
 
 def _decode_snapshot(row: StoredRow) -> Snapshot:

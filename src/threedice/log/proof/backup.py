@@ -27,12 +27,11 @@ from threedice.errors import (
     StoreUnusable,
     TamperedData,
 )
-from threedice.log.entry import Head
 from threedice.log.proof import describe_versions
 from threedice.log.proof.answers import MALFORMED_ANSWER_ERRORS, decode_canonical_spans
 from threedice.log.proof.checkpoints import signed_heads
 from threedice.log.proof.verification import verify_log
-from threedice.log.records import Checkpoint
+from threedice.log.records import Checkpoint, decode_heads
 from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.db.postgres import PostgresConnection
+    from threedice.log.entry import Head
     from threedice.log.proof import VerificationReport
     from threedice.log.proof.keys import PublicKey
     from threedice.log.records import StoredRow
@@ -257,8 +257,7 @@ def _read_checkpoints(rows: LogRows) -> list[Checkpoint]:
 
 
 def _read_heads(rows: LogRows) -> dict[str, Head]:
-    stored = chain.from_iterable(rows.chunks(schema.streams))
-    return {stream: Head(version, digest) for stream, version, digest in stored}
+    return decode_heads(chain.from_iterable(rows.chunks(schema.streams)))
 
 
 # --- filling an empty database ------------------------------------------------------------------

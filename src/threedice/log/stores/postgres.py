@@ -27,6 +27,7 @@ from threedice.db.postgres import (
 )
 from threedice.db.schema import SELECT_VERSION, describe_newer, load_migrations
 from threedice.errors import StoreUnavailable
+from threedice.log.conflicts import check_proposals
 from threedice.log.store import SELECT_SUSPENSION, Store
 from threedice.log.stores.postgres_streams import append_batch
 from threedice.log.stores.rows import open_postgres_rows
@@ -81,7 +82,9 @@ class PostgresStore(Store):
             self.close()
             raise
 
-    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        """Write a batch in one durable transaction; each proposal completely or not at all."""
+        check_proposals(proposals)
         sent: set[int] = set()
         return self._run_on_writer(lambda connection: append_batch(connection, proposals, sent))
 

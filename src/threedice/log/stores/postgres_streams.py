@@ -19,8 +19,8 @@ from psycopg.sql import SQL, Identifier
 
 from threedice.db.postgres import connect_postgres
 from threedice.log.conflicts import ACCEPTED, build_answer, resolve_batch
-from threedice.log.records import DuplicateKey
-from threedice.log.store import ANSWER_COLUMNS, ENTRY_COLUMNS, decode_answers, decode_heads
+from threedice.log.records import DuplicateKey, decode_answers, decode_heads
+from threedice.log.stores.schema import ANSWER_COLUMNS, ENTRY_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

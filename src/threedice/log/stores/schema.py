@@ -44,4 +44,7 @@ TABLES: Final = (
     streams, entries, answers, games, snapshots, lines, views, checkpoints, leases, people, meta,
 )  # fmt: skip
 
+ENTRY_COLUMNS: Final = entries.column_list
+ANSWER_COLUMNS: Final = answers.column_list
+
 LINE_INDEXES: Final = ("lines_by_stream", "lines_by_subject", "lines_by_time")

@@ -15,15 +15,11 @@ from msgspec.structs import astuple
 
 from threedice.db.sqlite import SqliteDatabase
 from threedice.errors import TamperedData
-from threedice.log.conflicts import resolve_batch
-from threedice.log.store import (
-    ANSWER_COLUMNS,
-    ENTRY_COLUMNS,
-    Store,
-    decode_answers,
-    decode_heads,
-)
+from threedice.log.conflicts import check_proposals, resolve_batch
+from threedice.log.records import decode_answers, decode_heads
+from threedice.log.store import Store
 from threedice.log.stores.files import acquire_serving_lock, drop_cached_pages, is_served
+from threedice.log.stores.schema import ANSWER_COLUMNS, ENTRY_COLUMNS
 from threedice.log.stores.sqlite_rows import open_sqlite_rows
 
 if TYPE_CHECKING:
@@ -77,7 +73,9 @@ class SqliteStore(Store):
             self.close()
             raise
 
-    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        """Write a batch in one durable transaction; each proposal completely or not at all."""
+        check_proposals(proposals)
         self._database.rows_since_checkpoint += len(proposals)
         return self._transact(lambda run: self._write_batch(run, proposals))
 
