@@ -32,11 +32,10 @@ def open_store(url: str, *, serving: bool = False, tables: TablePolicy | None = 
     """
     if url == MEMORY_URL:
         return MemoryStore()
-    if is_postgres_url(url):
+    if (path := sqlite_path(url)) is None:
         _parse_postgres_url(url)
         return PostgresStore(url, serving=serving, tables=tables)
-    path = _parse_sqlite_path(url)
-    if path == _parse_sqlite_path(default_url()):
+    if path == sqlite_path(default_url()):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return SqliteStore(path, serving=serving, tables=tables)
 
@@ -47,10 +46,8 @@ def database_exists(url: str) -> bool:
     Always true for a database on a server, which reports a missing one itself. An empty file does
     not count: it holds no house, or has lost it.
     """
-    if url == MEMORY_URL or is_postgres_url(url):
-        return True
-    path = _parse_sqlite_path(url)
-    return path.exists() and (path.is_dir() or path.stat().st_size > 0)
+    path = sqlite_path(url)
+    return path is None or (path.exists() and (path.is_dir() or path.stat().st_size > 0))
 
 
 def sqlite_path(url: str) -> Path | None:
@@ -59,7 +56,14 @@ def sqlite_path(url: str) -> Path | None:
     >>> sqlite_path("sqlite:///floor/house.sqlite").as_posix(), sqlite_path("postgresql://localhost/house")
     ('floor/house.sqlite', None)
     """
-    return None if url == MEMORY_URL or is_postgres_url(url) else _parse_sqlite_path(url)
+    if url == MEMORY_URL or is_postgres_url(url):
+        return None
+    if (path := find_sqlite_path(url)) is None:
+        raise InvalidInput(
+            f"{url.rpartition('@')[2]!r} names no database; write sqlite:///PATH, "
+            f"postgresql://USER@HOST/DATABASE, {MEMORY_URL} or the path of a file"
+        )
+    return Path(path)
 
 
 def default_url() -> str:
@@ -79,25 +83,15 @@ def state_directory(url: str) -> Path:
         raise InvalidInput(
             "a store in memory has no state directory; use an SQLite file or PostgreSQL"
         )
-    if is_postgres_url(url):
+    if (path := sqlite_path(url)) is None:
         parts = _parse_postgres_url(url)
         location = (parts.get("host") or "localhost", parts.get("port") or "5432", parts["dbname"])
         return user_data_path("threedice") / ",".join(
             quote(str(part), safe="") for part in location
         )
-    path = _parse_sqlite_path(url)
     if path.is_symlink():
         path = path.resolve()  # one house, one key, whichever link opens it
     return path.with_name(path.name + ".state")
-
-
-def _parse_sqlite_path(url: str) -> Path:
-    if (path := find_sqlite_path(url)) is None:
-        raise InvalidInput(
-            f"{url.rpartition('@')[2]!r} names no database; write sqlite:///PATH, "
-            f"postgresql://USER@HOST/DATABASE, {MEMORY_URL} or the path of a file"
-        )
-    return Path(path)
 
 
 def _parse_postgres_url(url: str) -> dict[str, str]:
