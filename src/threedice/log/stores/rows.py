@@ -84,13 +84,11 @@ class PostgresRows(LogRows):
         for trigger, table in triggers.fetchall():
             yield f"the trigger {trigger} on {table} is not defined by this program"
 
-    def _read(
-        self, table: str, query: Query, params: Sequence[Any] = ()
-    ) -> Iterator[list[StoredRow]]:
+    def _read(self, query: Query, params: Sequence[Any] = ()) -> Iterator[list[StoredRow]]:
         self._connection.set_deadline(READ_TIMEOUT_SECONDS)
         self._cursors += 1  # several cursors on one table may be open at the same time
         with (
-            _translate_errors(f"table {table}"),
+            _translate_errors(f"table {query.table}"),
             self._connection.cursor(f"rows_{self._cursors}") as cursor,
         ):
             cursor.execute(str(query).replace("?", "%s"), params or None, binary=True)

@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 
 
 class Query(NamedTuple):
-    """A SELECT: its columns, and the statement from FROM on."""
+    """A SELECT: its table and columns, and the rest of the statement."""
 
+    table: str
     columns: Sequence[str]
-    rest: str
+    rest: str = ""
 
     def __str__(self) -> str:
-        return f"SELECT {', '.join(self.columns)} {self.rest}"
+        return f"SELECT {', '.join(self.columns)} FROM {self.table} {self.rest}"
 
 
-_ENTRY_STREAMS: Final = Query(["stream"], "FROM entries GROUP BY stream")
-_PROJECTED_STREAMS: Final = Query(["view", "stream"], "FROM lines GROUP BY view, stream")
+_ENTRY_STREAMS: Final = Query("entries", ["stream"], "GROUP BY stream")
+_PROJECTED_STREAMS: Final = Query("lines", ["view", "stream"], "GROUP BY view, stream")
 _PROJECTION_LINES: Final = Query(
+    "lines",
     ["subject", "version", "place", "at", "data"],
-    "FROM lines WHERE view = ? AND stream = ? ORDER BY version, place",
+    "WHERE view = ? AND stream = ? ORDER BY version, place",
 )
 
 
@@ -59,38 +61,36 @@ class LogRows(ABC):
         yield from ()
 
     @abstractmethod
-    def _read(
-        self, table: str, query: Query, params: Sequence[Any] = ()
-    ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of a query about a table."""
+    def _read(self, query: Query, params: Sequence[Any] = ()) -> Iterator[list[StoredRow]]:
+        """Yield the rows of a query."""
 
     def chunks(
         self, table: Table, streams: Sequence[str] | None = None
     ) -> Iterator[list[StoredRow]]:
         """Yield the rows of a table in primary key order, all or those of some streams."""
         if streams is None:
-            yield from self._read(table.name, self._select(table))
+            yield from self._read(self._select(table))
         else:
             for stream in sorted(streams):
-                yield from self._read(table.name, self._select(table, "stream = ?"), (stream,))
+                yield from self._read(self._select(table, "stream = ?"), (stream,))
 
     def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
         """Yield the rows of a table in the order that is fastest to read."""
-        return self._read(table.name, Query(table.columns, f"FROM {table.name}"))
+        return self._read(Query(table.name, table.columns))
 
     def entry_streams(self) -> set[Any]:
         """Return the streams that have entries."""
-        return {stream for (stream,) in chain.from_iterable(self._read("entries", _ENTRY_STREAMS))}
+        return {stream for (stream,) in chain.from_iterable(self._read(_ENTRY_STREAMS))}
 
     def projected_streams(self) -> set[StoredRow]:
         """Return the pairs of view and stream that have lines."""
-        return set(chain.from_iterable(self._read("lines", _PROJECTED_STREAMS)))
+        return set(chain.from_iterable(self._read(_PROJECTED_STREAMS)))
 
     def projection_lines(self, view: str, stream: str) -> Iterator[list[StoredRow]]:
         """Yield the lines of a view and stream: subject, version, place, time and data."""
-        return self._read("lines", _PROJECTION_LINES, (view, stream))
+        return self._read(_PROJECTION_LINES, (view, stream))
 
     def _select(self, table: Table, condition: str = "") -> Query:
         """Return the query for the rows of a table in primary key order."""
-        where = f" WHERE {condition}" if condition else ""
-        return Query(table.columns, f"FROM {table.name}{where} ORDER BY {', '.join(table.key)}")
+        where = f"WHERE {condition} " if condition else ""
+        return Query(table.name, table.columns, f"{where}ORDER BY {', '.join(table.key)}")

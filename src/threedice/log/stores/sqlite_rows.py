@@ -232,16 +232,15 @@ class SqliteRows(LogRows):
             return super()._select(table, condition)
         where = f" AND indexed.{condition}" if condition else ""
         return Query(
+            "entries",
             [f"stored.{name}" for name in table.columns],
-            f"FROM entries AS indexed INDEXED BY {_ENTRIES_INDEX}"
+            f"AS indexed INDEXED BY {_ENTRIES_INDEX}"
             " CROSS JOIN entries AS stored NOT INDEXED ON stored.rowid = indexed.rowid"
             f" WHERE stored.stream IS indexed.stream AND stored.version IS indexed.version{where}"
             " ORDER BY indexed.stream, indexed.version",
         )
 
-    def _read(
-        self, table: str, query: Query, params: Sequence[Any] = ()
-    ) -> Iterator[list[StoredRow]]:
+    def _read(self, query: Query, params: Sequence[Any] = ()) -> Iterator[list[StoredRow]]:
         """Read rows; from the first one with invalid UTF-8 on, read text as bytes, more slowly."""
         yielded = 0
         try:
@@ -250,14 +249,14 @@ class SqliteRows(LogRows):
                 yielded += len(chunk)
         except _READ_ERRORS as error:
             if not is_undecodable(error):
-                raise _read_error(f"table {table}", error) from error
+                raise _read_error(f"table {query.table}", error) from error
         else:
             return
         try:
             for chunk in self._fetch(f"{_with_types(query)} LIMIT -1 OFFSET {yielded}", params):
                 yield [tuple(map(_decode_value, row[::2], row[1::2])) for row in chunk]
         except _READ_ERRORS as error:
-            raise _read_error(f"table {table}", error) from error
+            raise _read_error(f"table {query.table}", error) from error
 
     def _fetch(self, sql: str, params: Sequence[Any]) -> Iterator[list[StoredRow]]:
         cursor = self._connection.execute(sql, params)
@@ -271,7 +270,7 @@ def _with_types(query: Query) -> Query:
         f"typeof({column}), iif(typeof({column}) = 'text', CAST({column} AS BLOB), {column})"
         for column in query.columns
     ]
-    return Query(columns, query.rest)
+    return query._replace(columns=columns)
 
 
 def _read_definitions(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
