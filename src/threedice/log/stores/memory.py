@@ -26,11 +26,11 @@ class MemoryStore(SqliteStore):
     CLOCK_SQL: ClassVar[str] = "runtime_clock()"
 
     def __init__(self, runtime: Runtime = SYSTEM_RUNTIME) -> None:
-        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self.connection.create_function("runtime_clock", 0, runtime.monotonic)
-        open_database = partial(SqliteDatabase, connect=lambda _: self.connection)
-        super().__init__(None, open_database=open_database)
-        finalize(self, self.connection.close)
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        connection.create_function("runtime_clock", 0, runtime.monotonic)
+        super().__init__(None, open_database=partial(SqliteDatabase, connect=lambda _: connection))
+        self.connection = connection
+        finalize(self, connection.close)
 
     @contextmanager
     def recovery_lock(self) -> Iterator[bool]:
