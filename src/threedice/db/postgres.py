@@ -199,7 +199,7 @@ class PostgresDatabase:
                 if isinstance(error, psycopg.Error):
                     connection.close()  # its prepared statements are uncertain
                 if connection.is_committing:  # perhaps committed: the caller must find out
-                    budget.exhaust()
+                    budget = RetryBudget(0.0)
                 self.raise_unless_retryable(error, budget)
                 if _is_connection_lost(error):
                     self._pool.drain()  # what ended this connection has probably ended the others
@@ -386,7 +386,7 @@ def _is_connection_lost(error: BaseException) -> bool:
 
 
 class RetryBudget:
-    """How many attempts an operation has, and until when."""
+    """How many attempts an operation has, and until when; none after the first in 0 seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._left, self._until = MAX_ATTEMPTS, monotonic() + seconds
@@ -395,7 +395,3 @@ class RetryBudget:
         """Count an attempt, and return whether one more may be made."""
         self._left -= 1
         return self._left > 0 and monotonic() < self._until
-
-    def exhaust(self) -> None:
-        """Allow no further attempt."""
-        self._left = 0
