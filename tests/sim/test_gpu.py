@@ -55,6 +55,12 @@ def test_the_generator_is_right_on_a_simulated_gpu() -> None:
     assert [line.split(":")[0] for line in told] == ["vector ok"] * 3
 
 
+def test_the_gpu_benchmark_needs_only_numpy_and_numba() -> None:
+    without_others = "import sys; sys.modules.update(msgspec=None, rich=None, typer=None)"
+
+    assert simulated("-c", f"{without_others}; import benchmarks.gpu; print('imported')")
+
+
 def test_where_there_is_no_gpu_it_is_said() -> None:
     job = session_job(
         game("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,

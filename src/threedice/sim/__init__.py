@@ -8,9 +8,27 @@ extra `sim`; importing the package without it raises `MissingExtra`.
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from threedice.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from threedice.sim.estimates import Estimate
+    from threedice.sim.simulation import flat_study, session_study, table_study
+    from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
+
+__all__ = [
+    "Estimate",
+    "FlatStudy",
+    "MissingExtra",
+    "SessionStudy",
+    "TableStudy",
+    "flat_study",
+    "session_study",
+    "table_study",
+]
 
 
 class MissingExtra(InvalidInput, ImportError):
@@ -29,18 +47,16 @@ def require_modules(modules: tuple[str, ...], extra: str) -> None:
 
 require_modules(("numpy", "numba"), "sim")
 
-# ruff: noqa: E402 -- the modules below need numpy and numba
-from threedice.sim.estimates import Estimate
-from threedice.sim.simulation import flat_study, session_study, table_study
-from threedice.sim.studies import FlatStudy, SessionStudy, TableStudy
+_MODULES = {
+    "threedice.sim.simulation": ("flat_study", "session_study", "table_study"),
+    "threedice.sim.estimates": ("Estimate",),
+    "threedice.sim.studies": ("FlatStudy", "SessionStudy", "TableStudy"),
+}
 
-__all__ = [
-    "Estimate",
-    "FlatStudy",
-    "MissingExtra",
-    "SessionStudy",
-    "TableStudy",
-    "flat_study",
-    "session_study",
-    "table_study",
-]
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use, because a worker needs few of them."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'threedice.sim' has no attribute {name!r}")

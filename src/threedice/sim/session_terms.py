@@ -16,7 +16,6 @@ from typing import Any, Final
 import numpy as np
 
 from threedice.errors import InvalidInput
-from threedice.odds.sessions.plans import line_due
 from threedice.sim.kernels.compiler import KernelSpec
 from threedice.sim.kernels.generator import ROLLS_PER_BLOCK, word_threshold
 from threedice.sim.kernels.plans import MOVES
@@ -191,7 +190,8 @@ class Terms:
         """Return the due stake, in grains, and the memory of the plan before the first round."""
         base, maximum = self.base // self.grain, self.maximum // self.grain
         if self.plan == "labouchere":
-            return min(base * line_due(self.line), maximum), len(self.line)
+            bases = self.line[0] + (self.line[-1] if len(self.line) > 1 else 0)
+            return min(base * bases, maximum), len(self.line)
         return base, 0
 
 
