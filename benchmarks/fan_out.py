@@ -36,6 +36,7 @@ from tests.house.setting import SUPERVISOR
 from threedice import load
 from threedice.api.config import HouseConfig
 from threedice.api.context import ServerContext
+from threedice.api.http.limits import RateLimiter
 from threedice.api.http.metrics import ServerMetrics
 from threedice.api.listener import HouseServer, ListenAddress, bind_socket, uvicorn_config
 from threedice.api.live.connection import follow_table
@@ -75,18 +76,17 @@ async def serve_ours() -> None:
             with closing(open_identity(url, state=house.state_dir, cost=TEST_COST)) as identity:
                 tokens = await asyncio.to_thread(create_accounts, identity)
                 await set_up(house)
-                metrics = ServerMetrics()
+                metrics = ServerMetrics(house)
                 hub = Hub(house, metrics)
                 context = ServerContext(
                     house=house,
                     identity=identity,
                     config=HouseConfig(name="b", currency="SGD", time_zone="UTC", tables={}),
                     origins=("http://localhost",),
-                    secure=False,
-                    metrics=metrics,
                     hub=hub,
+                    secure=False,
                 )
-                hub.open_limiter = hub.open_limiter.__class__(10_000)
+                hub.open_limiter = RateLimiter(10_000, house.runtime.monotonic)
                 app = Litestar(
                     [follow_table],
                     state=State({"context": context}),

@@ -94,17 +94,14 @@ async def serve_house(url: str, players: int) -> None:
                     token = identity.authentication.sign_in(name, password).token
                     sessions.append((account.id, token))
                 await set_up(house, [player for player, _ in sessions])
-                metrics = ServerMetrics()
-                metrics.observe_house(house)
                 port = listening_socket.getsockname()[1]
                 context = ServerContext(
                     house,
                     identity,
                     house_config,
                     origins=(f"http://127.0.0.1:{port}",),
+                    hub=Hub(house, ServerMetrics(house)),
                     secure=False,
-                    metrics=metrics,
-                    hub=Hub(house, metrics),
                 )
                 config = uvicorn_config(make_app(context), address)
                 cookies = [[player, f"threedice={token}"] for player, token in sessions]

@@ -1,6 +1,6 @@
 """What is not deterministic about a running house: time, randomness and threads.
 
-`house` and `log` use these only through a `Runtime`, so that a subclass can run a house on a
+`house`, `log` and `api` use these only through a `Runtime`, so that a subclass can run a house on a
 virtual clock, with a seeded generator and without threads. Timers of asyncio follow the clock of
 the event loop, which whoever starts the house chooses as well. Stores that talk to a database keep
 to the machine's own time, because the database does.

@@ -68,13 +68,12 @@ class Served:
         """Return the same server at a table that was just opened."""
         served = Served(self.context, self.port, f"t{next(self._tables)}")
         await served.asking.open(stacks={"nobody": 5}, float_amount=100_000_000)
-        self.hub.open_limiter = RateLimiter(1000)
+        self.hub.open_limiter = RateLimiter(1000, clock=self.context.house.runtime.monotonic)
         return served
 
     @property
     def hub(self) -> Hub:
-        hub: Hub = self.context.live_hub
-        return hub
+        return self.context.hub
 
     @property
     def origin(self) -> Any:
@@ -149,7 +148,7 @@ async def serving(
             context = await open_house(plan, taken, exits, said.append)
             started = asyncio.Event()
             config = uvicorn_config(make_app(context), address)
-            server = HouseServer(config, on_start=started.set, on_stop=context.live_hub.close)
+            server = HouseServer(config, on_start=started.set, on_stop=context.hub.close)
             running = asyncio.create_task(server.serve(sockets=[taken]))
             exits.push_async_callback(_stopped, server, running)
             await started.wait()

@@ -18,6 +18,8 @@ from threedice import load
 from threedice.api.app import make_app
 from threedice.api.config import HouseConfig, HousePolicies, TableConfig, TableLimitsConfig
 from threedice.api.context import ServerContext
+from threedice.api.http.metrics import ServerMetrics
+from threedice.api.live.hub import Hub
 from threedice.house.commands import EstablishTable
 from threedice.house.house import House
 from threedice.identity import ROLES, IdentityPolicy, open_identity
@@ -141,6 +143,7 @@ async def opened(
                 house,
                 people,
                 described(commands_per_second),
+                hub=Hub(house, ServerMetrics(house)),
                 **{"origins": (ORIGIN,), "secure": False, **settings},
             )
             setting = Setting(context, make_app(context))

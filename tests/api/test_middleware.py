@@ -16,7 +16,7 @@ from tests.identity.setting import HERE, PASSWORD, THERE
 from threedice.api.auth.authentication import check_request
 from threedice.api.http import requests
 from threedice.api.http.problems import ClientDisconnected, HttpProblem
-from threedice.api.http.requests import MAX_BODY_BYTES, client_address, read_body
+from threedice.api.http.requests import MAX_BODY_BYTES, HouseRequest, read_body
 from threedice.api.routes.house import require_local_or_permission
 
 if TYPE_CHECKING:
@@ -316,9 +316,9 @@ async def test_the_callers_address_is_what_the_proxy_saw(
     house: Setting, behind_proxy: bool, forwarded: str, address: str
 ) -> None:
     house.context.behind_proxy = behind_proxy
-    scope: Any = {"client": (HERE, 1)}
-    headers = {b"x-forwarded-for": forwarded.encode()} if forwarded else {}
-    assert client_address(house.context, scope, headers) == address
+    headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
+    scope: Any = {"client": (HERE, 1), "headers": headers, "litestar_app": house.app, "state": {}}
+    assert HouseRequest(scope).client_address == address
 
 
 # --- no way past it -----------------------------------------------------------------------------

@@ -7,17 +7,59 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from threedice.api.app import API_HANDLERS
-from threedice.api.http.openapi import commands_table, method_of, operations_table, published_path
+from threedice.api.auth.authorisation import ANYONE, COMMANDS, OPERATION_PERMISSIONS
+from threedice.api.http.openapi import method_of, published_path, summary_of
+from threedice.identity import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
 
 FILE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
+
+
+def operations_table() -> str:
+    """Return all operations as a Markdown table, with the permissions of each."""
+    rows = [
+        (
+            f"`{method_of(each)} {published_path(each)}`",
+            summary_of(each),
+            *permission_columns(*OPERATION_PERMISSIONS[each.name or ""]),
+        )
+        for each in API_HANDLERS
+    ]
+    return markdown_table(("operation", "summary", "roles", "programs"), rows)
+
+
+def commands_table() -> str:
+    """Return all commands as a Markdown table, with the permissions of each."""
+    rows = [
+        (f"`{name}`", *permission_columns(command.facts.roles, command.facts.scope))
+        for name, command in COMMANDS.items()
+        if command.facts.roles
+    ]
+    return markdown_table(("command", "roles", "programs"), rows)
+
+
+def permission_columns(roles: Collection[str], scope: str) -> tuple[str, str]:
+    if ANYONE in roles:
+        return "anyone", "anyone"
+    names = [role for role in ROLES if role in roles]
+    roles_text = "everybody signed in" if len(names) == len(ROLES) else ", ".join(names)
+    return roles_text, "no" if scope == "nobody" else scope
+
+
+def markdown_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [headings, tuple("---" for _ in headings), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def filled(text: str) -> str:
     """Return the reference with its tables regenerated."""
     for name, table in (
-        ("operations", operations_table(API_HANDLERS)),
+        ("operations", operations_table()),
         ("commands", commands_table()),
     ):
         part = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)

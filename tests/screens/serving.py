@@ -50,7 +50,7 @@ async def serve(folder: Path, port: int) -> None:
             config = uvicorn_config(make_app(context), address)
             here = address.url(taken.getsockname()[1])
             server = HouseServer(
-                config, on_start=lambda: _say(f"listens at {here}"), on_stop=context.live_hub.close
+                config, on_start=lambda: _say(f"listens at {here}"), on_stop=context.hub.close
             )
             await server.serve(sockets=[taken])
 

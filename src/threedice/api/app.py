@@ -54,7 +54,11 @@ _MEDIA_TYPES: Final = {
 def make_app(context: ServerContext) -> Litestar:
     """Build the application of a house: operations, live sockets and screens."""
     _load_files()
-    operations = Router("/", route_handlers=API_HANDLERS, before_request=check_request)
+    operations = Router(
+        "/",
+        route_handlers=API_HANDLERS,
+        before_request=check_request,  # type: ignore[arg-type]
+    )
     app = Litestar(
         [operations, follow_table, show_page, show_asset],
         state=State({"context": context}),

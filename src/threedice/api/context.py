@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from anyio import CapacityLimiter
 from litestar.di import NamedDependency, Provide
 from litestar.params import SkipValidation
 
 from threedice.api.auth.authentication import AssignmentCache, Caller
-from threedice.api.http.limits import CommandRateLimits, ConcurrencyLimiter
-from threedice.api.http.metrics import ServerMetrics
+from threedice.api.http.limits import ADDRESS_RATE_FACTOR, RateLimiter
 from threedice.api.http.requests import HouseRequest
-from threedice.errors import InvariantBroken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.api.config import HouseConfig
+    from threedice.api.http.metrics import ServerMetrics
     from threedice.api.live.hub import Hub
     from threedice.house.house import House
     from threedice.identity import IdentityService
@@ -31,6 +32,8 @@ PLAIN_COOKIE: Final = "threedice"
 
 MAX_CONCURRENT_SLOW: Final = 2
 """Maximum number of concurrent password hashes, and of concurrent history queries."""
+
+_slow_work_limiter: Final = partial(CapacityLimiter, MAX_CONCURRENT_SLOW)
 
 
 @dataclass(slots=True)
@@ -47,21 +50,17 @@ class ServerContext:
     identity: IdentityService
     config: HouseConfig
     origins: tuple[str, ...]
+    hub: Hub
     secure: bool = True
     behind_proxy: bool = False
-    metrics: ServerMetrics = field(default_factory=ServerMetrics)
-    hub: Hub | None = None
     demo_sign_ins: Sequence[Any] = ()
     hosts: frozenset[str] = field(init=False)
-    rate_limits: CommandRateLimits = field(init=False)
+    account_limiter: RateLimiter = field(init=False)
+    address_limiter: RateLimiter = field(init=False)
     assignments: AssignmentCache = field(init=False)
-    hashing_limiter: ConcurrencyLimiter = field(
-        default_factory=lambda: ConcurrencyLimiter(MAX_CONCURRENT_SLOW)
-    )
-    history_limiter: ConcurrencyLimiter = field(
-        default_factory=lambda: ConcurrencyLimiter(MAX_CONCURRENT_SLOW)
-    )
-    verification_limiter: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(1))
+    hashing_limiter: CapacityLimiter = field(default_factory=_slow_work_limiter)
+    history_limiter: CapacityLimiter = field(default_factory=_slow_work_limiter)
+    verification_limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, 1))
     table_ids: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -69,15 +68,15 @@ class ServerContext:
             raise ValueError("a server needs at least one origin")
         self.origins = tuple(origin.lower().rstrip("/") for origin in self.origins)
         self.hosts = frozenset(origin.partition("://")[2] for origin in self.origins)
-        self.rate_limits = CommandRateLimits(self.config.policies.commands_per_second)
+        rate, clock = self.config.policies.commands_per_second, self.house.runtime.monotonic
+        self.account_limiter = RateLimiter(rate, clock)
+        self.address_limiter = RateLimiter(rate * ADDRESS_RATE_FACTOR, clock)
         self.assignments = AssignmentCache(self.identity)
 
     @property
-    def live_hub(self) -> Hub:
-        """The hub for live sockets; raises if the server was started without one."""
-        if self.hub is None:
-            raise InvariantBroken("this server was started without a hub for live sockets")
-        return self.hub
+    def metrics(self) -> ServerMetrics:
+        """The metrics of the server."""
+        return self.hub.metrics
 
     @property
     def cookie_name(self) -> str:

@@ -17,7 +17,7 @@ from threedice.api.protocols import LimitedHttpProtocol, LimitedWebSocketProtoco
 from threedice.errors import InvalidInput, OperatingFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -177,7 +177,7 @@ def allowed_origins(
     Behind a proxy only the given ones count, if there are any.
     """
     if address.behind_proxy and given:
-        return _normalise_origins(given)
+        return tuple(map(_parse_origin, given))
     scheme = "https" if address.has_tls else "http"
     names: list[str] = []
     if address.certificate and not is_loopback(address.host):
@@ -185,19 +185,18 @@ def allowed_origins(
     names.append(f"[{address.host}]" if ":" in address.host else address.host)
     names += LOCAL_HOSTS
     own = [_format_origin(scheme, name, port) for name in names if name not in ("0.0.0.0", "[::]")]
-    return tuple(dict.fromkeys([*_normalise_origins(given), *own]))
+    return tuple(dict.fromkeys([*map(_parse_origin, given), *own]))
 
 
 def _format_origin(scheme: str, name: str, port: int) -> str:
     return f"{scheme}://{name}" if port == _DEFAULT_PORTS[scheme] else f"{scheme}://{name}:{port}"
 
 
-def _normalise_origins(given: Iterable[str]) -> tuple[str, ...]:
-    """Return origins as browsers send them: in lower case, without a trailing slash."""
-    for origin in given:
-        if not _ORIGIN.fullmatch(origin.rstrip("/")):
-            raise InvalidInput(f"{origin!r} is not an origin; write it as https://house.example")
-    return tuple(origin.lower().rstrip("/") for origin in given)
+def _parse_origin(origin: str) -> str:
+    """Return an origin as browsers send it: in lower case, without a trailing slash."""
+    if not _ORIGIN.fullmatch(origin.rstrip("/")):
+        raise InvalidInput(f"{origin!r} is not an origin; write it as https://house.example")
+    return origin.lower().rstrip("/")
 
 
 def _certificate_names(certificate: Path) -> list[str]:

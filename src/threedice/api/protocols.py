@@ -11,13 +11,14 @@ to the application as the ASGI extension `threedice.frames`.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from threedice.api.http.limits import ByteRateLimiter, RateLimiter
+from threedice.api.http.limits import RateLimiter
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle, Transport
@@ -31,8 +32,8 @@ MAX_HEAD_BYTES: Final = 32 * 1024
 
 MAX_HEADERS: Final = 100
 
-HEAD_TIMEOUT_SECONDS: Final = 10.0
-"""Time for a request head to arrive, and for the rest of a body once the response was sent."""
+REQUEST_TIMEOUT_SECONDS: Final = 15.0
+"""Time for a request to arrive; a handler that waits for the body gives up sooner."""
 
 FRAME_EXTENSION: Final = "threedice.frames"
 MAX_CONTROL_FRAMES_PER_SECOND: Final = 5.0
@@ -56,7 +57,7 @@ class HeadTooLarge(Exception):
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with limits on the size and the arrival time of request heads."""
+    """uvicorn's HTTP protocol with limits on the size of heads and the time of requests."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -75,16 +76,16 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse data; limit the time and the size of a head that arrives in parts."""
+        """Parse data; limit the time of a request and the size of a head that arrive in parts."""
         was_in_body = self._in_request and not self._in_head
         super().data_received(data)
-        if not self._in_head or self.transport.is_closing():
+        if not self._in_request or self.transport.is_closing():
             return
         self._start_deadline()
-        if not was_in_body:
+        if self._in_head and not was_in_body:
             self._head_bytes += len(data)  # the parser reports a header only once it is complete
-        if self._head_bytes > MAX_HEAD_BYTES:
-            self._send_431()
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._send_431()
 
     def on_message_begin(self) -> None:
         """Start reading a request head."""
@@ -93,10 +94,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
 
     def on_headers_complete(self) -> None:
-        """Start handling the request; the handler that reads the body limits its time."""
+        """Start handling the request, unless its head is too large."""
         self._in_head = False
-        if self._deadline is not None:
-            self._cancel_deadline()
         if self._is_too_large():
             raise HeadTooLarge
         super().on_headers_complete()
@@ -104,15 +103,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Cancel the deadline, as the whole request has arrived."""
         self._in_request = False
-        if self._deadline is not None:
-            self._cancel_deadline()
+        self._cancel_deadline()
         super().on_message_complete()
-
-    def on_response_complete(self) -> None:
-        """Set a deadline for the rest of the body, if the response was sent before its end."""
-        super().on_response_complete()
-        if self._in_request:
-            self._start_deadline()
 
     def send_400_response(self, msg: str) -> None:
         """Reject a malformed request, with status 431 if its head is too large."""
@@ -122,12 +114,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def _is_too_large(self) -> bool:
-        headers = self.headers
-        if len(headers) > MAX_HEADERS:
-            return True
-        return (
-            len(self.url) + sum(len(name) + len(value) for name, value in headers) > MAX_HEAD_BYTES
-        )
+        head_bytes = len(self.url) + sum(map(len, chain.from_iterable(self.headers)))
+        return len(self.headers) > MAX_HEADERS or head_bytes > MAX_HEAD_BYTES
 
     def _send_431(self) -> None:
         length = str(len(_HEAD_TOO_LARGE_TEXT)).encode()
@@ -140,16 +128,12 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def _start_deadline(self) -> None:
         """Start the deadline unless it is running: partial data does not extend it."""
         if self._deadline is None:
-            self._deadline = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self._abort_connection)
+            self._deadline = self.loop.call_later(REQUEST_TIMEOUT_SECONDS, self.transport.abort)
 
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-
-    def _abort_connection(self) -> None:
-        self._deadline = None
-        self.transport.abort()
 
 
 class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
@@ -157,8 +141,9 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._frame_limiter = RateLimiter(MAX_CONTROL_FRAMES_PER_SECOND)
-        self._byte_limiter = ByteRateLimiter(MAX_BYTES_PER_SECOND, MAX_BURST_BYTES)
+        clock = self.loop.time
+        self._frame_limiter = RateLimiter(MAX_CONTROL_FRAMES_PER_SECOND, clock)
+        self._byte_limiter = RateLimiter(MAX_BYTES_PER_SECOND, clock, burst=MAX_BURST_BYTES)
         self._abort_timer: TimerHandle | None = None
         self._has_failed = False
         """Whether this class has closed the connection, unknown to the application."""
@@ -178,14 +163,14 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
         return True
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes up to the rate limit, and close the connection above it."""
+        """Process received bytes; above the rate limit only some, then close the connection."""
         if not self.handshake_initiated:
             super().data_received(data)
             return
-        allowed = self._byte_limiter.take(len(data))
-        if allowed and not self.transport.is_closing():
-            super().data_received(data[:allowed])
-        if allowed < len(data):
+        is_too_much = bool(self._byte_limiter.take(count=len(data)))
+        if not self.transport.is_closing():
+            super().data_received(data[:MAX_BURST_BYTES])
+        if is_too_much:
             self._close_for_abuse("too much data")
 
     def handle_ping(self) -> None:
@@ -233,7 +218,7 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
 
     def _is_within_frame_limit(self) -> bool:
         """Count a frame, and close the connection of a client that sends too many."""
-        if self._frame_limiter.take(""):
+        if self._frame_limiter.take():
             self._close_for_abuse("too many frames")
             return False
         return True

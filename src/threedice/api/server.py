@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+
+from uvicorn.loops.auto import auto_loop_factory
 
 from threedice.api.app import make_app
 from threedice.api.config import check_table, configured_limits
@@ -13,7 +16,6 @@ from threedice.api.context import ServerContext
 from threedice.api.demo import check_database, create_accounts
 from threedice.api.http import journal
 from threedice.api.http.metrics import ServerMetrics
-from threedice.api.http.middleware import add_request_ids
 from threedice.api.listener import HouseServer, allowed_origins, bind_socket, uvicorn_config
 from threedice.api.live.hub import Hub, run_monitor
 from threedice.errors import KeyReused, OperatingFailure
@@ -60,11 +62,10 @@ async def serve(settings: ServerSettings, announce: Announce) -> None:
     with bind_socket(settings.address) as listening_socket:
         async with AsyncExitStack() as exits:
             context = await open_house(settings, listening_socket, exits, announce)
-            app = add_request_ids(make_app(context))
-            config = uvicorn_config(app, settings.address)
-            port = listening_socket.getsockname()[1]
-            on_start = _startup_callback(settings, context, port, announce)
-            server = HouseServer(config, on_start=on_start, on_stop=context.live_hub.close)
+            config = uvicorn_config(make_app(context), settings.address)
+            url = settings.address.url(listening_socket.getsockname()[1])
+            on_start = partial(_announce_start, settings, context, url, announce)
+            server = HouseServer(config, on_start=on_start, on_stop=context.hub.close)
             await server.serve(sockets=[listening_socket])
         journal.write("stopped")
     announce("stopped; all acknowledged commands are saved")
@@ -81,17 +82,16 @@ async def open_house(
     Everything that needs closing is pushed onto `exits`.
     """
     house = await exits.enter_async_context(House(settings.database))
-    identity = await asyncio.to_thread(
+    run_blocking = house.runtime.run_blocking
+    identity = await run_blocking(
         open_identity,
         settings.database,
         state=house.state_dir,
         cost=settings.password_cost,
         policy=identity_policy(settings.config.policies, settings.config.name),
     )
-    exits.push_async_callback(asyncio.to_thread, identity.close)
-    await asyncio.to_thread(check_database, identity, demo=settings.demo)
-    metrics = ServerMetrics()
-    metrics.observe_house(house)
+    exits.push_async_callback(run_blocking, identity.close)
+    await run_blocking(check_database, identity, demo=settings.demo)
     context = ServerContext(
         house=house,
         identity=identity,
@@ -99,10 +99,9 @@ async def open_house(
         origins=allowed_origins(
             settings.address, listening_socket.getsockname()[1], settings.origins
         ),
+        hub=Hub(house, ServerMetrics(house)),
         secure=settings.address.has_tls or settings.address.behind_proxy,
         behind_proxy=settings.address.behind_proxy,
-        metrics=metrics,
-        hub=Hub(house, metrics),
     )
     if reason := house.command_handler.suspension_reason:
         announce(f"the house is suspended and cannot write: {reason}; see docs/running-a-house.md")
@@ -112,12 +111,10 @@ async def open_house(
             announce(notice)
     for stream, damage in house.damaged.items():
         announce(f"{stream} is damaged and stopped: {damage}")
-    exits.push_async_callback(
-        _cancel_task, asyncio.create_task(run_monitor(context, context.live_hub))
-    )
+    exits.push_async_callback(_cancel_task, asyncio.create_task(run_monitor(context, context.hub)))
     if settings.demo:
         await _open_demo(context, exits)
-    elif first_password := await asyncio.to_thread(identity.accounts.ensure_administrator):
+    elif first_password := await run_blocking(identity.accounts.ensure_administrator):
         _announce_first_password(first_password, announce)
     return context
 
@@ -155,46 +152,28 @@ def _announce_first_password(first_password: FirstPassword, announce: Announce) 
     announce(f"  {first_password.password}")
 
 
-def _startup_callback(
-    settings: ServerSettings, context: ServerContext, port: int, announce: Announce
-) -> Callable[[], None]:
-    """Return the callback that announces the URL once the server listens."""
-    url = settings.address.url(port)
-
-    def on_start() -> None:
-        tables = len(settings.config.tables)
-        journal.write("listening", tables=tables, behind_proxy=settings.address.behind_proxy)
-        if settings.address.behind_proxy and not settings.origins:
-            announce("give the URL that browsers use: --origin https://house.example")
-        elif context.origins[0] != url:
-            announce(f"browsers reach it at {context.origins[0]}")
-        announce(f"{settings.config.name} listens at {url}")
-        for line in _demo_lines(context.demo_sign_ins):
-            announce(line)
-
-    return on_start
-
-
-def _demo_lines(sign_ins: Sequence[Any]) -> list[str]:
-    if not sign_ins:
-        return []
-    width = max(len(each.name) for each in sign_ins)
-    return [
-        "demo with play money, reachable from this machine only; sign in as",
-        *(f"  {each.name:{width}}  {each.password}" for each in sign_ins),
-        "stop it with Ctrl-C; its tables and accounts are kept",
-    ]
+def _announce_start(
+    settings: ServerSettings, context: ServerContext, url: str, announce: Announce
+) -> None:
+    """Announce the URL once the server listens, and the sign-ins of a demo."""
+    behind_proxy = settings.address.behind_proxy
+    journal.write("listening", tables=len(settings.config.tables), behind_proxy=behind_proxy)
+    if behind_proxy and not settings.origins:
+        announce("give the URL that browsers use: --origin https://house.example")
+    elif context.origins[0] != url:
+        announce(f"browsers reach it at {context.origins[0]}")
+    announce(f"{settings.config.name} listens at {url}")
+    if context.demo_sign_ins:
+        announce("demo with play money, reachable from this machine only; sign in as")
+        width = max(len(each.name) for each in context.demo_sign_ins)
+        for each in context.demo_sign_ins:
+            announce(f"  {each.name:{width}}  {each.password}")
+        announce("stop it with Ctrl-C; its tables and accounts are kept")
 
 
 def run_event_loop(coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a coroutine on uvloop if it is installed, otherwise on asyncio's own event loop."""
-    try:
-        import uvloop  # noqa: PLC0415 -- not available on every platform
-
-        factory: Any = uvloop.new_event_loop
-    except ImportError:
-        factory = None
-    with asyncio.Runner(loop_factory=factory) as runner:
+    with asyncio.Runner(loop_factory=auto_loop_factory()) as runner:
         runner.run(coroutine)
 
 

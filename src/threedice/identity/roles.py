@@ -15,6 +15,7 @@ Role = Literal[
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 STAFF: Final[tuple[Role, ...]] = ROLES[1:]
+_STAFF_ROLES: Final = frozenset(STAFF)
 
 EXCLUSIVE_ROLES: Final[tuple[Role, ...]] = ("player", "auditor")
 """Roles that an account has alone: staff do not play, and auditors must not audit themselves."""
@@ -35,7 +36,7 @@ def is_staff(roles: Iterable[Role]) -> bool:
     >>> is_staff(["player"]), is_staff(["dealer"])
     (False, True)
     """
-    return any(role in STAFF for role in roles)
+    return not _STAFF_ROLES.isdisjoint(roles)
 
 
 def validate_roles(names: Iterable[str]) -> tuple[Role, ...]:

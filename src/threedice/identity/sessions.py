@@ -80,12 +80,11 @@ class Sessions:
         self._context.poll_if_stale(now)
         digest = hash_token(token)
         cached = self._cache.get(digest)
-        if cached is None or self._state(cached, now) in (None, "locked"):
-            cached = self._cache.load(digest)  # it may have been used at another server
-        if cached is None or len(token) > MAX_TOKEN_CHARACTERS:
-            return None
-        state = self._state(cached, now)
-        if state is None:
+        state = self._state(cached, now) if cached else None
+        if state in (None, "locked"):  # it may have been used at another server
+            cached = self._cache.load(digest)
+            state = self._state(cached, now) if cached else None
+        if cached is None or state is None or len(token) > MAX_TOKEN_CHARACTERS:
             return None
         if touch and state != "locked":
             cached.seen = max(cached.seen, now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from contextlib import AsyncExitStack
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -93,9 +94,31 @@ SILENT = {
 async def test_a_connection_that_says_nothing_more_is_ended(
     served: Served, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocols, "HEAD_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(protocols, "REQUEST_TIMEOUT_SECONDS", 0.05)
     answer = await answered(served, SILENT[name])
     assert answer[:12] in (b"", b"reset", b"HTTP/1.1 421")
+
+
+async def test_a_connection_whose_body_never_begins_is_ended(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocols, "REQUEST_TIMEOUT_SECONDS", 0.05)
+    head = (
+        f"POST /api/session HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+    )
+    assert await answered(served, head.encode()) in (b"", b"reset")
+
+
+async def test_an_open_socket_outlives_the_deadline_of_its_handshake(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocols, "REQUEST_TIMEOUT_SECONDS", 1.0)
+    async with served.follow(served.program("ann", "player")) as socket:
+        await hear(socket)
+        await answered(served, b"")  # a later connection, which is ended at its deadline
+        await socket.send('{"type":"ping","echo":"7"}')
+        assert (await hear(socket))["echo"] == "7"
 
 
 async def test_a_name_that_leads_here_by_another_s_doing_reads_no_figures(served: Served) -> None:
@@ -242,11 +265,11 @@ async def test_whoever_asks_for_many_long_histories_keeps_nobody_from_signing_in
     context, client = playing.context, playing.client("player")
     credentials = {"name": playing.accounts["dealer"].name, "password": PASSWORD}
     async with AsyncExitStack() as held:
-        for turns in (
-            *[context.history_limiter] * MAX_CONCURRENT_SLOW,
-            *[context.hashing_limiter] * MAX_CONCURRENT_SLOW,
+        for limiter, holder in product(
+            (context.history_limiter, context.hashing_limiter), range(MAX_CONCURRENT_SLOW)
         ):
-            await held.enter_async_context(turns)
+            await limiter.acquire_on_behalf_of(holder)
+            held.callback(limiter.release_on_behalf_of, holder)
         asking = [
             asyncio.create_task(client.get("/api/tables/1/rounds/1/explanation"))
             for _ in range(MAX_WAITING + 1)
@@ -254,7 +277,7 @@ async def test_whoever_asks_for_many_long_histories_keeps_nobody_from_signing_in
         done, _ = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
         assert [task.result().status_code for task in done] == [503]
         signing_in = asyncio.create_task(client.post("/api/session", json=credentials))
-        while not (signing_in.done() or context.hashing_limiter.waiting):
+        while not (signing_in.done() or context.hashing_limiter.statistics().tasks_waiting):
             await asyncio.sleep(0)
     assert (await signing_in).status_code == 200
     await asyncio.gather(*asking)

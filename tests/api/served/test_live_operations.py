@@ -245,7 +245,10 @@ def test_requests_are_not_logged_one_by_one(lines: io.StringIO) -> None:
 def test_at_a_terminal_lines_are_words() -> None:
     record = logging.LogRecord("threedice", logging.WARNING, "", 0, "people-away", None, None)
     record.facts = {"table": "pit-1"}
-    assert journal.TextFormatter().format(record)[8:] == " warning: people-away table=pit-1"
+    assert (
+        journal.JournalFormatter(plain=True).format(record)[8:]
+        == " warning: people-away table=pit-1"
+    )
 
 
 # --- lines that strangers cause -----------------------------------------------------------------

@@ -5,24 +5,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from anyio import to_thread
+import msgspec
 
 from threedice.api.auth.authorisation import can_use
+from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
-from threedice.api.http.requests import check_query, parse_headers
+from threedice.api.http.requests import check_query
+from threedice.identity import Account, Assignment, SessionState
 from threedice.identity.roles import is_staff
 from threedice.identity.tokens import TOKEN_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from litestar import Request
-
     from threedice.api.context import ServerContext
-    from threedice.identity import AccessChange, Account, Assignment, IdentityService, SessionState
+    from threedice.api.http.requests import HouseRequest
+    from threedice.identity import AccessChange, IdentityService
 
 BEARER_PREFIX: Final = "bearer "
 MAX_WARM_TOKENS: Final = 20_000
@@ -36,8 +36,7 @@ The identity service has these tokens in its cache, so resolving them again does
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """The account behind a request, with its session or API token.
 
     `session_id` is the id of either. `scopes` are those of an API token, and None for a session.
@@ -52,13 +51,13 @@ class Caller:
     assignments: tuple[Assignment, ...] = ()
 
 
-async def check_request(request: Request[Any, Any, Any]) -> None:
+async def check_request(request: HouseRequest) -> None:
     """Authenticate, authorise, and check the query string, before every operation."""
     await require_permission(request)
     check_query(request)
 
 
-async def require_permission(request: Request[Any, Any, Any]) -> None:
+async def require_permission(request: HouseRequest) -> None:
     """Authenticate the caller of a handler, and reject one who may not use it.
 
     The caller becomes the `user` of the request, the token its `auth`. This is a `before_request`
@@ -67,12 +66,16 @@ async def require_permission(request: Request[Any, Any, Any]) -> None:
     scope: Any = request.scope
     if scope["method"] == "OPTIONS":
         return
-    context, headers = request.app.state.context, parse_headers(scope)
-    token = extract_token(context, headers)
-    is_background = b"threedice-background" in headers
-    caller = await authenticate(context, token, touch=not is_background)
-    scope["user"], scope["auth"] = caller, token
-    if can_use(caller, request.route_handler.name or ""):
+    token = extract_token(request.context, request.raw_headers)
+    is_background = b"threedice-background" in request.raw_headers
+    scope["user"] = await authenticate(request.context, token, touch=not is_background)
+    scope["auth"] = token
+    check_permission(scope["user"], scope["route_handler"].name)
+
+
+def check_permission(caller: Caller | None, operation: str) -> None:
+    """Reject a caller who may not use an operation."""
+    if can_use(caller, operation):
         return
     if caller is None:
         raise HttpProblem(401, "door/sign-in")
@@ -92,7 +95,7 @@ async def authenticate(context: ServerContext, token: str, *, touch: bool = True
     staff_account = _warm_tokens.get(token_hash)
     if staff_account == "" or (staff_account and context.assignments.is_cached(staff_account)):
         return resolve_token(context, token, touch=touch)
-    caller = await to_thread.run_sync(lambda: resolve_token(context, token, touch=touch))
+    caller = await run_in_thread(resolve_token, context, token, touch=touch)
     if caller is not None:
         if len(_warm_tokens) >= MAX_WARM_TOKENS:
             _warm_tokens.clear()
@@ -103,8 +106,6 @@ async def authenticate(context: ServerContext, token: str, *, touch: bool = True
 
 def resolve_token(context: ServerContext, token: str, *, touch: bool = True) -> Caller | None:
     """Resolve a token to its caller, whatever the session's state; may query the database."""
-    if not token:
-        return None
     if token.startswith(TOKEN_PREFIX):
         api_token = context.identity.tokens.resolve(token)
         if api_token is None:
@@ -130,7 +131,7 @@ def extract_token(context: ServerContext, headers: Mapping[bytes, bytes]) -> str
     authorization = headers.get(b"authorization")
     if authorization is not None:
         return _bearer_token(authorization.decode("latin-1"))
-    token = parse_cookie(headers.get(b"cookie", b""), context.cookie_name)
+    token = session_cookie(context, headers)
     return "" if token.startswith(TOKEN_PREFIX) else token
 
 
@@ -142,9 +143,9 @@ def _bearer_token(authorization: str) -> str:
     return token if token.startswith(TOKEN_PREFIX) else ""
 
 
-def has_session_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> bool:
-    """Return whether a request has a session cookie."""
-    return bool(parse_cookie(headers.get(b"cookie", b""), context.cookie_name))
+def session_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> str:
+    """Return the session cookie of a request, or '' if it has none."""
+    return parse_cookie(headers.get(b"cookie", b""), context.cookie_name)
 
 
 def parse_cookie(cookies: bytes, name: str) -> str:
@@ -174,19 +175,22 @@ class AssignmentCache:
 
     def is_cached(self, account: str) -> bool:
         """Return whether `current` needs no query for an account."""
-        at, _ = self._cached.get(account, (-ASSIGNMENT_CACHE_MICROSECONDS, []))
-        return 0 <= self._identity.context.clock() - at < ASSIGNMENT_CACHE_MICROSECONDS
+        return self._find(account, self._identity.context.clock()) is not None
 
     def current(self, account: str) -> tuple[Assignment, ...]:
         """Return the assignments of an account that are in force now."""
         now = self._identity.context.clock()
-        at, assignments = self._cached.get(account, (-ASSIGNMENT_CACHE_MICROSECONDS, []))
-        if not 0 <= now - at < ASSIGNMENT_CACHE_MICROSECONDS:
+        assignments = self._find(account, now)
+        if assignments is None:
             assignments = self._identity.assignments.current(account=account, at=now)
             if len(self._cached) >= MAX_CACHED_ASSIGNMENTS:
                 self._cached.clear()
             self._cached[account] = (now, assignments)
         return tuple(each for each in assignments if each.starts <= now < each.until)
+
+    def _find(self, account: str, now: int) -> list[Assignment] | None:
+        at, assignments = self._cached.get(account, (0, None))
+        return assignments if 0 <= now - at < ASSIGNMENT_CACHE_MICROSECONDS else None
 
     def _invalidate(self, change: AccessChange) -> None:
         if change.account:

@@ -196,7 +196,7 @@ def can_use(caller: Caller | None, operation: str) -> bool:
     ):
         return False
     roles = roles_at(caller, None) if operation in ON_DUTY_OPERATIONS else caller.account.roles
-    return _has_scope(caller, permission.scope) and any(role in permission.roles for role in roles)
+    return _has_scope(caller, permission.scope) and not permission.roles.isdisjoint(roles)
 
 
 _ONLY_OPEN: Final[frozenset[SessionState]] = frozenset({"open"})

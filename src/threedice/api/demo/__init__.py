@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -68,7 +67,8 @@ def _has_demo_password(identity: IdentityService) -> bool:
 
 async def create_accounts(context: ServerContext) -> tuple[DemoSignIn, ...]:
     """Create missing accounts, assign the staff to all tables, and give players play money."""
-    accounts = await asyncio.to_thread(_create_missing_accounts, context.identity)
+    run_blocking = context.house.runtime.run_blocking
+    accounts = await run_blocking(_create_missing_accounts, context.identity)
     for sign_in in SIGN_INS:
         if sign_in.role == "player":
             await _fund_player(context, accounts[sign_in.name])
@@ -98,12 +98,12 @@ async def _fund_player(context: ServerContext, player: Account) -> None:
     """Record a player as of age, and give them an account with play money."""
     handler, currency = context.house.command_handler, context.config.currency
     person = Person(player.name, BIRTH_DATE)
-    await asyncio.to_thread(save_person, handler.store, player.id, person)
+    await handler.runtime.run_blocking(save_person, handler.store, player.id, person)
     account = await handler.account(player.id)
     if not account.currency:
         command = OpenAccount(by=CONSOLE, player=player.id, currency=currency)
         await handler.handle(command, account=CONSOLE, key=f"demo: open {player.id}")
     if account.balance < PLAY_MONEY // 10:
-        version = (await asyncio.to_thread(handler.store.head, f"cage/{player.id}")).version
+        head = await handler.runtime.run_blocking(handler.store.head, f"cage/{player.id}")
         deposit = Deposit(by=CONSOLE, player=player.id, amount=PLAY_MONEY)
-        await handler.handle(deposit, account=CONSOLE, key=f"demo: fund {player.id} {version}")
+        await handler.handle(deposit, account=CONSOLE, key=f"demo: fund {player.id} {head.version}")

@@ -47,7 +47,7 @@ async def play(house: House) -> None:
 
 
 async def _play_at_table(handler: CommandHandler, table: str) -> None:
-    players = DemoPlayers(Random())
+    players = DemoPlayers(Random(handler.runtime.random_bytes(16)))
     while True:
         try:
             house_table = await handler.table(table)

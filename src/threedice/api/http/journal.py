@@ -14,12 +14,13 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import PurePath
-from time import monotonic
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import msgspec
 
 from threedice.api.http.limits import RateLimiter
+from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,7 @@ def open_journal(
     stream: TextIO | None = None,
     *,
     plain: bool | None = None,
-    clock: Callable[[], float] = monotonic,
+    clock: Callable[[], float] = SYSTEM_RUNTIME.monotonic,
 ) -> logging.Handler:
     """Direct all logging to a stream; return the handler, for `close_journal`.
 
@@ -68,9 +69,8 @@ def open_journal(
     """
     stream = stream or sys.stderr
     handler = JournalHandler(stream, clock)
-    handler.setFormatter(
-        TextFormatter() if (stream.isatty() if plain is None else plain) else JsonFormatter()
-    )
+    plain = stream.isatty() if plain is None else plain
+    handler.setFormatter(JournalFormatter(plain=plain))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
@@ -118,7 +118,9 @@ class JournalHandler(logging.StreamHandler[TextIO]):
         """Write a line per kind of suppressed lines; it belongs to no request."""
         request_id = REQUEST_ID.set("")
         for message, lines in self._suppressed.items():
-            super().emit(_suppression_record(message, lines))
+            facts = {"message": message, "lines": lines}
+            warning = {"name": _LOGGER.name, "levelname": "WARNING", "msg": "lines-suppressed"}
+            super().emit(logging.makeLogRecord({**warning, "facts": facts}))
         REQUEST_ID.reset(request_id)
         self._suppressed.clear()
 
@@ -127,38 +129,22 @@ def _is_malformed_request(record: logging.LogRecord) -> bool:
     return record.name == "uvicorn.error" and record.msg in MALFORMED_REQUEST_MESSAGES
 
 
-def _suppression_record(message: str, lines: int) -> logging.LogRecord:
-    return _LOGGER.makeRecord(
-        _LOGGER.name,
-        logging.WARNING,
-        fn="",
-        lno=0,
-        msg="lines-suppressed",
-        args=(),
-        exc_info=None,
-        extra={"facts": {"message": message, "lines": lines}},
-    )
+class JournalFormatter(logging.Formatter):
+    """Formats records as JSON, or as plain text for a person at a terminal; one line each."""
 
-
-class JsonFormatter(logging.Formatter):
-    """Formats records as one JSON object per line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Format a record as a line."""
-        return msgspec.json.encode(_record_fields(record)).decode()
-
-
-class TextFormatter(logging.Formatter):
-    """Formats records as plain text for a person at a terminal."""
+    def __init__(self, *, plain: bool) -> None:
+        super().__init__()
+        self._plain = plain
 
     def format(self, record: logging.LogRecord) -> str:
         """Format a record as a line."""
         fields = _record_fields(record)
-        time, what = str(fields.pop("at"))[11:19], fields.pop("what")
-        level = str(fields.pop("level"))
+        if not self._plain:
+            return msgspec.json.encode(fields).decode()
+        time, level, what = (str(fields.pop(name)) for name in ("at", "level", "what"))
         prefix = "" if level == "info" else f"{level}: "
         return " ".join(
-            [time, f"{prefix}{what}", *(f"{key}={value}" for key, value in fields.items())]
+            [time[11:19], f"{prefix}{what}", *(f"{key}={value}" for key, value in fields.items())]
         )
 
 
@@ -172,10 +158,8 @@ def _record_fields(record: logging.LogRecord) -> dict[str, Any]:
         fields["by"] = record.name
     if request_id := REQUEST_ID.get():
         fields["request"] = request_id
-    fields.update(
-        {name: getattr(record, name) for name in _DEFECT_ATTRIBUTES if hasattr(record, name)}
-    )
-    fields.update(getattr(record, "facts", {}))
+    fields |= {name: getattr(record, name) for name in _DEFECT_ATTRIBUTES if hasattr(record, name)}
+    fields |= getattr(record, "facts", {})
     if record.exc_info and record.exc_info[0] is not None:
         fields["error"] = record.exc_info[0].__name__
         fields["where"] = _error_location(record.exc_info[2])
@@ -185,8 +169,7 @@ def _record_fields(record: logging.LogRecord) -> dict[str, Any]:
 def _error_location(trace: TracebackType | None) -> str:
     """Return the innermost frame of a traceback as `file:line function`."""
     location = ""
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        location = f"{PurePath(code.co_filename).name}:{trace.tb_lineno} {code.co_name}"
-        trace = trace.tb_next
+    for frame, line in walk_tb(trace):
+        code = frame.f_code
+        location = f"{PurePath(code.co_filename).name}:{line} {code.co_name}"
     return location

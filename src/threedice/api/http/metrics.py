@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -19,92 +20,58 @@ if TYPE_CHECKING:
     from threedice.house.streams import PendingCommand
 
 METRICS_CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-COMMAND_SECONDS_BUCKETS: Final = (
-    0.001,
-    0.002,
-    0.005,
-    0.01,
-    0.02,
-    0.05,
-    0.1,
-    0.2,
-    0.5,
-    1.0,
-    2.0,
-    5.0,
-)
+COMMAND_SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Upper bounds of the buckets of the command duration."""
 
 
 class ServerMetrics:
-    """Metrics of one server since its start."""
+    """Metrics of one server since its start, with all events that its house makes durable."""
 
-    def __init__(self) -> None:
+    def __init__(self, house: House) -> None:
+        self._monotonic = house.runtime.monotonic
         self.registry = CollectorRegistry()
-        self._commands = Counter(
-            "threedice_commands", "Commands accepted.", ["kind"], registry=self.registry
-        )
+        self.registry.register(_WriterCollector(house))
+        self._next_on_written = house.command_handler.streams.on_written
+        house.command_handler.streams.on_written = self._on_written
+        counter = partial(Counter, registry=self.registry)
+        self._accepted = cache(counter("threedice_commands", "Commands accepted.", ["kind"]).labels)
         self._seconds = Histogram(
             "threedice_command_seconds",
             "Time from a command's arrival until its events are durable.",
-            buckets=COMMAND_SECONDS_BUCKETS,
+            buckets=COMMAND_SECONDS,
             registry=self.registry,
         )
-        self._refused = Counter(
-            "threedice_refusals", "Problem responses, by code.", ["code"], registry=self.registry
-        )
-        self._command_counters: dict[str, Counter] = {}
-        self._bets = Counter("threedice_bets", "Bets made durable.", registry=self.registry)
-        self._settlements = Counter(
-            "threedice_settlements", "Rounds settled.", registry=self.registry
-        )
-        self._voids = Counter("threedice_voids", "Rounds voided.", registry=self.registry)
+        self._refused = counter("threedice_refusals", "Problem responses, by code.", ["code"])
+        self._events: dict[type[Any], Counter] = {
+            BetPlaced: counter("threedice_bets", "Bets made durable."),
+            WinnersPaid: counter("threedice_settlements", "Rounds settled."),
+            RoundVoided: counter("threedice_voids", "Rounds voided."),
+        }
         self.subscribers = Gauge(
             "threedice_subscribers", "Live sockets open.", ["audience"], registry=self.registry
         )
-        self.resyncs = Counter(
-            "threedice_resyncs",
-            "Live sockets resynchronised because they were too slow.",
-            registry=self.registry,
+        self.resyncs = counter(
+            "threedice_resyncs", "Live sockets resynchronised because they were too slow."
         )
-        self.sockets_closed = Counter(
-            "threedice_sockets_closed",
-            "Live sockets closed by the house, by code.",
-            ["code"],
-            registry=self.registry,
+        self.sockets_closed = counter(
+            "threedice_sockets_closed", "Live sockets closed by the house, by code.", ["code"]
         )
 
-    def count_accepted(self, kind: str, seconds: float) -> None:
-        """Count an accepted command and observe its duration."""
-        counter = self._command_counters.get(kind)
-        if counter is None:
-            counter = self._command_counters[kind] = self._commands.labels(kind)
-        counter.inc()
-        self._seconds.observe(seconds)
+    def count_accepted(self, kind: str, started_at: float) -> None:
+        """Count an accepted command, and observe its duration since a monotonic time."""
+        self._accepted(kind).inc()
+        self._seconds.observe(self._monotonic() - started_at)
 
     def count_refused(self, code: str) -> None:
         """Count a problem response by its code."""
         self._refused.labels(code).inc()
 
-    def observe_house(self, house: House) -> None:
-        """Count all events that a house makes durable, and collect its writer's figures."""
-        self.registry.register(_WriterCollector(house))
-        next_callback = house.command_handler.streams.on_written
-
-        def on_written(command: PendingCommand) -> None:
-            self._count_events(command)
-            next_callback(command)
-
-        house.command_handler.streams.on_written = on_written
-
-    def _count_events(self, command: PendingCommand) -> None:
+    def _on_written(self, command: PendingCommand) -> None:
         for events in command.events:
             for event in events:
-                if isinstance(event, BetPlaced):
-                    self._bets.inc()
-                elif isinstance(event, WinnersPaid):
-                    self._settlements.inc()
-                elif isinstance(event, RoundVoided):
-                    self._voids.inc()
+                if counter := self._events.get(type(event)):
+                    counter.inc()
+        self._next_on_written(command)
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text format."""
@@ -120,23 +87,17 @@ class _WriterCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the writer's figures."""
         counts = self._house.command_handler.streams.writer.counts()
-        yield GaugeMetricFamily(
-            "threedice_queue_depth", "Commands waiting to be written.", counts.queued
-        )
-        yield GaugeMetricFamily(
-            "threedice_suspended",
-            "1 while the house is suspended and cannot write.",
-            bool(self._house.command_handler.suspension_reason),
-        )
-        yield GaugeMetricFamily(
-            "threedice_largest_batch",
-            "Largest number of commands in one commit.",
-            counts.largest_batch,
-        )
-        for name, help_text, value in (
+        suspended = bool(self._house.command_handler.suspension_reason)
+        for name, text, gauge in (
+            ("queue_depth", "Commands waiting to be written.", counts.queued),
+            ("suspended", "1 while the house is suspended and cannot write.", suspended),
+            ("largest_batch", "Largest number of commands in one commit.", counts.largest_batch),
+        ):
+            yield GaugeMetricFamily(f"threedice_{name}", text, gauge)
+        for name, text, count in (
             ("batches", "Commits.", counts.batches),
             ("writes_accepted", "Proposals written.", counts.accepted),
             ("conflicts", "Proposals decided again after a conflicting write.", counts.conflicts),
             ("store_away", "Proposals that failed as the database was away.", counts.unavailable),
         ):
-            yield CounterMetricFamily(f"threedice_{name}", help_text, value)
+            yield CounterMetricFamily(f"threedice_{name}", text, count)

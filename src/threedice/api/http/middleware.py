@@ -8,29 +8,22 @@ from __future__ import annotations
 
 import re
 from itertools import count
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from litestar.enums import ScopeType
 
-from threedice.api.auth.authentication import check_request, has_session_cookie
+from threedice.api.auth.authentication import check_request, session_cookie
 from threedice.api.http.journal import REQUEST_ID
-from threedice.api.http.problems import (
-    PROBLEM_MEDIA_TYPE,
-    HttpProblem,
-    encode_problem,
-    handle_error,
-)
+from threedice.api.http.problems import HttpProblem, handle_error
 from threedice.api.http.requests import TABLE_ID_PATTERN, HouseRequest, parse_headers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from litestar.handlers import HTTPRouteHandler
-    from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+    from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
     from threedice.api.context import ServerContext
-    from threedice.api.http.problems import EncodedProblem
 
     HeaderList = list[tuple[bytes, bytes]]
 
@@ -62,39 +55,44 @@ SECURITY_HEADERS: Final[HeaderList] = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ]
 
+API_HEADERS: Final[HeaderList] = [
+    (b"content-security-policy", API_CONTENT_POLICY),
+    (b"cache-control", b"no-store"),
+    *SECURITY_HEADERS,
+]
+
+PAGE_HEADERS: Final[HeaderList] = [
+    (b"content-security-policy", SCREEN_CONTENT_POLICY),
+    *SECURITY_HEADERS,
+]
+
 HSTS_HEADER: Final = (b"strict-transport-security", b"max-age=31536000; includeSubDomains")
 
 
 def add_middleware(app: ASGIApp, context: ServerContext) -> ASGIApp:
-    """Wrap an application with the checks and headers that apply to every request."""
+    """Wrap an application with the checks and headers that apply to every request.
+
+    All log lines of a request carry the same request id.
+    """
+    server_id, request_numbers = context.house.runtime.random_bytes(3).hex(), count(1)
     hsts = [HSTS_HEADER] if context.secure else []
-    api_headers = [
-        (b"content-security-policy", API_CONTENT_POLICY),
-        *SECURITY_HEADERS,
-        *hsts,
-        (b"cache-control", b"no-store"),
-    ]
-    page_headers = [(b"content-security-policy", SCREEN_CONTENT_POLICY), *SECURITY_HEADERS, *hsts]
+    api_headers, page_headers = [*API_HEADERS, *hsts], [*PAGE_HEADERS, *hsts]
 
     async def middleware(scope: Scope, receive: Receive, send: Send) -> None:
-        path, headers = scope["path"], parse_headers(scope)
-        if scope["type"] == ScopeType.WEBSOCKET:
-            if _LIVE_PATH.fullmatch(path):
-                await app(scope, receive, send)
-            else:  # the router would close the socket without giving a reason
-                not_found = HttpProblem(404, "door/no-such")
-                await reject_handshake(scope, send, encode_problem(not_found, headers, context))
-            return
-        if scope["method"] == "HEAD":  # handled as GET, with the body left out
-            scope, send = {**scope, "method": "GET"}, _strip_body(send)
-        is_api = path.startswith("/api") or path in MONITORING_PATHS
-        extra_headers = api_headers if is_api else page_headers
+        REQUEST_ID.set(f"{server_id}-{next(request_numbers)}")
+        path, respond = scope["path"], reject_handshake
+        if scope["type"] == ScopeType.HTTP:
+            respond = send_problem
+            if scope["method"] == "HEAD":  # handled as GET, with the body left out
+                scope, send = {**scope, "method": "GET"}, _strip_body(send)
+            is_api = path.startswith("/api") or path in MONITORING_PATHS
+            send = _add_headers(send, api_headers if is_api else page_headers)
         try:
-            check_host_and_origin(context, scope, headers)
+            check_host_and_origin(context, scope)
         except Exception as error:
-            await _send_problem(send, encode_problem(error, headers, context), extra_headers)
-            return
-        await app(scope, receive, _add_headers(send, extra_headers))
+            await respond(error, scope, receive, send)
+        else:
+            await app(scope, receive, send)
 
     return middleware
 
@@ -113,74 +111,57 @@ def skip_router(router: ASGIApp, send_command: HTTPRouteHandler) -> ASGIApp:
             return
         scope["route_handler"], scope["path_params"] = send_command, {"table": match[1]}
         request = HouseRequest(scope, receive, send)
-        response: ASGIApp
         try:
             await check_request(request)
             response = await send_command.fn(request, match[1])
         except Exception as error:
-            response = handle_error(request, error).to_asgi_response(None, request)
-        await response(scope, receive, send)
+            await send_problem(error, scope, receive, send)
+        else:
+            await response(scope, receive, send)
 
     return route
 
 
-def add_request_ids(app: Any) -> Any:
-    """Wrap an application so that all log lines of a request carry the same request id."""
-    server_id, request_numbers = token_hex(3), count(1)
+def check_host_and_origin(context: ServerContext, scope: Scope) -> None:
+    """Reject requests for another host, and state-changing requests from another site.
 
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        REQUEST_ID.set(f"{server_id}-{next(request_numbers)}")
-        await app(scope, receive, send)
-
-    return middleware
-
-
-def check_host_and_origin(
-    context: ServerContext, scope: HTTPScope, headers: Mapping[bytes, bytes]
-) -> None:
-    """Reject requests for another host, and state-changing requests from another site."""
-    check_single_host(scope)
-    host, path = headers.get(b"host", b"").decode("latin-1").lower(), scope["path"]
+    A WebSocket counts as state-changing: browsers let pages of other sites open one.
+    """
+    headers, path = parse_headers(scope), scope["path"]
+    if [name for name, _ in scope["headers"]].count(b"host") > 1:  # a proxy may use the other one
+        raise HttpProblem(400, "door/malformed", problem="a request has exactly one Host header")
+    if scope["type"] == ScopeType.WEBSOCKET and not _LIVE_PATH.fullmatch(path):
+        raise HttpProblem(404, "door/no-such")  # the router would close it without a reason
+    host = headers.get(b"host", b"").decode("latin-1").lower()
     if host not in context.hosts and path not in MONITORING_PATHS:
         raise HttpProblem(421, "door/host")
     if "//" in path:  # the router collapses slashes, so it would match a path not checked here
         raise HttpProblem(404, "door/no-such")
-    if scope["method"] not in SAFE_METHODS and is_cross_site(
-        context, headers, require_origin=has_session_cookie(context, headers)
+    if scope["type"] == ScopeType.WEBSOCKET or scope["method"] not in SAFE_METHODS:
+        check_origin(context, headers)
+
+
+def check_origin(context: ServerContext, headers: Mapping[bytes, bytes]) -> None:
+    """Reject a request or a handshake that was initiated by another site.
+
+    Browsers set `Origin` and `Sec-Fetch-Site` themselves, and pages cannot forge them. A request
+    with a session cookie must have at least one of the two.
+    """
+    origin, fetch_site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
+    if (
+        (origin is not None and origin.decode("latin-1").lower() not in context.origins)
+        or (fetch_site is not None and fetch_site != b"same-origin")
+        or (origin is None and fetch_site is None and session_cookie(context, headers))
     ):
         raise HttpProblem(403, "door/origin")
 
 
-def check_single_host(scope: Scope) -> None:
-    """Reject a request with two `Host` headers: a proxy may have acted on the other one."""
-    if sum(name == b"host" for name, _ in scope["headers"]) > 1:
-        raise HttpProblem(400, "door/malformed", problem="a request has exactly one Host header")
-
-
-def is_cross_site(
-    context: ServerContext, headers: Mapping[bytes, bytes], *, require_origin: bool
-) -> bool:
-    """Return whether a request or a handshake was initiated by another site.
-
-    Browsers set `Origin` and `Sec-Fetch-Site` themselves, and pages cannot forge them. With
-    `require_origin`, for requests with a session cookie, at least one of the two must be present.
-    """
-    origin, fetch_site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
-    if origin is not None and origin.decode("latin-1").lower() not in context.origins:
-        return True
-    if fetch_site is not None and fetch_site != b"same-origin":
-        return True
-    return require_origin and origin is None and fetch_site is None
-
-
 def _add_headers(send: Send, extra_headers: HeaderList) -> Send:
-    """Wrap `send` so that it adds the headers that a response does not set itself."""
+    """Wrap `send` so that it adds headers to the response."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            present = {name.lower() for name, _ in message["headers"]}
-            missing = [header for header in extra_headers if header[0] not in present]
-            message["headers"] = [*message["headers"], *missing]
+            message["headers"] = [*message["headers"], *extra_headers]
         await send(message)
 
     return send_with_headers
@@ -197,26 +178,20 @@ def _strip_body(send: Send) -> Send:
     return send_without_body
 
 
-async def reject_handshake(scope: Scope, send: Send, problem: EncodedProblem) -> None:
+async def send_problem(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+    """Respond to a request with the problem that an error is."""
+    request = HouseRequest(scope, receive, send)
+    await handle_error(request, error).to_asgi_response(None, request)(scope, receive, send)
+
+
+async def reject_handshake(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
     """Reject a WebSocket handshake with a problem response, or by closing if unsupported."""
     if "websocket.http.response" not in (scope.get("extensions") or {}):
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
-    policy = (b"content-security-policy", API_CONTENT_POLICY)
-    headers = [(b"cache-control", b"no-store"), policy, *SECURITY_HEADERS]
-    await _send_problem(send, problem, headers, "websocket.http.response")
 
+    async def send_to_handshake(message: Any) -> None:
+        message["type"] = f"websocket.{message['type']}"
+        await send(message)
 
-async def _send_problem(
-    send: Send, problem: EncodedProblem, headers: HeaderList, kind: str = "http.response"
-) -> None:
-    all_headers = [
-        (b"content-type", PROBLEM_MEDIA_TYPE.encode()),
-        (b"content-length", b"%d" % len(problem.body)),
-        *problem.headers,
-        *headers,
-    ]
-    start: Any = {"type": f"{kind}.start", "status": problem.status, "headers": all_headers}
-    body: Any = {"type": f"{kind}.body", "body": problem.body, "more_body": False}
-    await send(start)
-    await send(body)
+    await send_problem(error, scope, receive, _add_headers(send_to_handshake, API_HEADERS))

@@ -1,4 +1,4 @@
-"""Generate the OpenAPI document and the tables of the API reference from the route handlers.
+"""Generate the OpenAPI document from the route handlers.
 
 Parameters, bodies and responses come from the signatures of the handlers, and schemas from msgspec:
 Litestar's own document could not show commands as clients send them, without `by` and without a
@@ -21,7 +21,6 @@ from threedice.api.auth.authorisation import (
     COMMANDS,
     OPERATION_PERMISSIONS,
     SCOPES,
-    TokenScope,
 )
 from threedice.api.context import SECURE_COOKIE
 from threedice.api.http.problems import STATUS_TITLES, Problem
@@ -30,10 +29,9 @@ from threedice.api.live.messages import PingMessage, ServerMessage
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyAccountCommand, AnyTableCommand
 from threedice.house.events import AnyStreamEvent
-from threedice.identity import ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from litestar.handlers import HTTPRouteHandler
 
@@ -50,7 +48,7 @@ _PATH_PARAMETER: Final = re.compile(r"{(\w+?)(?:_id)?:str}")
 def build_document(handlers: Iterable[HTTPRouteHandler]) -> dict[str, Any]:
     """Build the OpenAPI document of route handlers."""
     handlers = tuple(handlers)
-    commands = [*_union_members(AnyTableCommand), *_union_members(AnyAccountCommand)]
+    commands = [*get_args(AnyTableCommand), *get_args(AnyAccountCommand)]
     unions = {
         "Event": AnyStreamEvent,
         "LiveMessage": ServerMessage,
@@ -60,16 +58,12 @@ def build_document(handlers: Iterable[HTTPRouteHandler]) -> dict[str, Any]:
     responses = {f"{each.name} response": response_type(each) for each in handlers}
     named_types = {**unions, **bodies, **responses, "Problem": Problem}
     named_types = {name: each for name, each in named_types.items() if each is not None}
-    approval_commands = _approval_commands()
-    types = [*named_types.values(), *commands, *approval_commands]
-    schemas, components = msgspec.json.schema_components(types, ref_template=REF_TEMPLATE)
-    named_schemas = dict(zip([*named_types], schemas[: len(named_types)], strict=True))
-    _hide_server_fields(components, [tag_of(each) for each in commands])
-    if "RequestForm" in components:
-        approval_schemas = schemas[-len(approval_commands) :]
-        components["RequestForm"]["properties"]["command"] = {"oneOf": approval_schemas}
-    for name in unions:
-        components[name] = named_schemas[name]
+    schemas, components = msgspec.json.schema_components(
+        [*named_types.values(), *commands], ref_template=REF_TEMPLATE
+    )
+    named_schemas = dict(zip(named_types, schemas, strict=False))
+    _describe_commands(components, [tag_of(each) for each in commands])
+    components |= {name: named_schemas[name] for name in unions}
     paths: dict[str, dict[str, Any]] = {}
     for each in handlers:
         paths.setdefault(published_path(each), {})[method_of(each).lower()] = _describe_operation(
@@ -117,21 +111,19 @@ def _type_hints(handler: HTTPRouteHandler) -> dict[str, Any]:
     return get_type_hints(handler.fn, include_extras=True)
 
 
-def _summary(handler: HTTPRouteHandler) -> str:
+def summary_of(handler: HTTPRouteHandler) -> str:
+    """Return the first line of a handler's docstring."""
     return (handler.fn.__doc__ or "").partition("\n")[0].strip()
 
 
-def _union_members(union: Any) -> tuple[Any, ...]:
-    return tuple(union.__args__)
+def _describe_commands(components: dict[str, Any], commands: list[str]) -> None:
+    """Remove the fields that the server fills in, and list the commands for `RequestForm`.
 
-
-def _approval_commands() -> list[Any]:
-    """Return the commands that need a second person, which clients send as requests."""
-    return [each for each in _union_members(AnyTableCommand) if each.facts.second_person]
-
-
-def _hide_server_fields(components: dict[str, Any], commands: list[str]) -> None:
-    """Remove the fields that the server fills in from the schemas of commands."""
+    Clients send a command that needs a second person in a request for approval.
+    """
+    needs_approval = [name for name in commands if COMMANDS[name].facts.second_person]
+    references = [{"$ref": REF_TEMPLATE.format(name=name)} for name in needs_approval]
+    components["RequestForm"]["properties"]["command"] = {"oneOf": references}
     for name in commands:
         schema, facts = components[name], COMMANDS[name].facts
         hidden = ["by", facts.second_person]
@@ -176,7 +168,7 @@ def _describe_operation(handler: HTTPRouteHandler, named_schemas: dict[str, Any]
     is_public = ANYONE in permission.roles
     description: dict[str, Any] = {
         "operationId": handler.name,
-        "summary": _summary(handler),
+        "summary": summary_of(handler),
         "x-roles": sorted(permission.roles),
         "x-scope": permission.scope,
         "security": _security(is_public=is_public, persons_only=permission.scope == "nobody"),
@@ -241,7 +233,7 @@ def _responses(
         statuses.add(422)
     if "{" in published_path(handler):
         statuses.add(404)
-    success: dict[str, Any] = {"description": _summary(handler)}
+    success: dict[str, Any] = {"description": summary_of(handler)}
     if schema := named_schemas.get(f"{handler.name} response"):
         success["content"] = {"application/json": {"schema": schema}}
     problem = {"schema": {"$ref": REF_TEMPLATE.format(name="Problem")}}
@@ -255,39 +247,3 @@ def _responses(
             for status in sorted(statuses)
         },
     }
-
-
-def operations_table(handlers: Iterable[HTTPRouteHandler]) -> str:
-    """Return all operations as a Markdown table, with the permissions of each."""
-    rows = [
-        (
-            f"`{method_of(each)} {published_path(each)}`",
-            _summary(each),
-            *_permission_columns(*OPERATION_PERMISSIONS[each.name or ""]),
-        )
-        for each in handlers
-    ]
-    return _markdown_table(("operation", "summary", "roles", "programs"), rows)
-
-
-def commands_table() -> str:
-    """Return all commands as a Markdown table, with the permissions of each."""
-    rows = [
-        (f"`{name}`", *_permission_columns(command.facts.roles, command.facts.scope))
-        for name, command in COMMANDS.items()
-        if command.facts.roles
-    ]
-    return _markdown_table(("command", "roles", "programs"), rows)
-
-
-def _permission_columns(roles: Collection[str], scope: TokenScope) -> tuple[str, str]:
-    if ANYONE in roles:
-        return "anyone", "anyone"
-    names = [role for role in ROLES if role in roles]
-    roles_text = "everybody signed in" if len(names) == len(ROLES) else ", ".join(names)
-    return roles_text, "no" if scope == "nobody" else scope
-
-
-def _markdown_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [headings, tuple("---" for _ in headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

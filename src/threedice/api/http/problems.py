@@ -7,8 +7,9 @@ unexpected exception becomes a bare `house/defect`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from litestar import Response
@@ -41,15 +42,12 @@ from threedice.identity import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from litestar import Litestar, Request
 
     from threedice.api.context import ServerContext
 
 PROBLEM_MEDIA_TYPE: Final = "application/problem+json"
 _HTTP_METHODS: Final = ("GET", "POST", "PUT", "DELETE")
-_ENCODER: Final = msgspec.json.Encoder()
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,14 +72,6 @@ class HttpProblem(ThreediceError):
 
 class ClientDisconnected(Exception):
     """The client closed the connection; there is nobody to respond to."""
-
-
-class EncodedProblem(NamedTuple):
-    """The status, the headers and the body of a problem response."""
-
-    status: int
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
 
 
 STATUS_TITLES: Final[dict[int, str]] = {
@@ -123,17 +113,13 @@ def handle_error(request: Request[Any, Any, Any], error: Exception) -> Response[
     """Return any error as a problem response: the application's exception handler."""
     if isinstance(error, ClientDisconnected):
         return Response(b"", status_code=400)  # the client does not receive it
-    status, headers, body = encode_problem(
-        _translate_http_exception(request, error) if isinstance(error, HTTPException) else error,
-        dict(request.scope["headers"]),
-        request.app.state.context,
-    )
-    response_headers = {name.decode(): value.decode() for name, value in headers}
-    if status == 405:
-        response_headers["Allow"] = ", ".join(_allowed_methods(request.app, request.scope["path"]))
-    return Response(
-        body, status_code=status, headers=response_headers, media_type=PROBLEM_MEDIA_TYPE
-    )
+    if isinstance(error, HTTPException):
+        error = _translate_http_exception(request, error)
+    accept_language = dict(request.scope["headers"]).get(b"accept-language", b"")
+    response = _problem_response(error, accept_language, request.app.state.context)
+    if response.status_code == 405:
+        response.headers["allow"] = ", ".join(_allowed_methods(request.app, request.scope["path"]))
+    return response
 
 
 def _translate_http_exception(request: Request[Any, Any, Any], error: HTTPException) -> Exception:
@@ -165,38 +151,32 @@ def _allowed_methods(app: Litestar, path: str) -> list[str]:
     return allowed
 
 
-def encode_problem(
-    error: Exception, request_headers: Mapping[bytes, bytes], context: ServerContext
-) -> EncodedProblem:
-    """Encode an error as a problem in the client's language; count and log it.
+def _problem_response(
+    error: Exception, accept_language: bytes, context: ServerContext
+) -> Response[bytes]:
+    """Return an error as a problem in the client's language; count and log it.
 
     This never raises: if an error cannot be described, the response is a bare 500 in English.
     """
+    headers = {"content-language": "en", "vary": "accept-language"}
     try:
-        return _encode_problem(error, request_headers, context)
+        language = preferred_language(accept_language)
+        problem = problem_from_error(error, language)
+        body = msgspec.json.encode(problem)
+        context.metrics.count_refused(problem.code)
+        if not isinstance(error, ThreediceError):
+            journal.warn("defect", error)
+        if seconds := retry_after_seconds(error):
+            headers["retry-after"] = str(seconds)
+        headers["content-language"] = language
     except Exception as failure:
         journal.warn("defect", failure)
-        return _DEFECT
-
-
-def _encode_problem(
-    error: Exception, request_headers: Mapping[bytes, bytes], context: ServerContext
-) -> EncodedProblem:
-    language = preferred_language(request_headers.get(b"accept-language", b""))
-    problem = problem_from_error(error, language)
-    context.metrics.count_refused(problem.code)
-    if not isinstance(error, ThreediceError):
-        journal.warn("defect", error)
-    headers = _language_headers(language)
+        problem, body = _DEFECT, msgspec.json.encode(_DEFECT)
     if problem.status == 401:
-        headers.append((b"www-authenticate", b'Bearer realm="threedice"'))
-    if seconds := retry_after_seconds(error):
-        headers.append((b"retry-after", b"%d" % seconds))
-    return EncodedProblem(problem.status, headers, _ENCODER.encode(problem))
-
-
-def _language_headers(language: Language) -> list[tuple[bytes, bytes]]:
-    return [(b"content-language", language.encode()), (b"vary", b"accept-language")]
+        headers["www-authenticate"] = 'Bearer realm="threedice"'
+    return Response(
+        body, status_code=problem.status, headers=headers, media_type=PROBLEM_MEDIA_TYPE
+    )
 
 
 def problem_from_error(error: BaseException, language: Language = "en") -> Problem:
@@ -264,19 +244,15 @@ def _classify_identity_error(error: IdentityError) -> tuple[int, str, dict[str, 
 
 
 def _detail(error: BaseException, code: str, facts: dict[str, Any], language: Language) -> str:
-    """Return the text of an error; in English an identity error has its own, more specific one."""
+    """Return the text of an error; in English an identity error has its own, more specific one.
+
+    A fact that the text names and the error lacks is left out.
+    """
     if language == "en" and isinstance(error, IdentityError):
         return _capitalise(str(error))
-    text = TEXTS[language][code].format_map(_FactsWithDefault(facts))
+    text = TEXTS[language][code].format_map(defaultdict(str, facts))
     clauses = ", ".join(error.clause) if isinstance(error, Refusal) else ""
     return _capitalise(f"{text} ({clauses})" if clauses else text)
-
-
-class _FactsWithDefault(dict[str, Any]):
-    """Facts for a text template; a missing fact is formatted as nothing."""
-
-    def __missing__(self, key: str) -> str:
-        return ""
 
 
 def _capitalise(text: str) -> str:
@@ -287,7 +263,5 @@ def _json_fact(value: Any) -> Any:
     return value if isinstance(value, str | int | bool | None) else str(value)
 
 
-_DEFECT: Final = EncodedProblem(
-    500, _language_headers("en"), _ENCODER.encode(problem_from_error(Exception()))
-)
-"""Encoded in advance, so that it can be sent whatever fails."""
+_DEFECT: Final = problem_from_error(Exception())
+"""Made in advance, so that it can be sent whatever fails."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from functools import cache
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import parse_qsl
 
 import msgspec
 from litestar import Request
+from litestar.connection.base import empty_receive, empty_send
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from litestar.handlers import HTTPRouteHandler
-    from litestar.types import Receive, Scope
+    from litestar.types import Receive, Scope, Send
 
     from threedice.api.context import ServerContext
 
@@ -64,24 +65,37 @@ INJECTED: Final = frozenset({"request", "context", "caller", "data"})
 class HouseRequest(Request[Any, str, State]):
     """A request whose body is limited in size and time; `user` is the caller, `auth` the token."""
 
-    _received: bytes | None = None
-
-    @property
-    def context(self) -> ServerContext:
-        """The context of the server."""
-        return cast("ServerContext", self.app.state.context)
+    def __init__(
+        self, scope: Scope, receive: Receive = empty_receive, send: Send = empty_send
+    ) -> None:
+        super().__init__(scope, receive, send)
+        self.context: ServerContext = scope["litestar_app"].state.context
+        self.raw_headers = parse_headers(scope)
+        self._received: bytes | None = None
 
     @property
     def client_address(self) -> str:
-        """The client's address, as the server or the trusted proxy in front of it sees it."""
-        return client_address(self.context, self.scope, parse_headers(self.scope))
+        """The client's address; behind a trusted proxy, the one that the proxy saw.
+
+        Only the rightmost entry of `X-Forwarded-For` counts: the client controls the others.
+        """
+        if self.context.behind_proxy:
+            forwarded_for = self.raw_headers.get(b"x-forwarded-for", b"").decode("latin-1")
+            if address := forwarded_for.rpartition(",")[2].strip()[:64]:
+                return address
+        client = self.scope.get("client")
+        return client[0] if client else ""
 
     async def body(self) -> bytes:
-        """Return the body of a request that is declared as JSON."""
+        """Return the body of a request that is declared as JSON.
+
+        HTML forms of other sites cannot declare it.
+        """
         if self._received is None:
-            headers = parse_headers(self.scope)
-            require_json(headers)
-            self._received = await read_body(self.receive, headers)
+            media_type = self.raw_headers.get(b"content-type", b"").partition(b";")[0]
+            if media_type.strip().lower() != b"application/json":
+                raise HttpProblem(415, "door/media-type")
+            self._received = await read_body(self.receive, self.raw_headers)
         return self._received
 
     async def json(self) -> Any:
@@ -128,16 +142,13 @@ def query_parameters(handler: HTTPRouteHandler) -> dict[str, Parameter]:
     }
 
 
-_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_decoder_for: Final = cache(msgspec.json.Decoder)
 
 
 def decode_body(body_type: Any, body: bytes) -> Any:
     """Decode a JSON body to a type; the problem names the first field that does not match."""
-    decoder = _decoders.get(body_type)
-    if decoder is None:
-        decoder = _decoders[body_type] = msgspec.json.Decoder(body_type)
     try:
-        return decoder.decode(body)
+        return _decoder_for(body_type).decode(body)
     except msgspec.ValidationError as error:
         raise HttpProblem(422, "door/form", problem=str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -153,55 +164,29 @@ def parse_headers(scope: Scope) -> dict[bytes, bytes]:
     return headers
 
 
-def client_address(context: ServerContext, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
-    """Return the client's address; behind a trusted proxy, the one that the proxy saw.
-
-    Only the rightmost entry of `X-Forwarded-For` counts: the client controls the others.
-    """
-    if context.behind_proxy:
-        forwarded_for = headers.get(b"x-forwarded-for", b"").decode("latin-1")
-        if address := forwarded_for.rpartition(",")[2].strip()[:64]:
-            return address
-    client = scope.get("client")
-    return client[0] if client else ""
-
-
-def require_json(headers: Mapping[bytes, bytes]) -> None:
-    """Reject a body that is not declared as JSON: HTML forms of other sites cannot declare it."""
-    media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if media_type != b"application/json":
-        raise HttpProblem(415, "door/media-type")
-
-
 async def read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:
     """Read a request body; reject one that is too large or arrives too slowly."""
     declared_length = headers.get(b"content-length", b"")
     if declared_length.isdigit() and int(declared_length[:20]) > MAX_BODY_BYTES:
         raise HttpProblem(413, "door/too-large", most=MAX_BODY_BYTES)
-    first = await receive()
-    if first["type"] != "http.request":
-        raise ClientDisconnected
-    if not first.get("more_body"):
-        return _check_body_size(first["body"])
-    return await _read_rest(receive, first["body"])
-
-
-async def _read_rest(receive: Receive, body: bytes) -> bytes:
+    body, more = await _read_part(receive)
+    if not more:  # nearly every body; a timer would be a large part of the cost of a bet
+        return body
     try:
         async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
-            more = True
             while more:
-                message = await receive()
-                if message["type"] != "http.request":
-                    raise ClientDisconnected
-                body = _check_body_size(body + message["body"])
-                more = bool(message.get("more_body"))
+                body, more = await _read_part(receive, body)
     except TimeoutError:
         raise HttpProblem(408, "door/slow") from None
     return body
 
 
-def _check_body_size(body: bytes) -> bytes:
+async def _read_part(receive: Receive, body: bytes = b"") -> tuple[bytes, bool]:
+    """Return a body with its next part, and whether there is more of it."""
+    message = await receive()
+    if message["type"] != "http.request":
+        raise ClientDisconnected
+    body += message["body"]
     if len(body) > MAX_BODY_BYTES:
         raise HttpProblem(413, "door/too-large", most=MAX_BODY_BYTES)
-    return body
+    return body, bool(message.get("more_body"))

@@ -10,7 +10,6 @@ import asyncio
 from collections import deque
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from threedice.api.live.messages import encode_for_audiences
@@ -209,6 +208,6 @@ class Subscriber:
         if not self.closed.done():
             self.closed.set_result((code, reason))
 
-    def blocked_seconds(self) -> float:
+    def blocked_seconds(self, now: float) -> float:
         """Return for how long the client has not taken the message being sent."""
-        return monotonic() - self.sending_since if self.sending_since else 0.0
+        return now - self.sending_since if self.sending_since else 0.0

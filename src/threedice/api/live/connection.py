@@ -7,22 +7,20 @@ commands go over HTTP, where they are authorised.
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 from math import ceil
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from litestar import WebSocket, websocket
 from litestar.exceptions import WebSocketDisconnect
 
-from threedice.api.auth.authentication import authenticate, extract_token, has_session_cookie
-from threedice.api.auth.authorisation import audience_of, can_use
+from threedice.api.auth.authentication import authenticate, check_permission, extract_token
+from threedice.api.auth.authorisation import audience_of
 from threedice.api.http import journal
 from threedice.api.http.limits import RateLimiter
-from threedice.api.http.middleware import check_single_host, is_cross_site, reject_handshake
-from threedice.api.http.problems import HttpProblem, encode_problem
+from threedice.api.http.middleware import reject_handshake
+from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import TableId, parse_headers
 from threedice.api.live.channel import Subscriber, encode_for_subscriber, split_entries
 from threedice.api.live.hub import CLOSE_INTERNAL_ERROR
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from threedice.api.live.hub import Hub
     from threedice.api.views import TableView
     from threedice.log.store import Store
+    from threedice.runtime import Runtime
 
     Receive = Callable[[], Awaitable[Any]]
     Send = Callable[[Any], Awaitable[None]]
@@ -87,31 +86,21 @@ async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
         subscriber = await admit_subscriber(socket, context, table)
         after = parse_after_version(socket.scope["query_string"])
     except Exception as error:
-        problem = encode_problem(error, parse_headers(socket.scope), context)
-        await reject_handshake(socket.scope, socket.send, problem)
+        await reject_handshake(error, socket.scope, socket.receive, socket.send)
         return
-    await serve_socket(context.live_hub, subscriber, after, socket.receive, socket.send)
+    await serve_socket(context.hub, subscriber, after, socket.receive, socket.send)
 
 
 async def admit_subscriber(
     socket: WebSocket[Any, Any, Any], context: ServerContext, table: str
 ) -> Subscriber:
     """Return the subscriber for a socket, or raise if the caller may not follow the table."""
-    headers, hub = parse_headers(socket.scope), context.live_hub
-    check_single_host(socket.scope)
-    if headers.get(b"host", b"").decode("latin-1").lower() not in context.hosts:
-        raise HttpProblem(421, "door/host")
-    if is_cross_site(context, headers, require_origin=has_session_cookie(context, headers)):
-        raise HttpProblem(403, "door/origin")
-    token = extract_token(context, headers)
+    hub, token = context.hub, extract_token(context, parse_headers(socket.scope))
     caller = await authenticate(context, token)
-    if caller is None:
-        raise HttpProblem(401, "door/sign-in")
-    if caller.session_state != "open":
-        raise HttpProblem(403, f"door/{caller.session_state}")
-    audience = audience_of(caller, table)
-    if audience is None or not can_use(caller, "watch-table"):
-        raise HttpProblem(403, "door/scope" if caller.scopes is not None else "door/role")
+    check_permission(caller, "watch-table")
+    audience = audience_of(caller, table) if caller else None
+    if caller is None or audience is None:
+        raise HttpProblem(403, "door/role")
     if delay := hub.open_limiter.take(caller.account.id):
         raise HttpProblem(429, "door/rate", seconds=ceil(delay))
     if not hub.has_capacity(caller.account.id):
@@ -152,7 +141,7 @@ async def serve_socket(
     hub.join(subscriber)
     tasks = [
         asyncio.create_task(_SocketWriter(hub, subscriber, send).run(after_version)),
-        asyncio.create_task(_receive_pings(subscriber, receive)),
+        asyncio.create_task(_receive_pings(hub.house.runtime, subscriber, receive)),
     ]
     endings: list[asyncio.Future[Any]] = [*tasks, subscriber.closed]
     try:
@@ -201,7 +190,8 @@ class _SocketWriter:
             subscriber.reset()
             view = await self._load_view()
             subscriber.version = view.version
-            resync = ResyncMessage(server_time=_now(), version=view.version, view=view)
+            now = self._hub.house.runtime.now()
+            resync = ResyncMessage(server_time=now, version=view.version, view=view)
             await self._send(encode_message(resync))
 
     async def _send_hello(self, after_version: int | None) -> None:
@@ -213,7 +203,7 @@ class _SocketWriter:
         subscriber.version = view.version if after_version is None else after_version
         hello = HelloMessage(
             protocol=PROTOCOL_VERSION,
-            server_time=_now(),
+            server_time=self._hub.house.runtime.now(),
             table=subscriber.table,
             audience=subscriber.audience,
             player=subscriber.player,
@@ -247,11 +237,12 @@ class _SocketWriter:
 
     async def _read_stream(self, read: Callable[[Store, str], Result]) -> Result:
         """Read the table's stream in a thread."""
-        store, stream = self._hub.house.command_handler.store, table_stream(self._subscriber.table)
-        return await _retry(lambda: asyncio.to_thread(read, store, stream))
+        house, stream = self._hub.house, table_stream(self._subscriber.table)
+        store = house.command_handler.store
+        return await _retry(lambda: house.runtime.run_blocking(read, store, stream))
 
     async def _send(self, text: str) -> None:
-        self._subscriber.sending_since = monotonic()
+        self._subscriber.sending_since = self._hub.house.runtime.monotonic()
         await self._asgi_send({"type": "websocket.send", "text": text})
         self._subscriber.sending_since = 0.0
 
@@ -265,9 +256,9 @@ async def _retry(attempt: Callable[[], Awaitable[Result]]) -> Result:
             await asyncio.sleep(STORE_RETRY_SECONDS)
 
 
-async def _receive_pings(subscriber: Subscriber, receive: Receive) -> None:
+async def _receive_pings(runtime: Runtime, subscriber: Subscriber, receive: Receive) -> None:
     """Respond to pings until the client disconnects; refuse other messages, then close."""
-    limiter, refused = RateLimiter(MESSAGES_PER_SECOND), 0
+    limiter, refused = RateLimiter(MESSAGES_PER_SECOND, runtime.monotonic), 0
     while True:
         message = await receive()
         if message["type"] != "websocket.receive":
@@ -275,17 +266,17 @@ async def _receive_pings(subscriber: Subscriber, receive: Receive) -> None:
         data = message.get("text") or message.get("bytes") or b""
         if len(data) > MAX_MESSAGE_LENGTH:
             subscriber.close(CLOSE_MESSAGE_TOO_BIG, "the message is too long")
-        elif limiter.take(""):
+        elif limiter.take():
             subscriber.close(CLOSE_POLICY_VIOLATION, "too many messages")
         else:
-            response = _respond(data)
+            response = _respond(data, runtime)
             refused += isinstance(response, RefusedMessage)
             subscriber.send_notice(encode_message(response))
             if refused > MAX_REFUSED_MESSAGES:
                 subscriber.close(CLOSE_POLICY_VIOLATION, "only pings are accepted")
 
 
-def _respond(message: str | bytes) -> ServerMessage:
+def _respond(message: str | bytes, runtime: Runtime) -> ServerMessage:
     try:
         ping = _PING_DECODER.decode(message)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -294,8 +285,4 @@ def _respond(message: str | bytes) -> ServerMessage:
             text='only {"type":"ping"} is accepted here; send commands over HTTP, '
             "POST /api/tables/{table}/commands",
         )
-    return PongMessage(server_time=_now(), echo=ping.echo)
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
+    return PongMessage(server_time=runtime.now(), echo=ping.echo)

@@ -63,7 +63,7 @@ class Hub:
 
     def __init__(self, house: House, metrics: ServerMetrics) -> None:
         self.house, self.metrics = house, metrics
-        self.open_limiter = RateLimiter(MAX_OPENS_PER_SECOND)
+        self.open_limiter = RateLimiter(MAX_OPENS_PER_SECOND, house.runtime.monotonic)
         self.store_probe = StoreProbe(house)
         self.is_closing = False
         self._loop = asyncio.get_running_loop()
@@ -171,7 +171,7 @@ async def run_monitor(context: ServerContext, hub: Hub) -> None:
             await asyncio.sleep(TICK_SECONDS)
             tick += 1
             try:
-                await asyncio.to_thread(context.identity.poll)
+                await context.house.runtime.run_blocking(context.identity.poll)
                 if tick % TICKS_PER_ROUND == 0:
                     await _check_subscribers(context, hub, tick // TICKS_PER_ROUND)
                 state.note_identity_store(unavailable=False)
@@ -224,8 +224,9 @@ class MonitorState:
 
 async def _check_subscribers(context: ServerContext, hub: Hub, round_number: int) -> None:
     """Close sockets that are blocked, or whose caller may not follow the table any more."""
+    now = context.house.runtime.monotonic()
     for subscriber in hub:
-        if subscriber.blocked_seconds() > MAX_BLOCKED_SECONDS:
+        if subscriber.blocked_seconds(now) > MAX_BLOCKED_SECONDS:
             subscriber.close(CLOSE_TRY_AGAIN_LATER, "too slow; connect again")
     phase = round_number % ROUNDS_PER_PLAYER_CHECK
     due = [
@@ -234,7 +235,7 @@ async def _check_subscribers(context: ServerContext, hub: Hub, round_number: int
         if each.audience == "staff"
         or hash(each.caller.session_id) % ROUNDS_PER_PLAYER_CHECK == phase
     ]
-    changes = await asyncio.to_thread(
+    changes = await context.house.runtime.run_blocking(
         lambda: [(subscriber, _access_change(context, subscriber)) for subscriber in due]
     )
     for subscriber, change in changes:

@@ -7,7 +7,6 @@ idempotency key made from the request's id, so at most once.
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
@@ -143,7 +142,7 @@ async def approve_request(
 
     If the command fails, the same approver may approve again until the request expires.
     """
-    started_at, approvals = perf_counter(), context.identity.approvals
+    started_at, approvals = context.house.runtime.monotonic(), context.identity.approvals
     check_rate_limit(request)
     approval = await run_in_thread(approvals.get, request_id)
     approver = _require_approver(caller, approval)
@@ -154,7 +153,7 @@ async def approve_request(
         await run_in_thread(approvals.approve, approval.id, caller.account.id, data.note)
     key = f"request/{approval.id}"
     result = await execute_command(context, caller, approval.table, command, key, approval.account)
-    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
+    context.metrics.count_accepted(tag_of(command), started_at)
     return json_response(result)
 
 

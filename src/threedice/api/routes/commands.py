@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import re
 from datetime import datetime
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Union, get_args
 from zoneinfo import ZoneInfo
 
@@ -29,7 +28,6 @@ from threedice.api.http.requests import (
     PlayerId,
     TableId,
     decode_body,
-    parse_headers,
 )
 from threedice.api.routes.tables import require_table
 from threedice.errors import InvalidInput, StoreUnavailable
@@ -38,6 +36,7 @@ from threedice.house.commands import AnyAccountCommand, AnyTableCommand, Establi
 from threedice.house.events import AnyStreamEvent
 from threedice.house.persons import load_person
 from threedice.identity.accounts import RESERVED_NAMES
+from threedice.identity.roles import SECOND
 from threedice.rulebook import shipped_games
 from threedice.table import commands
 from threedice.table.commands import Actor
@@ -99,13 +98,14 @@ class CommandStatusView(msgspec.Struct, frozen=True):
 )
 async def send_command(request: HouseRequest, table: TableId) -> ASGIApp:
     """Send a command to a table; repeating it under the same key returns the same result."""
-    started_at, context, caller = perf_counter(), request.context, request.user
+    context, caller = request.context, request.user
+    started_at = context.house.runtime.monotonic()
     check_rate_limit(request)
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
     command = build_table_command(caller, table, fields)
     result = await execute_command(context, caller, table, command, key)
-    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
+    context.metrics.count_accepted(tag_of(command), started_at)
     return _JsonBytes(result)
 
 
@@ -120,14 +120,15 @@ async def send_account_command(
     request: HouseRequest, player: PlayerId
 ) -> Response[CommandResultView]:
     """Send a command for a player's account; repeats under the same key return the same result."""
-    started_at, context, caller = perf_counter(), request.context, request.user
+    context, caller = request.context, request.user
+    started_at = context.house.runtime.monotonic()
     check_rate_limit(request)
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
     command = build_account_command(caller, player, fields)
     handle = context.house.command_handler.handle
     result = await handle(command, account=caller.account.id, key=key)
-    context.metrics.count_accepted(tag_of(command), perf_counter() - started_at)
+    context.metrics.count_accepted(tag_of(command), started_at)
     return json_response(encode_command_result(result, caller))
 
 
@@ -168,7 +169,7 @@ def json_response(body: bytes) -> Response[Any]:
 
 def require_idempotency_key(request: HouseRequest) -> str:
     """Return the idempotency key of a command, or raise a 400 problem."""
-    match = _KEY_HEADER.fullmatch(parse_headers(request.scope).get(b"idempotency-key", b""))
+    match = _KEY_HEADER.fullmatch(request.raw_headers.get(b"idempotency-key", b""))
     if match is None:
         raise HttpProblem(400, "door/key")
     return match[1].decode()
@@ -176,9 +177,9 @@ def require_idempotency_key(request: HouseRequest) -> str:
 
 def check_rate_limit(request: HouseRequest) -> None:
     """Reject a command that exceeds the rate limit of the caller's account or address."""
-    seconds = request.context.rate_limits.retry_after_seconds(
-        request.user.account.id, request.client_address
-    )
+    context, account = request.context, request.user.account.id
+    seconds = context.account_limiter.take(account)
+    seconds = seconds or context.address_limiter.take(request.client_address)
     if seconds:
         raise HttpProblem(429, "door/rate", seconds=max(1, round(seconds)))
 
@@ -215,7 +216,8 @@ async def _fill_in_age(
     if not isinstance(command, commands.BuyIn) or "player" not in caller.account.roles:
         return command
     person = await run_in_thread(load_person, context.house.command_handler.store, command.player)
-    today = datetime.now(ZoneInfo(context.config.time_zone)).date()
+    now = context.house.runtime.now() / SECOND
+    today = datetime.fromtimestamp(now, ZoneInfo(context.config.time_zone)).date()
     return msgspec.structs.replace(command, age_years=person.age(today) if person else None)
 
 

@@ -7,7 +7,6 @@ loopback only; behind a proxy every caller looks like loopback, so there all nee
 from __future__ import annotations
 
 import asyncio
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
@@ -20,7 +19,7 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_limited
 from threedice.api.http.metrics import METRICS_CONTENT_TYPE
 from threedice.api.http.problems import HttpProblem, problem_responses
-from threedice.api.http.requests import client_address, parse_headers
+from threedice.api.http.requests import HouseRequest
 from threedice.api.listener import is_ip_host, is_loopback
 from threedice.api.texts import LANGUAGES, Language
 from threedice.api.views import build_view
@@ -32,8 +31,6 @@ from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoints
 from threedice.log.proof.keys import read_public_keys
 
 if TYPE_CHECKING:
-    from litestar import Request
-
     from threedice.house.house import House
 
 PROBE_CACHE_SECONDS: Final = 0.5
@@ -99,7 +96,7 @@ async def verify_log(context: Context) -> LogVerification:
             against=read_checkpoints(file) if file.exists() else [],
         )
 
-    if context.verification_limiter.locked():
+    if not context.verification_limiter.available_tokens:
         raise QueueFull("the log is already being verified; try again later")
     report = await run_limited(context.verification_limiter, run_audit)
     return build_view(LogVerification, report, sound=report.is_sound)
@@ -155,15 +152,16 @@ class StoreProbe:
         return await asyncio.shield(self._probe)
 
     def _is_stale(self) -> bool:
-        return monotonic() - self._probed_at >= PROBE_CACHE_SECONDS
+        return self._house.runtime.monotonic() - self._probed_at >= PROBE_CACHE_SECONDS
 
     async def _probe_store(self) -> bool:
         try:
-            await asyncio.to_thread(self._house.command_handler.store.head, HOUSE_STREAM)
+            store = self._house.command_handler.store
+            await self._house.runtime.run_blocking(store.head, HOUSE_STREAM)
         except ThreediceError:
             return False
         finally:
-            self._probed_at = monotonic()
+            self._probed_at = self._house.runtime.monotonic()
         return True
 
 
@@ -194,23 +192,22 @@ async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool 
 @get("/health", name="read-health")
 async def read_health(context: Context) -> Response[Health]:
     """Read the health of the server: status 200 if it takes commands, otherwise 503."""
-    house, hub = context.house, context.hub
-    store_probe = StoreProbe(house) if hub is None else hub.store_probe
-    health = await check_health(house, store_probe, stopping=hub is not None and hub.is_closing)
+    hub = context.hub
+    health = await check_health(context.house, hub.store_probe, stopping=hub.is_closing)
     return Response(health, status_code=200 if health.status in ("well", "trouble") else 503)
 
 
-async def require_local_or_permission(request: Request[Any, Any, Any]) -> None:
+async def require_local_or_permission(request: HouseRequest) -> None:
     """Admit requests from this machine, but not those of another site's page in it."""
-    context, headers = request.app.state.context, parse_headers(request.scope)
-    host = headers.get(b"host", b"").decode("latin-1").lower()
-    is_local = is_loopback(client_address(context, request.scope, headers))
+    context = request.context
+    host = request.raw_headers.get(b"host", b"").decode("latin-1").lower()
+    is_local = is_loopback(request.client_address)
     is_known_host = host in context.hosts or is_ip_host(host)
     if not (is_known_host and is_local) or context.behind_proxy:
         await require_permission(request)
 
 
-@get("/metrics", name="read-metrics", before_request=require_local_or_permission)
+@get("/metrics", name="read-metrics", before_request=require_local_or_permission)  # type: ignore[arg-type]
 async def read_metrics(context: Context) -> Response[None]:
     """Read the metrics of the server in the Prometheus text format."""
     text: Any = context.metrics.render()
