@@ -53,7 +53,6 @@ test-api: .venv/ready
 	$(BIN)/pytest tests/api
 
 test-screens: .venv/ready $(PACKAGES)
-	$(BIN)/python screens/build.py run test
 	$(BIN)/pytest tests/screens
 
 test-sim: .venv/ready
@@ -69,7 +68,7 @@ check: .venv/ready check-screens
 	$(BIN)/lint-imports
 
 check-screens: .venv/ready $(PACKAGES)
-	$(BIN)/python screens/build.py run check lint
+	$(BIN)/python screens/build.py run check lint test
 
 format: .venv/ready $(PACKAGES)
 	$(BIN)/ruff check --fix .

@@ -47,12 +47,12 @@ def _sources() -> list[Path]:
     return inside + beside
 
 
-def build() -> None:
+def build(into: Path = BUILT) -> None:
     """Install what the screens are built with, and build them into the package."""
     built_from = mark()
     install()
-    run("node_modules/vite/bin/vite.js", "build", "--logLevel", "warn")
-    MARK.write_text(built_from)
+    run("node_modules/vite/bin/vite.js", "build", "--logLevel", "warn", "--outDir", str(into))
+    (into / MARK.name).write_text(built_from)
 
 
 def install() -> None:

@@ -1,28 +1,27 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { SvelteConfig } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
-import { textsOutside } from "./texts_plugin.ts";
 
-// What every page uses is one file: many small ones compress worse than a large one.
+// The modules that every page uses are one chunk: many small ones compress worse.
 const SHARED =
-  /src[\\/]table[\\/]|svelte[\\/]src|clsx|esm-env|src[\\/]texts[\\/](boxes|common|language|paying|phases|texts|words)|src[\\/]lib[\\/](clock|dice|money|time|Dialog|Die|Trouble)\b/;
+  /src[\\/]table[\\/]|svelte[\\/]src|clsx|esm-env|src[\\/]texts[\\/]|src[\\/]lib[\\/](clock|dice|money|time|Dialog|Die|Trouble)\b/;
 
 const compilerOptions: SvelteConfig["compilerOptions"] = {
   runes: true,
   cssHash: ({ hash, filename }) => `s${hash(filename).slice(0, 5)}`,
 };
 
-// One page whose parts are loaded as they are wanted; everything comes from the house itself, and
-// nothing stands in the page that the house's content policy would refuse.
+// One HTML page; its parts are loaded on demand, all from the server itself, and nothing is inline that the
+// content security policy would refuse.
 export default defineConfig({
-  plugins: [textsOutside(), svelte({ compilerOptions })],
+  plugins: [svelte({ compilerOptions })],
   build: {
     outDir: "../src/threedice/api/screens",
     emptyOutDir: true,
     manifest: true,
     target: "es2022",
     assetsInlineLimit: 0,
-    // One file of styles for all pages, and no lists of what to load beforehand in every script.
+    // One style sheet for all pages, and no preload lists in the scripts.
     modulePreload: false,
     cssCodeSplit: false,
     reportCompressedSize: false,
@@ -34,6 +33,11 @@ export default defineConfig({
   test: {
     // Tests read the style sheets; by default Vitest replaces them with nothing.
     css: true,
+    include: ["src/**/*.test.ts"],
+    setupFiles: ["src/texts/english.test-setup.ts"],
+    // The tests leave nothing behind, so that one worker can run all files: starting more takes longer.
+    isolate: false,
+    maxWorkers: 1,
   },
   server: {
     proxy: { "/api": { target: "http://127.0.0.1:8000", ws: true } },

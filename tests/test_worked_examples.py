@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "contributing"
 SECTION = re.compile(r"^## \d+\. [^`\n]*`([^`]+)`$", re.MULTILINE)
 BLOCK = re.compile(r"^```(diff|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MOST_FILES_OF_A_COMMAND = 9
+MOST_FILES_OF_A_COMMAND = 8
 
 PERMISSIONS = (
     "tests/api/test_authorisation.py"

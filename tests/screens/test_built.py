@@ -1,41 +1,40 @@
-"""What is built: small enough, with the API's own types, in three languages, installable."""
+"""The build of the screens: its size, its types, its languages, its place in a wheel."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from screens import api_types, build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import pytest
-
 ROOT = Path(__file__).parent.parent.parent
 MOST = 75_000
 """Bytes of JavaScript that a page may load, compressed."""
 
-TELL_TEXTS = """
-globalThis.$state = (value) => value;
-const found = {};
-for (const file of process.argv.slice(1)) {
-  const module = await import(file);
-  for (const [name, say] of Object.entries(module))
-    if (say && say.all) found[`${file} ${name}`] = say.all;
-}
-console.log(JSON.stringify(found));
-"""
+MOST_TEXTS = 20_000
+"""Bytes of the texts of one language, compressed."""
 
 
-def manifest() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((build.BUILT / ".vite" / "manifest.json").read_text())
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build of the screens, apart from the one in the package."""
+    folder = tmp_path_factory.mktemp("screens")
+    build.build(folder)
+    return folder
+
+
+def manifest(built: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((built / ".vite" / "manifest.json").read_text())
     return found
 
 
@@ -66,18 +65,17 @@ def loads(
         yield from loads(later, loaded, told, others)
 
 
-def scripts(parts: Iterable[str], told: dict[str, Any]) -> int:
+def scripts(parts: Iterable[str], told: dict[str, Any], built: Path) -> int:
     """Return how many bytes of JavaScript these are, compressed."""
     files = {told[each]["file"] for each in parts}
-    return sum(
-        len(gzip.compress((build.BUILT / file).read_bytes()))
-        for file in files
-        if file.endswith(".js")
-    )
+    return sum(compressed(built / file) for file in files if file.endswith(".js"))
 
 
-def loads_by_page() -> dict[str, list[tuple[str, frozenset[str]]]]:
-    told = manifest()
+def compressed(file: Path) -> int:
+    return len(gzip.compress(file.read_bytes()))
+
+
+def loads_by_page(told: dict[str, Any]) -> dict[str, list[tuple[str, frozenset[str]]]]:
     shell = next(name for name, each in told.items() if each.get("isEntry"))
     pages = set(told[shell]["dynamicImports"])
     assert len(pages) > 5
@@ -85,18 +83,19 @@ def loads_by_page() -> dict[str, list[tuple[str, frozenset[str]]]]:
     return {page: list(loads(page, base, told, pages | {shell})) for page in sorted(pages)}
 
 
-def test_no_page_loads_more_javascript_than_it_may(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_page_loads_more_javascript_than_it_may(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A page as it opens, and with any one of its dialogs, tabs or other parts that come later.
 
-    What whoever opens every one of them in turn has loaded in the end is printed beside it.
+    The size of a page with all its parts is printed after it.
     """
-    build.build()
-    told = manifest()
+    told = manifest(built)
     most = {}
-    for page, found in loads_by_page().items():
-        sizes = [(scripts(loaded, told), part) for part, loaded in found]
+    for page, found in loads_by_page(told).items():
+        sizes = [(scripts(loaded, told, built), part) for part, loaded in found]
         most[page] = max(sizes)
-        every = scripts({each for _, loaded in found for each in loaded}, told)
+        every = scripts({each for _, loaded in found for each in loaded}, told, built)
         with capsys.disabled():
             print(  # noqa: T201
                 f"\n{Path(page).stem}: {sizes[0][0]:,} bytes of JavaScript, compressed; at most "
@@ -106,26 +105,10 @@ def test_no_page_loads_more_javascript_than_it_may(capsys: pytest.CaptureFixture
     assert {page: each for page, each in most.items() if each[0] > MOST} == {}
 
 
-def test_the_words_of_each_language_are_beside_the_code() -> None:
-    """Every `texts()` in the built code has its words, key by key, in each language's file."""
-    code = [each.read_text() for each in (build.BUILT / "assets").glob("*.js")]
-    asked = {id_: dictionary for each in code for dictionary, id_ in CALLS.findall(each)}
-    sources = [each.read_text() for each in (build.SOURCES / "src").rglob("*.ts")]
-    assert len(asked) == sum(each.count("= texts(") for each in sources) > 1
-    for language in ("zh-Hant", "zh-Hans"):
-        (file,) = (build.BUILT / "assets").glob(f"{language}-*.json")
-        words = json.loads(file.read_text())
-        assert words.keys() == asked.keys(), language
-        for id_, dictionary in asked.items():
-            keys = {a or b for a, b in KEYS.findall(STRINGS.sub("", dictionary))}
-            assert words[id_].keys() == keys, (language, id_)
-
-
-CALLS = re.compile(r"\((\{(?:[^{}`]|`[^`]*`)*\}),`([\w-]{4})`\)")
-"""A dictionary and its id, as the build writes them."""
-
-STRINGS = re.compile(r"(?<=:)`[^`]*`|(?<=:)\"[^\"]*\"|(?<=:)'[^']*'")
-KEYS = re.compile(r"(?:[{,])(?:[\"`']([^\"`']+)[\"`']|(\w+)):")
+def test_the_texts_of_a_language_are_no_larger_than_they_may_be(built: Path) -> None:
+    sizes = {each.name: compressed(each) for each in (built / "assets").glob("*.json")}
+    assert len(sizes) == 3
+    assert {name: size for name, size in sizes.items() if size > MOST_TEXTS} == {}
 
 
 def test_the_types_are_those_of_the_api(tmp_path: Path) -> None:
@@ -136,38 +119,10 @@ def test_the_types_are_those_of_the_api(tmp_path: Path) -> None:
     )
 
 
-def test_every_text_has_the_same_holes_in_every_language() -> None:
-    files = [
-        str(each)
-        for each in sorted((build.SOURCES / "src").rglob("*.ts"))
-        if "= texts(" in each.read_text()
-    ]
-    answer = subprocess.run(
-        [build.node(), "--input-type=module", "-e", TELL_TEXTS, *files],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    told = json.loads(answer.stdout)
-
-    assert len(told) >= len(files) > 1
-    for place, languages in told.items():
-        english = languages["en"]
-        for language, texts in languages.items():
-            assert texts.keys() == english.keys(), (place, language)
-            for key, text in texts.items():
-                assert text.strip(), (place, language, key)
-                assert holes(text) == holes(english[key]), (place, language, key)
-
-
-def holes(text: str) -> list[str]:
-    return sorted({part.partition("}")[0] for part in text.split("{")[1:]})
-
-
-def test_nothing_is_loaded_from_elsewhere() -> None:
+def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
     """No address of another host in what is built, but for the names of SVG and such."""
     names = ("http://www.w3.org/", "https://svelte.dev/e/")
-    for file in build.BUILT.rglob("*"):
+    for file in built.rglob("*"):
         if file.suffix in {".js", ".css", ".html"}:
             text = file.read_text()
             for name in names:

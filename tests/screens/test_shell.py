@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
@@ -83,6 +84,18 @@ def test_words_that_do_not_come_are_asked_for_again(
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     expect(page.get_by_role("button", name="登录", exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.lang") == "zh-Hans"
+
+
+def test_a_page_loads_the_texts_of_one_language(
+    house: House, person: Callable[..., Person]
+) -> None:
+    page = person(house, lang="zh-Hant").page
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(Path(request.url).name))
+    page.goto("/")
+    expect(page.get_by_role("button", name="登入", exact=True)).to_be_visible()
+    texts = [name for name in loaded if name.endswith(".json")]
+    assert [name[: len("zh-Hant-")] for name in texts] == ["zh-Hant-"]
 
 
 def test_an_address_that_leads_nowhere_says_so(house: House, person: Callable[..., Person]) -> None:

@@ -2,7 +2,7 @@
 
 import type { paths, Problem } from "./schema.d.ts";
 import { language } from "../texts/language.svelte.ts";
-import { t } from "../texts/common.ts";
+import { t } from "../texts/texts.ts";
 
 type Method = "get" | "post" | "put" | "delete";
 type With<M extends Method> = {
@@ -78,7 +78,7 @@ async function ask(method: string, path: string, body: unknown, asked: Asked): P
     });
   } catch (error) {
     if (asked.signal?.aborted) throw error;
-    throw new Trouble(0, { title: t("away") });
+    throw new Trouble(0, { title: t("common.away") });
   }
   if (response.ok) return response.status === 204 ? undefined : await response.json();
   throw await troubleOf(response);

@@ -6,7 +6,7 @@ import { get, post, Trouble } from "./client.ts";
 import type { Body } from "./client.ts";
 import type { CommandResultView, CommandStatusView } from "./schema.d.ts";
 import { session } from "../lib/session.svelte.ts";
-import { t } from "../texts/common.ts";
+import { t } from "../texts/texts.ts";
 
 export type TableCommand = Body<"/api/tables/{table}/commands", "post">;
 export type AccountCommand = Body<"/api/accounts/{player}/commands", "post">;
@@ -16,7 +16,7 @@ const WAITS_MS = [300, 700, 1500, 3000, 5000];
 const PATIENCE_MS = 5000;
 
 /** What is told of a command that never reached the house, and whose time is over. */
-export const lapsed = (): Trouble => new Trouble(0, { code: "command/lapsed", title: t("lapsed") });
+export const lapsed = (): Trouble => new Trouble(0, { code: "command/lapsed", title: t("common.lapsed") });
 
 /**
  * Send a command to a table; settles when the house has said yes or no, and not before. One that is

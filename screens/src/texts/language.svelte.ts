@@ -1,42 +1,44 @@
-// The language of the screens: chosen by the person, kept by the browser, changed without reload.
+// The language of the screens: chosen by the user, stored in the browser, changed without a reload.
 
-import { fetchWords } from "./words.ts";
+import { isLoaded, LANGUAGES, load } from "./catalogues.ts";
+import type { Language } from "./catalogues.ts";
 
-export const LANGUAGES = ["en", "zh-Hant", "zh-Hans"] as const;
-export type Language = (typeof LANGUAGES)[number];
 export const NAMES: Record<Language, string> = { en: "English", "zh-Hant": "繁體中文", "zh-Hans": "简体中文" };
 
-const KEPT = "threedice.language";
+const STORAGE_KEY = "threedice.language";
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 30_000;
 
 export const language = $state<{ now: Language }>({ now: "en" });
 
 let wanted: Language = "en";
-let again: ReturnType<typeof setTimeout> | undefined;
+let retry: ReturnType<typeof setTimeout> | undefined;
 
-/** Speak what this browser is used to, as soon as its words are there. */
-export function begin(): Promise<void> {
-  const kept = stored();
-  const wished = kept ? [kept] : navigator.languages;
-  return turnTo(wished.map(known).find((each) => each !== undefined) ?? "en");
+/** Load the stored language or the browser's; English, if its texts cannot be loaded. */
+export async function begin(): Promise<void> {
+  const stored = storedLanguage();
+  const tags = stored ? [stored] : navigator.languages;
+  await switchTo(tags.map(languageOf).find((each) => each !== undefined) ?? "en");
+  while (!isLoaded(language.now)) await load(language.now).catch(() => pause(FIRST_RETRY_MS));
 }
 
-export function speak(chosen: Language): Promise<void> {
+export function choose(chosen: Language): Promise<void> {
   try {
-    localStorage.setItem(KEPT, chosen);
+    localStorage.setItem(STORAGE_KEY, chosen);
   } catch {
-    // a browser that keeps nothing still shows what was chosen
+    // Without storage, the choice holds until the page is closed.
   }
-  return turnTo(chosen);
+  return switchTo(chosen);
 }
 
-/** Change over once the words are there; where they do not come, stay as it is and try again. */
-async function turnTo(chosen: Language, pauseMs = 1000): Promise<void> {
+/** Change to a language once its texts are loaded; until then keep the present one, and retry. */
+async function switchTo(chosen: Language, retryMs = FIRST_RETRY_MS): Promise<void> {
   wanted = chosen;
-  clearTimeout(again);
+  clearTimeout(retry);
   try {
-    await fetchWords(chosen);
+    await load(chosen);
   } catch {
-    if (wanted === chosen) again = setTimeout(() => turnTo(chosen, Math.min(2 * pauseMs, 30_000)), pauseMs);
+    if (wanted === chosen) retry = setTimeout(() => switchTo(chosen, Math.min(2 * retryMs, LAST_RETRY_MS)), retryMs);
     return;
   }
   if (wanted !== chosen) return;
@@ -44,17 +46,21 @@ async function turnTo(chosen: Language, pauseMs = 1000): Promise<void> {
   document.documentElement.lang = chosen;
 }
 
-function stored(): string | null {
+function storedLanguage(): string | null {
   try {
-    return localStorage.getItem(KEPT);
+    return localStorage.getItem(STORAGE_KEY);
   } catch {
     return null;
   }
 }
 
-function known(tag: string): Language | undefined {
-  if ((LANGUAGES as readonly string[]).includes(tag)) return tag as Language;
+/** The language for a tag such as "zh-HK". */
+function languageOf(tag: string): Language | undefined {
+  const exact = LANGUAGES.find((each) => each === tag);
+  if (exact) return exact;
   if (/^zh\b.*(hant|tw|hk|mo)/i.test(tag)) return "zh-Hant";
   if (/^zh\b/i.test(tag)) return "zh-Hans";
   return /^en\b/i.test(tag) ? "en" : undefined;
 }
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

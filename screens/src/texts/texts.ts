@@ -1,34 +1,20 @@
-// Words in three languages. A page's texts stand beside it; a key that one language lacks does not
-// compile, and a test compares the holes of every text.
+// Texts in the user's language.
 
+import { textIn } from "./catalogues.ts";
+import type { Key } from "./catalogues.ts";
 import { language } from "./language.svelte.ts";
-import type { Language } from "./language.svelte.ts";
-import { wordsOf } from "./words.ts";
 
-export type Facts = Record<string, string | number>;
+/** What replaces the placeholders of a text: `{name}` by the value of `name`. */
+export type Values = Record<string, string | number>;
 
-/** Return a way to say each key of `en` in the language of the moment; `{name}` is a hole. */
-export function texts<T extends Record<string, string>>(
-  en: T,
-  hant: { [K in keyof T]: string },
-  hans: { [K in keyof T]: string },
-): Say<keyof T & string>;
-// As the build leaves it: with an id, under which the words of other languages are fetched.
-export function texts(
-  en: Record<string, string>,
-  hant: Record<string, string> | string,
-  hans?: Record<string, string>,
-): Say<string> {
-  const all = typeof hant === "string" ? { en } : { en, "zh-Hant": hant, "zh-Hans": hans };
-  const words = (now: Language) => (typeof hant === "string" ? wordsOf(hant, now) : all[now as "en"]) ?? en;
-  const say = (key: string, facts: Facts = {}): string => filled(words(language.now)[key]!, facts);
-  return Object.assign(say, { all });
+/** The text of a key, with its placeholders replaced. */
+export const t = (key: Key, values: Values = {}): string => textOr(key, key, values);
+
+/** The text of a key that is put together from data; the fallback if the catalogue has none. */
+export function textOr(key: string, fallback: string, values: Values = {}): string {
+  const text = textIn(language.now, key);
+  return text === undefined ? fallback : filled(text, values);
 }
 
-export type Say<K extends string> = ((key: K, facts?: Facts) => string) & {
-  all: { en: Record<K, string> };
-};
-
-export function filled(text: string, facts: Facts): string {
-  return text.replace(/\{(\w+)\}/g, (hole, name: string) => String(facts[name] ?? hole));
-}
+const filled = (text: string, values: Values): string =>
+  text.replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));

@@ -1,9 +1,8 @@
 // How the sides of a road look and what they are called.
 
 import type { GameView } from "../../api/schema.d.ts";
-import { mark, t } from "./texts.ts";
+import { textOr } from "../../texts/texts.ts";
 
-type Named = keyof (typeof mark.all)["en"];
 const SYMBOLS: Record<string, string> = {
   crown: "♛",
   anchor: "⚓\ufe0e",
@@ -26,15 +25,12 @@ const TONES: Record<string, string> = {
 /** The sign of a face: a symbol, or its number. */
 export const sign = (face: string): string => SYMBOLS[face] ?? face;
 
-const isNamed = (key: string): key is Named => Object.hasOwn(mark.all.en, key);
-
 export function sideName(game: GameView, key: string): string {
-  if (isNamed(key)) return t(key);
-  return selection(game, key).map(sign).join(" ") || key;
+  return textOr(`board.side.${key}`, selection(game, key).map(sign).join(" ") || key);
 }
 
 export function sideMark(game: GameView, key: string): string {
-  return isNamed(key) ? mark(key) : sign(selection(game, key)[0] ?? key);
+  return textOr(`board.side-mark.${key}`, sign(selection(game, key)[0] ?? key));
 }
 
 /** The colour of a side; where it has none of its own, by its place in the road. */

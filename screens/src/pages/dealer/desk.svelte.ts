@@ -11,7 +11,7 @@ import { session } from "../../lib/session.svelte.ts";
 import { Following } from "../../table/following.svelte.ts";
 import { SUPERVISORS } from "./procedure.ts";
 import type { Roles } from "./procedure.ts";
-import { t } from "./texts.ts";
+import { t } from "../../texts/texts.ts";
 
 const POSTED = ["dealer", "supervisor"];
 const POLL_MS = 2000;
@@ -183,7 +183,7 @@ export class Desk {
   /** What a player is called here: people at a table go by their seats. */
   name(player: string): string {
     const at = Object.keys(this.view?.seats ?? {}).indexOf(player);
-    return at < 0 ? player.slice(0, 8) : t("seat", { number: at + 1 });
+    return at < 0 ? player.slice(0, 8) : t("dealer.general.seat", { number: at + 1 });
   }
 
   nextPlayer(): void {

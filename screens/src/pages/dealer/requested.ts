@@ -5,33 +5,33 @@ import { rollIndex } from "../../lib/dice.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
 import { faceName } from "../../texts/boxes.ts";
-import { d } from "./dialog_texts.ts";
-import { d as asked } from "./request_texts.ts";
+import { t } from "../../texts/texts.ts";
 import { causeName } from "../../texts/irregularities.ts";
-import { t } from "./texts.ts";
 
 export function requested(request: RequestView, game: GameView, currency: string): string {
   const said = request.command as Record<string, unknown>;
   switch (said["type"]) {
     case "AmendResult":
-      return asked("request-AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });
+      return t("dealer.request.AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });
     case "Report": {
       const what = causeName(String(said["irregularity"]));
       const unit = game.conduct.procedure.unit;
-      const rounds = ((said["rounds"] as number[] | undefined) ?? []).map((round) => t(unit, { round })).join(", ");
-      return rounds ? asked("request-Report-rounds", { what, rounds }) : asked("request-Report", { what });
+      const rounds = ((said["rounds"] as number[] | undefined) ?? [])
+        .map((round) => t(`dealer.unit.${unit}`, { round }))
+        .join(", ");
+      return rounds ? t("dealer.request.Report-rounds", { what, rounds }) : t("dealer.request.Report", { what });
     }
     case "ResolveInterruption": {
       const known = ((said["known"] as number[] | undefined) ?? []).map((face) => faceName(game.faces[face - 1] ?? ""));
-      return asked("request-ResolveInterruption", { dice: known.join(", ") || d("nothing") });
+      return t("dealer.request.ResolveInterruption", { dice: known.join(", ") || t("dealer.dialog.nothing") });
     }
     case "CorrectBet":
-      return asked("request-CorrectBet", {
+      return t("dealer.request.CorrectBet", {
         round: Number(said["round"]),
         amount: money(Number(said["amount"]), currency, true),
       });
     case "SetLimits":
-      return asked("request-SetLimits");
+      return t("dealer.request.SetLimits");
     default:
       return String(said["type"]);
   }

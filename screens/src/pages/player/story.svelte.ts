@@ -13,7 +13,7 @@ import * as notices from "./notices.ts";
 import { spotOf } from "./room.ts";
 import type { Lying } from "./slip.ts";
 import { isSet, totalOf } from "./slip.ts";
-import { t } from "./texts.ts";
+import { t } from "../../texts/texts.ts";
 
 /** What became of a player's chips in a round, by area. */
 export interface Outcome {
@@ -113,11 +113,11 @@ export class Story {
         this.joined = 0;
         break;
       case "BettingOpened":
-        call(spoken(game, "open-betting") || t("place-your-bets"));
+        call(spoken(game, "open-betting") || t("player.general.place-your-bets"));
         break;
       case "BettingClosed":
         bell();
-        call(spoken(game, "close-betting") || t("no-more-bets"));
+        call(spoken(game, "close-betting") || t("player.general.no-more-bets"));
         if (totalOf(this.lying)) this.keepLast();
         break;
       case "ResultCalled":
@@ -225,7 +225,8 @@ export class Story {
     this.outcome = { ...this.outcome!, net };
     this.over = event.round;
     this.chapters += 1;
-    if (totalOf(lost) + totalOf(this.outcome.won)) announce(t("said-net", { net: money(net, view.currency, true) }));
+    if (totalOf(lost) + totalOf(this.outcome.won))
+      announce(t("player.story.said-net", { net: money(net, view.currency, true) }));
   }
 
   private shooterEnded(
@@ -247,7 +248,7 @@ export class Story {
     if (!view.seats[this.me]) return;
     const back = event.returned.reduce((sum, [, player, amount]) => (player === this.me ? sum + amount : sum), 0);
     this.notify("void", event.round, back, event.cause);
-    announce(t("said-void", { round: event.round }), true);
+    announce(t("player.story.said-void", { round: event.round }), true);
   }
 
   /** Tell what happened to chips on the felt by somebody else's hand; `id` sets two of them apart. */

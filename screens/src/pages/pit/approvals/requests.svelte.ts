@@ -5,7 +5,7 @@ import type { RequestView } from "../../../api/schema.d.ts";
 import { announce } from "../../../lib/announcer.svelte.ts";
 import { session } from "../../../lib/session.svelte.ts";
 import { poll } from "../shared/action.svelte.ts";
-import { t } from "./texts.ts";
+import { t } from "../../../texts/texts.ts";
 
 export const waiting = $state<{ requests: RequestView[]; known: boolean }>({ requests: [], known: false });
 
@@ -19,7 +19,8 @@ export async function lookAtRequests(): Promise<void> {
   const before = new Set(waiting.requests.map((each) => each.id));
   const requests = await get("/api/requests", { background: true });
   const fresh = requests.filter((each) => !before.has(each.id) && mayDecide(each));
-  if (waiting.known && fresh.length) announce(t("arrived", { name: fresh[0]!.name, table: fresh[0]!.table }));
+  if (waiting.known && fresh.length)
+    announce(t("pit.approvals.arrived", { name: fresh[0]!.name, table: fresh[0]!.table }));
   waiting.requests = requests;
   waiting.known = true;
 }

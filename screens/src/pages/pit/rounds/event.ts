@@ -5,9 +5,7 @@ import { money } from "../../../lib/money.ts";
 import { boxName, faceName } from "../../../texts/boxes.ts";
 import { causeName } from "../../../texts/irregularities.ts";
 import { playerName } from "../shared/names.svelte.ts";
-import { t } from "./events/texts.ts";
-
-type Key = Parameters<typeof t>[0];
+import { textOr } from "../../../texts/texts.ts";
 
 // Every kind of event has some of these; the line of its kind takes what it has a hole for.
 interface Loose {
@@ -36,9 +34,8 @@ interface Loose {
 
 export function eventText(event: Event, game: GameView, currency: string): string {
   const said = event as unknown as Loose;
-  if (!(event.type in t.all.en)) return plainly(event.type, whatOf(said, game));
   const bets = Array.isArray(said.bets) ? said.bets : [];
-  return t(event.type as Key, {
+  return textOr(`pit.event.${event.type}`, plainly(event.type, whatOf(said, game)), {
     player: playerName(said.player ?? ""),
     amount: money(
       amountOf(event.type, said, bets),
@@ -66,7 +63,7 @@ function amountOf(type: string, said: Loose, bets: [string, string, number, numb
 }
 
 function whatOf(said: Loose, game: GameView): string {
-  if (said.step) return t(`step-${said.step}` as Key);
+  if (said.step) return textOr(`pit.event.step.${said.step}`, said.step);
   if (said.irregularity) return causeName(said.irregularity);
   if (said.cause && !said.reason) return causeName(said.cause);
   if (said.check) return game.conduct.opening?.[said.check]?.what || said.check;

@@ -1,0 +1,8 @@
+// Names of the boxes and families that limits are for.
+
+import { boxName } from "../../../texts/boxes.ts";
+import { textOr } from "../../../texts/texts.ts";
+
+export const familyName = (family: string): string => textOr(`pit.limits.families.${family}`, boxName(family));
+
+export const limitName = (what: string): string => (what.includes(":") ? boxName(what) : familyName(what));
