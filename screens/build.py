@@ -42,7 +42,11 @@ def mark() -> str:
 
 
 def _sources() -> list[Path]:
-    inside = [each for each in (SOURCES / "src").rglob("*") if each.is_file()]
+    inside = [
+        each
+        for each in (SOURCES / "src").rglob("*")
+        if each.is_file() and not each.name.endswith(".test.ts")
+    ]
     beside = [each for each in SOURCES.glob("*") if each.suffix in {".json", ".ts", ".js", ".html"}]
     return inside + beside
 

@@ -1,5 +1,4 @@
-// Results as a board counts them: which rounds stand, and what the dice have shown. Pure, and
-// compared with counts made in another language by a test.
+// Results as a board counts them: which rounds stand, and what the dice have shown. Pure.
 
 import type { Event } from "../../api/schema.d.ts";
 import type { Roll } from "../../lib/dice.ts";

@@ -1,5 +1,5 @@
 // Roads: how results followed one another. Which roads a game has follows from its boxes: boxes that
-// oppose each other, odd and even totals, or how many different faces came. Pure, tested from outside.
+// oppose each other, odd and even totals, or how many different faces came. Pure.
 
 import type { BoxView, GameView } from "../../api/schema.d.ts";
 import { isTriple, ROLLS, rollIndex, total } from "../../lib/dice.ts";

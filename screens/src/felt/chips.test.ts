@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { byName, byValue } from "./chips.ts";
+
+test("a chip has the colours of the largest usual chip that is worth no more", () => {
+  expect(byValue(3_000, "SGD")).toBe(byValue(2_500, "SGD"));
+  expect(byValue(5_000, "SGD")).not.toBe(byValue(2_500, "SGD"));
+  expect(byValue(5, "SGD")).toBe(byValue(100, "SGD"));
+});
+
+test("the name of a colour is found in any case, and an unknown one always has the same colours", () => {
+  expect(byName(" Red ")).toBe(byName("red"));
+  expect(byName("mauve")).toBe(byName("mauve"));
+});

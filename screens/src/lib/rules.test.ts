@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import type { BoxView } from "../api/schema.d.ts";
+import { boxesAlike, edgePercent, limitsOf } from "./rules.ts";
+
+const box = (id: string, ways: number, odds = "1 to 1", throws = 1) =>
+  ({ id, family: id.split(":")[0], throws, lines: [{ odds, ways }] }) as BoxView;
+
+test("the edge is what the house keeps of a stake", () => {
+  expect(edgePercent(box("big", 105))).toBeCloseTo(2.7778, 4);
+  expect(edgePercent(box("even", 108))).toBe(0);
+});
+
+test("a bet over several throws wins when each of them does", () => {
+  expect(edgePercent(box("shooter", 108, "3 to 1", 2))).toBe(0);
+});
+
+test("boxes of a family that pay alike share a line", () => {
+  const [double, total9, total10] = [box("double:1", 16), box("total:9", 25, "6 to 1"), box("total:10", 27, "6 to 1")];
+  const alike = boxesAlike({ boxes: [double, box("double:2", 16), total9, total10] });
+  expect(alike.map((each) => each.boxes.map(({ id }) => id))).toEqual([
+    ["double:1", "double:2"],
+    ["total:9"],
+    ["total:10"],
+  ]);
+});
+
+test("limits of several boxes are the lowest minimum and the highest maximum", () => {
+  const limits = {
+    families: { total: { minimum: 200, maximum: 1000 } },
+    boxes: { "total:9": { minimum: 100, maximum: 500 } },
+    differential: {},
+  };
+  expect(limitsOf(limits, [box("total:9", 25), box("total:10", 27)])).toEqual({ minimum: 100, maximum: 1000 });
+  expect(limitsOf(limits, [box("big", 105)])).toBeNull();
+});

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import type { StatementLine } from "../../api/schema.d.ts";
+import * as notices from "./notices.ts";
+
+const line = (what: string, round: number, note = "", table = "7") =>
+  ({ at: 1000, table, what, round, amount: 0, note }) as StatementLine;
+const LINES = [line("won", 1), line("void", 2, "dice-damaged"), line("notice", 3, "goes on"), line("void", 4, "", "8")];
+const FOUND = notices.inStatement(LINES, "7", 2000);
+const ids = (all: readonly notices.Notice[]) => all.map((each) => each.id);
+
+test("a statement has notices of void and continued rounds of its table", () => {
+  expect(ids(FOUND)).toEqual(["void 2", "goes-on 3"]);
+});
+
+test("lines older than a day are no news", () => {
+  expect(notices.inStatement(LINES, "7", 1000 + notices.NEWS_MICROSECONDS)).toEqual([]);
+});
+
+test("a notice is open once, however often it arrives", () => {
+  const twice = [...FOUND, ...FOUND].reduce(notices.told, notices.NONE);
+  expect(ids(twice.open)).toEqual(["void 2", "goes-on 3"]);
+});
+
+test("a dismissed notice stays dismissed", () => {
+  const read = notices.dismissed(FOUND.reduce(notices.told, notices.NONE), "void 2");
+  expect(ids(FOUND.reduce(notices.told, read).open)).toEqual(["goes-on 3"]);
+});

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import type { Event, TableView } from "../../api/schema.d.ts";
+import { said } from "../../lib/announcer.svelte.ts";
+import type { Following } from "../../table/following.svelte.ts";
+import { Story } from "./story.svelte.ts";
+
+const GAME = { conduct: { limits: {}, procedure: { steps: {} }, shooter: null } };
+const LYING = { big: 500, "total:9": 100 };
+
+/** A story of Ann at a table, and how to let an event happen there. */
+function begun() {
+  let hear: (event: Event, at: number, view: TableView) => void = () => undefined;
+  const following = {
+    table: "7",
+    game: GAME,
+    onEvent: (listener: typeof hear) => ((hear = listener), () => undefined),
+  };
+  const story = new Story(following as unknown as Following, "ann");
+  story.start();
+  const happen = (event: object, done: string[] = []) => {
+    const round = { number: 4, done, result: [6, 5, 1] };
+    const view = { version: 9, rounds: 3, currency: "SGD", round, seats: { ann: { areas: LYING } } };
+    hear(event as Event, 0, view as unknown as TableView);
+  };
+  return { story, happen };
+}
+
+test("an outcome has what was lost and won, and the net of both", () => {
+  const { story, happen } = begun();
+  happen({ type: "BettingClosed" }, ["open-betting", "close-betting"]);
+  happen({ type: "LosersCollected", bets: [["total:9", "ann", 100]] }, ["collect-losers"]);
+  happen({ type: "WinnersPaid", round: 4, dice: [6, 5, 1], bets: [["big", "ann", 500, 500], ["big", "bob", 1, 1]] }, ["collect-losers"]); // prettier-ignore
+  expect(story.outcome).toEqual({
+    round: 4,
+    dice: [6, 5, 1],
+    lost: { "total:9": 100 },
+    won: { big: 500 },
+    winnings: { big: 500 },
+    net: 400,
+    settled: true,
+  });
+  expect(said.polite).toContain("+4.00");
+});
+
+test("the outcome is shown until the next round starts", () => {
+  const { story, happen } = begun();
+  happen({ type: "LosersCollected", bets: [] }, ["collect-losers"]);
+  expect(story.showing).toBe(true);
+  happen({ type: "RoundStarted" });
+  expect(story.showing).toBe(false);
+});
+
+test("the bets that lay at the close are the ones to bet again", () => {
+  const { story, happen } = begun();
+  happen({ type: "BettingClosed" }, ["open-betting", "close-betting"]);
+  expect(story.last).toEqual(LYING);
+});
+
+test("a void round is a notice with what was returned to the player", () => {
+  const { story, happen } = begun();
+  const returned = [["big", "ann", 500], ["big", "bob", 900]]; // prettier-ignore
+  happen({ type: "RoundVoided", round: 4, cause: "dice-damaged", returned });
+  expect(story.told.open).toEqual([{ id: "void 4", what: "void", round: 4, amount: 500, note: "dice-damaged" }]);
+  story.dismiss("void 4");
+  expect(story.told.open).toEqual([]);
+});
+
+test("a correction for another player is no notice", () => {
+  const { story, happen } = begun();
+  happen({ type: "BetCorrected", player: "bob", round: 3, amount: 100, reason: "misread" });
+  expect(story.told.open).toEqual([]);
+});
