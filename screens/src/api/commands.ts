@@ -6,6 +6,7 @@ import { get, post, Trouble } from "./client.ts";
 import type { Body } from "./client.ts";
 import type { CommandResultView, CommandStatusView } from "./schema.d.ts";
 import { session } from "../lib/session.svelte.ts";
+import { isRecord, isText, readList, write } from "../lib/storage.ts";
 import { t } from "../texts/texts.ts";
 
 export type TableCommand = Body<"/api/tables/{table}/commands", "post">;
@@ -101,7 +102,9 @@ interface PendingCommand {
   readonly what: unknown;
 }
 
-const STORAGE_KEY = "threedice.underway";
+const STORED_AS = "underway";
+/** What the server takes as an idempotency key. */
+const KEY = /^[\w.-]{1,100}$/;
 const MAX_STORED = 200;
 
 const sentFromThisPage = new Set<string>();
@@ -142,18 +145,15 @@ function forget(key: string): void {
 }
 
 function stored(): PendingCommand[] {
-  try {
-    const commands: unknown = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? "[]");
-    return Array.isArray(commands) ? (commands as PendingCommand[]) : [];
-  } catch {
-    return [];
-  }
+  return readList(STORED_AS, isPending, "session");
 }
 
 function store(commands: readonly PendingCommand[]): void {
-  try {
-    sessionStorage.setItem(STORAGE_KEY, JSON.stringify(commands));
-  } catch {
-    // storage is unavailable: a reloaded page will not know about these commands
-  }
+  write(STORED_AS, commands, "session");
+}
+
+function isPending(value: unknown): value is PendingCommand {
+  if (!isRecord(value)) return false;
+  const { key, account, table, what } = value;
+  return isText(key) && KEY.test(key) && isText(account) && isText(table) && isRecord(what);
 }

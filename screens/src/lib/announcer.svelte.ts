@@ -1,27 +1,16 @@
 // What is said aloud: to screen readers always, by voice and bell where the person wants sound.
 
 import { untrack } from "svelte";
+import { readText, writeText } from "./storage.ts";
 
 export const said = $state({ polite: "", assertive: "" });
 
-const KEPT = "threedice.sound";
-export const sound = $state({ on: kept() });
-
-function kept(): boolean {
-  try {
-    return localStorage.getItem(KEPT) === "on";
-  } catch {
-    return false;
-  }
-}
+const STORED_AS = "sound";
+export const sound = $state({ on: readText(STORED_AS) === "on" });
 
 export function setSound(on: boolean): void {
   sound.on = on;
-  try {
-    localStorage.setItem(KEPT, on ? "on" : "off");
-  } catch {
-    // it holds for this page then
-  }
+  writeText(STORED_AS, on ? "on" : "off");
   if (on) bell();
 }
 

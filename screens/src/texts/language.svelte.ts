@@ -1,11 +1,12 @@
 // The language of the screens: chosen by the user, stored in the browser, changed without a reload.
 
+import { readText, writeText } from "../lib/storage.ts";
 import { isLoaded, LANGUAGES, load } from "./catalogues.ts";
 import type { Language } from "./catalogues.ts";
 
 export const NAMES: Record<Language, string> = { en: "English", "zh-Hant": "繁體中文", "zh-Hans": "简体中文" };
 
-const STORAGE_KEY = "threedice.language";
+const STORED_AS = "language";
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 30_000;
 
@@ -16,18 +17,13 @@ let retry: ReturnType<typeof setTimeout> | undefined;
 
 /** Load the stored language or the browser's; English, if its texts cannot be loaded. */
 export async function begin(): Promise<void> {
-  const stored = storedLanguage();
-  const tags = stored ? [stored] : navigator.languages;
+  const tags = [readText(STORED_AS) ?? "", ...navigator.languages];
   await switchTo(tags.map(languageOf).find((each) => each !== undefined) ?? "en");
   while (!isLoaded(language.now)) await load(language.now).catch(() => pause(FIRST_RETRY_MS));
 }
 
 export function choose(chosen: Language): Promise<void> {
-  try {
-    localStorage.setItem(STORAGE_KEY, chosen);
-  } catch {
-    // Without storage, the choice holds until the page is closed.
-  }
+  writeText(STORED_AS, chosen);
   return switchTo(chosen);
 }
 
@@ -44,14 +40,6 @@ async function switchTo(chosen: Language, retryMs = FIRST_RETRY_MS): Promise<voi
   if (wanted !== chosen) return;
   language.now = chosen;
   document.documentElement.lang = chosen;
-}
-
-function storedLanguage(): string | null {
-  try {
-    return localStorage.getItem(STORAGE_KEY);
-  } catch {
-    return null;
-  }
 }
 
 /** The language for a tag such as "zh-HK". */

@@ -1,5 +1,6 @@
-// Favourites: sets of chips under a name, kept by the browser for each game.
+// Favourites: sets of chips under a name, stored by the browser for each game.
 
+import { isRecord, isText } from "../../lib/storage.ts";
 import { isSet } from "./slip.ts";
 import type { Lying } from "./slip.ts";
 
@@ -10,7 +11,7 @@ export interface Favourite {
 
 export type Favourites = readonly Favourite[];
 
-/** How many a browser keeps for a game; more could not be found again. */
+/** The most favourites of a game: more could not be found again in the list. */
 export const MOST = 40;
 export const LONGEST_NAME = 40;
 
@@ -30,22 +31,8 @@ export const renamed = (all: Favourites, from: string, to: string): Favourites =
 
 export const without = (all: Favourites, name: string): Favourites => all.filter((each) => each.name !== name);
 
-/** Read what a browser kept; what is no favourite is left out. */
-export function read(text: string | null): Favourites {
-  try {
-    const kept: unknown = JSON.parse(text ?? "[]");
-    return Array.isArray(kept) ? kept.filter(isFavourite).slice(0, MOST) : [];
-  } catch {
-    return [];
-  }
-}
-
-export const written = (all: Favourites): string => JSON.stringify(all);
-
-function isFavourite(value: unknown): value is Favourite {
-  if (typeof value !== "object" || value === null) return false;
-  const { name, set } = value as Record<string, unknown>;
-  return typeof name === "string" && name !== "" && isSet(set);
+export function isFavourite(value: unknown): value is Favourite {
+  return isRecord(value) && isText(value["name"]) && value["name"] !== "" && isSet(value["set"]);
 }
 
 const tidied = (name: string): string => name.trim().replace(/\s+/g, " ").slice(0, LONGEST_NAME);

@@ -1,21 +1,25 @@
-// Notices that stay until somebody has read them, also over a reload: rounds that were voided or
-// undone, what became of an interruption, corrections. Kept by the browser for player and table.
+// Notices that stay until the player has read them, across reloads: void and reversed rounds, the outcome of
+// an interruption, corrections. Stored by the browser for each player and table.
 
 import type { StatementLine } from "../../api/schema.d.ts";
+import { isRecord, isText } from "../../lib/storage.ts";
+
+const KINDS = [
+  "void",
+  "reversed",
+  "goes-on",
+  "corrected",
+  "ruling",
+  "rejected",
+  "apportioned",
+  "line",
+  "moved",
+  "put-back",
+] as const;
 
 export interface Notice {
   readonly id: string;
-  readonly what:
-    | "void"
-    | "reversed"
-    | "goes-on"
-    | "corrected"
-    | "ruling"
-    | "rejected"
-    | "apportioned"
-    | "line"
-    | "moved"
-    | "put-back";
+  readonly what: (typeof KINDS)[number];
   readonly round: number;
   readonly amount: number;
   /** A cause, a reason, or the spots it is about. */
@@ -73,11 +77,16 @@ export const notice = (what: Notice["what"], round: number, amount: number, note
   note,
 });
 
-export function read(text: string | null): Kept {
-  try {
-    const kept = JSON.parse(text ?? "null") as Kept | null;
-    return kept && Array.isArray(kept.open) && Array.isArray(kept.read) ? kept : NONE;
-  } catch {
-    return NONE;
-  }
+/** Whether a stored value is a state of notices. */
+export function isKept(value: unknown): value is Kept {
+  if (!isRecord(value)) return false;
+  const { open, read } = value;
+  return Array.isArray(open) && open.every(isNotice) && Array.isArray(read) && read.every(isText);
+}
+
+function isNotice(value: unknown): value is Notice {
+  if (!isRecord(value)) return false;
+  const { id, what, round, amount, note } = value;
+  const isNumber = (each: unknown) => Number.isSafeInteger(each);
+  return isText(id) && KINDS.some((each) => each === what) && isNumber(round) && isNumber(amount) && isText(note);
 }

@@ -1,6 +1,8 @@
 // The slip: what a player has put down and taken back since betting opened, so that each act can be
 // undone and done again; and the acts that move many chips at once.
 
+import { isRecord } from "../../lib/storage.ts";
+
 /** Chips on an area of the felt; below zero they are taken back from it. */
 export interface Move {
   readonly area: string;
@@ -61,8 +63,7 @@ export const totalOf = (lying: Lying): number => entries(lying).reduce((sum, [, 
 
 const entries = (lying: Lying): [string, number][] => Object.entries(lying).filter(([, amount]) => amount > 0);
 
-/** Whether what a browser kept is a set of chips. */
+/** Whether a stored value is a set of chips. */
 export function isSet(value: unknown): value is Lying {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((amount) => Number.isSafeInteger(amount) && (amount as number) > 0);
+  return isRecord(value) && Object.values(value).every((amount) => Number.isSafeInteger(amount) && Number(amount) > 0);
 }

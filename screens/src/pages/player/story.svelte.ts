@@ -7,8 +7,8 @@ import { announce, bell, call } from "../../lib/announcer.svelte.ts";
 import { houseTime } from "../../lib/clock.svelte.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
+import { read, write } from "../../lib/storage.ts";
 import type { Following } from "../../table/following.svelte.ts";
-import { keep, kept } from "./keeping.ts";
 import * as notices from "./notices.ts";
 import { spotOf } from "./room.ts";
 import type { Lying } from "./slip.ts";
@@ -54,9 +54,8 @@ export class Story {
   constructor(following: Following, me: string) {
     this.following = following;
     this.me = me;
-    this.told = notices.read(kept(this.name("notices")));
-    const last: unknown = JSON.parse(kept(this.name("last")) ?? "{}");
-    if (isSet(last)) this.last = last;
+    this.told = read(this.name("notices"), notices.isKept, notices.NONE);
+    this.last = read(this.name("last"), isSet, {});
   }
 
   start(): () => void {
@@ -82,7 +81,7 @@ export class Story {
 
   private tell(told: notices.Kept): void {
     this.told = told;
-    keep(this.name("notices"), JSON.stringify(told));
+    write(this.name("notices"), told);
   }
 
   private notify(what: notices.Notice["what"], round: number, amount: number, note: string): void {
@@ -189,7 +188,7 @@ export class Story {
 
   private keepLast(): void {
     this.last = this.lying;
-    keep(this.name("last"), JSON.stringify(this.last));
+    write(this.name("last"), this.last);
   }
 
   private settle(view: TableView, part: Partial<Outcome>): void {

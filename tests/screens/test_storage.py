@@ -1,0 +1,45 @@
+"""Damaged values in the browser's storage."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.screens.browser import Person
+    from tests.screens.house import House
+
+TABLE = "sg-a"
+PAGES = {
+    "/": "player",
+    f"/table/{TABLE}": "player",
+    f"/board/{TABLE}": "player",
+    "/odds/sg-rws-tai-sai-v6/a": "player",
+    "/account": "player",
+    f"/deal/{TABLE}": "dealer",
+    f"/pit/{TABLE}": "pit-manager",
+}
+DAMAGE = "Storage.prototype.getItem = () => {text}"
+
+
+@pytest.mark.parametrize("text", ["{", "[null, 7]", '{"open": [7], "read": [null], "big": "x"}'])
+def test_garbage_under_every_key_of_the_storage_breaks_no_page(
+    house: House, person: Callable[..., Person], text: str
+) -> None:
+    house.open_table(TABLE)
+    house.seat(TABLE)
+    people = {role: person(house) for role in set(PAGES.values())}
+    for each in people.values():
+        each.page.add_init_script(DAMAGE.format(text=json.dumps(text)))
+    for path, role in PAGES.items():
+        page = people[role].sign_in(role, path)
+        expect(page.locator("html")).to_have_attribute("lang", "en")
+        expect(page.locator("h1")).to_have_count(1)
+        if path.startswith("/table"):
+            page.get_by_role("button", name="Favourites").click()
+            expect(page.get_by_text("You have no favourites")).to_be_visible()
