@@ -1,5 +1,5 @@
-// What every part of the dealer's page works with: the table, what he may do there, and the one way
-// of doing it. Acts are sent one after the other, as fingers press keys.
+// What every part of the dealer's page shares: the table, the user's permissions there, and how commands are
+// sent, one at a time in the order of the key presses.
 
 import { get, post, Trouble } from "../../api/client.ts";
 import type { Body } from "../../api/client.ts";

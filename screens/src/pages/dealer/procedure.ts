@@ -15,7 +15,7 @@ export function doneSteps(game: GameView, view: TableView): readonly StepName[] 
   return inSeries(view) ? order.filter((each) => steps[each]?.per === "shooter") : [];
 }
 
-/** Whether a shooter's bet is down, so that the dice are his until it is decided. */
+/** Whether a shooter's bet is placed, so that the shooter keeps the dice until it is decided. */
 export function inSeries(view: TableView): boolean {
   return (view.shooter?.stake ?? 0) > 0;
 }
@@ -64,7 +64,7 @@ export function mayAct(game: GameView, act: string, mine: Roles, silent: Roles =
   return mine.some((role) => allowed.includes(role));
 }
 
-/** Whether the dealer waits for a player: the shooter chooses, and throws while he is there. */
+/** Whether the dealer waits for a player: the shooter chooses, and throws unless absent. */
 export function waitsForShooter(game: GameView, view: TableView, name: StepName): boolean {
   const by: Roles = game.conduct.procedure.steps[name]?.by ?? [];
   if (!by.includes("shooter")) return false;

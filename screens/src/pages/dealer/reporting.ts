@@ -22,6 +22,6 @@ export function seconds(rule: Irregularity, view: TableView): Roles {
   return [];
 }
 
-/** Whether a player may be named: where it is about his bet, or about him. */
+/** Whether a report may name a player: if it is about a bet, or about the player. */
 export const concernsPlayer = (name: string): boolean =>
   name.includes("bet") || name === "walked-away" || name === "interference" || name === "not-provided-for";

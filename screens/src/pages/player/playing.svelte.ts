@@ -1,5 +1,5 @@
-// A player at a table: his chip, his slip, what is on its way, and every act that moves chips. All
-// acts go one after the other, and those of many bets are done whole or not at all.
+// A player at a table: the selected chip, the slip, pending chips, and every act that moves chips. Acts are
+// sent one at a time, and an act with many bets is done whole or not at all.
 
 import { get, Trouble } from "../../api/client.ts";
 import { command, lapsed, newKey } from "../../api/commands.ts";
@@ -104,7 +104,7 @@ export class Playing {
     const open = done.includes("open-betting") && !done.includes("close-betting");
     return !!view?.open && open && !view.interrupted && following.connected && !following.suspended;
   });
-  /** The chip that he plays with: one of the table's, or of his own colour. */
+  /** The chip that the player plays with: one of the table's, or of their own colour. */
   readonly inHand = $derived(this.seat?.colour_value || this.chip);
   /** Whether nothing is on its way whose fate nobody knows. */
   readonly sure = $derived(!this.asking && !this.ledger.length);

@@ -1,5 +1,5 @@
-// The story of a round as one player lives it: what was announced, what lay where, what he lost and
-// won, and the notices that stay.
+// A round as one player sees it: the announcements, the player's bets, what they lost and won, and the
+// notices that stay until they are read.
 
 import { get } from "../../api/client.ts";
 import type { Event, GameView, TableView } from "../../api/schema.d.ts";

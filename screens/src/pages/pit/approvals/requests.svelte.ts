@@ -25,7 +25,7 @@ export async function lookAtRequests(): Promise<void> {
   waiting.known = true;
 }
 
-/** Whether whoever is here may decide on a request; nobody does on his own. */
+/** Whether the user may decide on a request; nobody decides on their own. */
 export function mayDecide(request: RequestView): boolean {
   const who = session.who;
   if (!who || request.account === who.account) return false;

@@ -7,7 +7,7 @@ const names = $state<Record<string, string>>({});
 const asked = new Set<string>();
 let everybody: Promise<void> | null = null;
 
-/** A player's name, or the beginning of his id until it is known. */
+/** A player's name, or the beginning of their id until it is known. */
 export function playerName(id: string): string {
   if (!asked.has(id)) {
     asked.add(id);
@@ -30,7 +30,7 @@ async function learnPlayer(id: string): Promise<void> {
   try {
     names[id] = (await get("/api/accounts/{player}/person", { at: { player: id }, background: true })).name;
   } catch {
-    // nobody has told the house who he is
+    // The house has no name for this player.
   }
 }
 
