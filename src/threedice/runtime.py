@@ -2,8 +2,8 @@
 
 `house`, `log` and `api` use these only through a `Runtime`, so that a subclass can run a house on a
 virtual clock, with a seeded generator and without threads. Timers of asyncio follow the clock of
-the event loop, which whoever starts the house chooses as well. Stores that talk to a database keep
-to the machine's own time, because the database does.
+the event loop, which the caller chooses as well. Stores that talk to a database keep to the
+machine's own time, because the database does.
 """
 
 from __future__ import annotations
