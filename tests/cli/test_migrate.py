@@ -1,4 +1,4 @@
-"""`threedice migrate`, and the commands that leave an older or newer database alone."""
+"""`threedice migrate`, and commands on databases of other versions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A database recorded before there was a table of versions."""
-    old_databases.restore(old_databases.SQLITE, old_databases.sqlite_place(tmp_path))
+def old_database(tmp_path: Path) -> Path:
+    """Restore a recorded database that has no table of versions."""
+    old_databases.restore(old_databases.SQLITE, old_databases.sqlite_paths(tmp_path))
     return tmp_path / "house.sqlite"
 
 
@@ -30,32 +30,34 @@ def versions(file: Path) -> list[int]:
     return [version for (version,) in rows]
 
 
-def test_a_new_database_is_created(run: Run, tmp_path: Path) -> None:
+def test_migrate_creates_a_new_database(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "new.sqlite"
     result = run("migrate", "--database", f"sqlite:///{file}")
     assert (result.code, result.out) == (0, "the tables have version 1\n")
     assert versions(file) == [1]
 
 
-def test_an_old_database_gets_its_version_and_keeps_its_log(run: Run, old: Path) -> None:
-    for _ in range(2):
-        assert run("migrate", "--database", str(old)).code == 0
-        assert versions(old) == [1]
-    assert run("log", "verify", "--database", str(old)).code == 0
-
-
-def test_commands_that_read_leave_an_old_database_as_it_is(run: Run, old: Path) -> None:
-    for words in (("log", "verify"), ("log", "export", "pit-1"), ("log", "replay", "pit-1")):
-        assert run(*words, "--database", str(old)).code == 0
-    with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        versions(old)
-
-
-def test_a_newer_database_is_refused_by_every_command_and_left_as_it_is(
-    run: Run, old: Path, tmp_path: Path
+def test_migrate_adds_the_version_to_an_old_database_and_keeps_its_log(
+    run: Run, old_database: Path
 ) -> None:
-    run("migrate", "--database", str(old))
-    with closing(sqlite3.connect(old)) as connection, connection:
+    for _ in range(2):
+        assert run("migrate", "--database", str(old_database)).code == 0
+        assert versions(old_database) == [1]
+    assert run("log", "verify", "--database", str(old_database)).code == 0
+
+
+def test_read_commands_do_not_migrate_an_old_database(run: Run, old_database: Path) -> None:
+    for words in (("log", "verify"), ("log", "export", "pit-1"), ("log", "replay", "pit-1")):
+        assert run(*words, "--database", str(old_database)).code == 0
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        versions(old_database)
+
+
+def test_every_command_refuses_a_newer_database_and_leaves_it_unchanged(
+    run: Run, old_database: Path, tmp_path: Path
+) -> None:
+    run("migrate", "--database", str(old_database))
+    with closing(sqlite3.connect(old_database)) as connection, connection:
         connection.execute("INSERT INTO schema_versions (version) VALUES (9)")
     for words in (
         ("migrate",),
@@ -65,14 +67,14 @@ def test_a_newer_database_is_refused_by_every_command_and_left_as_it_is(
         ("users", "add", "eve", "--role", "player"),
         ("backup", str(tmp_path / "copy")),
     ):
-        result = run(*words, "--database", str(old))
+        result = run(*words, "--database", str(old_database))
         assert result.code == 2
         assert "version 9, this program knows version 1; use the newer program" in result.err
-    assert versions(old) == [1, 9]
+    assert versions(old_database) == [1, 9]
 
 
-def test_a_database_in_service_is_not_migrated(run: Run, old: Path) -> None:
-    with closing(SqliteStore(old, serving=True)):
-        result = run("migrate", "--database", str(old))
+def test_migrate_refuses_a_database_in_service(run: Run, old_database: Path) -> None:
+    with closing(SqliteStore(old_database, serving=True)):
+        result = run("migrate", "--database", str(old_database))
     assert result.code == 2
     assert "is served by process" in result.err

@@ -117,7 +117,7 @@ def command_bytes(table: str, text: bytes) -> tuple[bytes, bytes]:
 
 
 def event_bytes(kind: str, schema: int, data: bytes) -> tuple[str, int, bytes]:
-    """Return an event as it is written after having been read."""
+    """Return an event decoded and encoded again."""
     entry = Entry("table/1", 1, 0, kind, schema, data, bytes(32), bytes(32))
     record = encode(decode(entry))
     return record.kind, record.schema, record.data
@@ -137,7 +137,7 @@ def cause_hash(account: str, key: str, command_hash: bytes) -> bytes:
 
 
 def answer_spans(text: bytes) -> bytes:
-    """Return the spans of an answer row as they are written after having been read."""
+    """Return the spans of an answer row decoded and encoded again."""
     return encode_spans(decode_spans(text))
 
 
@@ -153,18 +153,18 @@ def signed_checkpoint(private: bytes, fields: Mapping[str, Any]) -> bytes:
 
 
 def exported_keys(text: bytes) -> bytes:
-    """Return exported public keys as they are written after having been read."""
+    """Return exported public keys imported and exported again."""
     return export_public_keys(import_public_keys(text).values())
 
 
 def snapshot_bytes(stream: str, data: bytes) -> bytes:
-    """Return a snapshot as it is written after having been read."""
+    """Return a snapshot decoded and encoded again."""
     fold = fold_of(stream)
     return encode_state(fold.decode_state(data))
 
 
 def format_versions() -> dict[str, Any]:
-    """Return the numbers and names by which stored and sent forms are recognised."""
+    """Return the version numbers and names of stored and sent formats."""
     return {
         "event schema": CURRENT_SCHEMA,
         "log tables": max(load_migrations("sqlite")),
@@ -186,8 +186,8 @@ def game_hashes() -> dict[str, str]:
 
 
 @asynccontextmanager
-async def opened_house() -> AsyncIterator[Setting]:
-    """Open a house in memory with somebody in every role, the staff at their table."""
+async def open_house() -> AsyncIterator[Setting]:
+    """Open a house in memory with an account for every role, the staff assigned to their table."""
     async with opened() as setting:
         await seat(setting)
         setting.assign("dealer")
@@ -226,7 +226,7 @@ async def play_first_round(setting: Setting) -> None:
 
 
 def withdrawal(player: str, box: str, amount: int) -> WithdrawBet:
-    """Return a player's command to take a bet back."""
+    """Return a player's command to withdraw a bet."""
     return WithdrawBet(by=Actor(id=player, role="player"), player=player, box=box, amount=amount)
 
 
@@ -240,8 +240,8 @@ def journal_lines() -> list[dict[str, Any]]:
             raise ValueError("anything")
         except ValueError as error:
             journal.warn("suspended", error, cause="tried")
-        beside = {"kind": "GET", "place": "/api/tables"}
-        logging.getLogger("somewhere.else").warning("a library", extra=beside)
+        extra = {"kind": "GET", "place": "/api/tables"}
+        logging.getLogger("somewhere.else").warning("a library", extra=extra)
     finally:
         journal.close_journal(handler)
     lines = [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]

@@ -1,7 +1,7 @@
-"""The command line: its commands and options, and what each prints for fixed input.
+"""Commands and options of the command line, and their output for fixed input.
 
-JSON and CSV are compared as they are, rounded to nine digits where they hold floats. Words for
-people may change: of those, only the exit code and that there are some is compared.
+JSON and CSV are compared after rounding floats to nine digits. Text for people may change: only
+its exit code and that there is any are compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from tests.contract import adapter, dumps, files, old_databases, old_house
+from tests.contract import adapter, old_databases, old_house, recordings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _parameter(parameter: Any) -> dict[str, Any]:
-    """Return what is known of a parameter; an argument has no names but its place."""
+    """Return the properties of a parameter; an argument has a position instead of names."""
     is_option = parameter.param_type_name == "option"
     kind = parameter.type_descriptor.annotation
     return {
@@ -76,7 +76,7 @@ def _plain(default: Any) -> Any:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command printed, and its exit code."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -100,8 +100,8 @@ def run(*words: str, stdin: str = "") -> Result:
     return Result(int(code), out.getvalue(), err.getvalue())
 
 
-def noted(result: Result, form: str, folder: Path) -> dict[str, Any]:
-    """Return what of a result is compared; `form` is json, csv, exact or text."""
+def summarise(result: Result, form: str, folder: Path) -> dict[str, Any]:
+    """Return the part of a result that is compared; `form` is json, csv, exact or text."""
     if result.code == 2:
         return {"code": 2, "error lines": result.err.count("\n")}
     if form == "text":
@@ -129,7 +129,7 @@ def _stable(value: Any, key: str = "") -> Any:
     return [_stable(each) for each in value] if isinstance(value, list) else value
 
 
-# --- what is run --------------------------------------------------------------------------------
+# --- the recorded commands ----------------------------------------------------------------------
 
 BETS = ("--bet", "big=50", "--bet", "total:10=20")
 SESSION = (
@@ -221,25 +221,25 @@ RESTORED = ("text", "restore", "{folder}/copy", "--keys", "{folder}/all-keys.jso
 
 
 def outputs() -> dict[str, Any]:
-    """Run everything and return what is compared, by command."""
+    """Run every recorded command and return the parts of its output that are compared."""
     found: dict[str, Any] = {}
     with TemporaryDirectory(prefix="threedice-contract-") as name:
         folder = Path(name)
         own = {"XDG_DATA_HOME": name, "XDG_CONFIG_HOME": f"{name}/none"}
         with patch.dict(os.environ, own):
-            place = old_databases.sqlite_place(folder)
-            given = old_databases.restore(old_databases.SQLITE, place)["given"]
+            paths = old_databases.sqlite_paths(folder)
+            given = old_databases.restore(old_databases.SQLITE, paths)["given"]
             known = {"folder": name, "ann": given["users"]["ann"]["id"]}
             for form, *words in WITHOUT_HOUSE:
                 _add(found, form, words, known, folder)
             for form, *words in OF_HOUSE:
-                _add(found, form, words, known, folder, ("--database", place.database))
-            exported = run("keys", "export", "--database", place.database).out
+                _add(found, form, words, known, folder, ("--database", paths.database))
+            exported = run("keys", "export", "--database", paths.database).out
             (folder / "all-keys.json").write_text(exported, encoding="utf-8")
             again = ("--database", f"sqlite:///{folder}/again.sqlite")
             for form, *words in (RESTORED, RESTORED, ("json", "log", "verify")):
                 _add(found, form, words, known, folder, again)
-            found["backup file"] = dumps.sqlite_layout(folder / "copy")
+            found["backup file"] = old_databases.sqlite_layout(folder / "copy")
     return found
 
 
@@ -257,10 +257,10 @@ def _add(
         name += " (again)"
     filled = [word.format_map(known) for word in words]
     result = run(*filled, *flag, *database)
-    found[name] = {"form": form, **noted(result, form, folder)}
+    found[name] = {"form": form, **summarise(result, form, folder)}
 
 
 def record() -> None:
     """Record commands and outputs."""
-    files.write(COMMANDS, commands())
-    files.write(OUTPUTS, {"outputs": outputs()})
+    recordings.write(COMMANDS, commands())
+    recordings.write(OUTPUTS, {"outputs": outputs()})

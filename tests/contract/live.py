@@ -1,7 +1,12 @@
-"""What is sent over live sockets to each audience, and the figures that a server publishes."""
+"""Messages on live sockets for each audience, metrics, and lines of the server's journal.
+
+Most journal lines are written only when something fails, so their words are found in the source:
+every call with such a word as its first argument, with the names of its keyword arguments.
+"""
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import re
 import tempfile
@@ -11,28 +16,30 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from websockets.exceptions import InvalidStatus
 
-from tests.contract import adapter, files, openapi
-from tests.contract.shapes import shape
+from tests.contract import adapter, openapi, recordings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from websockets.asyncio.client import ClientConnection
 
     from tests.api.live_house import Served
 
-FILE = "live.json"
+LIVE, JOURNAL = "live.json", "journal.json"
+SOURCE = Path(__file__).parents[2] / "src" / "threedice"
 
 
 class Listener:
-    """Notes the shapes of messages."""
+    """Receives messages and returns their shapes."""
 
     def __init__(self) -> None:
-        document = openapi.expanded(openapi.normalised(adapter.openapi_document()))
+        document = openapi.inline_schemas(openapi.normalise(adapter.openapi_document()))
         (described,) = document["live"].values()
         self._schema = described["server-sends"]
 
     def shape(self, message: dict[str, Any]) -> Any:
         """Return the shape of a message."""
-        return shape(message, self._schema)
+        return openapi.shape_of(message, self._schema)
 
     async def hear(self, socket: ClientConnection) -> Any:
         """Return the shape of the next message."""
@@ -45,7 +52,7 @@ class Listener:
 
 
 async def survey() -> dict[str, Any]:
-    """Return everything that is sent to each audience of a table during a round."""
+    """Return the messages to each audience of a table during a round, and metrics."""
     listener = Listener()
     with tempfile.TemporaryDirectory(prefix="threedice-contract-") as folder:
         async with adapter.serving(Path(folder)) as served:
@@ -58,13 +65,13 @@ async def _survey(served: Served, listener: Listener) -> dict[str, Any]:
     tokens = {
         "staff": table.program("boss", "shift-manager"),
         "player": table.program("ann", "player"),
-        "dealer of another table": _posted_elsewhere(served, table),
+        "dealer of another table": _dealer_of_another_table(served, table),
     }
-    heard: dict[str, Any] = {}
+    messages: dict[str, Any] = {}
     for audience, token in tokens.items():
-        heard[audience] = await _follow_round(table, listener, token, ids)
+        messages[audience] = await _follow_round(table, listener, token, ids)
     return {
-        "messages": heard,
+        "messages": messages,
         "resync": await _resync(table, listener, ids),
         "suspension": await _suspension(table, listener, tokens["player"]),
         "handshakes": await _handshakes(table),
@@ -73,7 +80,7 @@ async def _survey(served: Served, listener: Listener) -> dict[str, Any]:
     }
 
 
-def _posted_elsewhere(served: Served, table: Served) -> str:
+def _dealer_of_another_table(served: Served, table: Served) -> str:
     served.account("elsewhere", "dealer")  # assigned to the house's first table
     account = served.context.identity.accounts.find_by_name(f"elsewhere-{served.table}")
     assert account is not None
@@ -104,7 +111,7 @@ async def _follow_round(
 
 
 async def _resync(table: Served, listener: Listener, ids: dict[str, str]) -> Any:
-    """Return what a client is sent that was too slow."""
+    """Return the message to a client that was too slow."""
     await table.play("open betting")
     async with adapter.following_by_hand(table) as slow:
         slow.taking.clear()
@@ -118,7 +125,7 @@ async def _resync(table: Served, listener: Listener, ids: dict[str, str]) -> Any
 
 
 async def _suspension(table: Served, listener: Listener, token: str) -> list[Any]:
-    """Return what is sent when the house is suspended and released."""
+    """Return the messages when the house is suspended and released."""
     writer = table.context.house.command_handler.streams.writer
     async with table.follow(token) as socket:
         await listener.hear(socket)
@@ -159,7 +166,7 @@ async def _closing(table: Served) -> dict[str, int]:
 
 
 async def _metrics(table: Served, ids: dict[str, str]) -> dict[str, Any]:
-    """Return the names, types and labels of the figures, after something of each was counted."""
+    """Return the types and labels of the metrics after each was counted once."""
     token = table.program("ann", "player", ["read", "play"])
     path = f"/api/tables/{table.table}/commands"
     bet = {"type": "PlaceBet", "player": ids["ann"], "box": "big"}
@@ -170,11 +177,52 @@ async def _metrics(table: Served, ids: dict[str, str]) -> dict[str, Any]:
         text = (await client.get("/metrics")).text
     types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     labels: dict[str, set[str]] = {name: set() for name in types}
-    for name, said in re.findall(r"^(\w+?)(?:_bucket)?\{(.*)\}", text, re.MULTILINE):
-        labels[name] |= set(re.findall(r'(\w+)="', said))
+    for name, listed in re.findall(r"^(\w+?)(?:_bucket)?\{(.*)\}", text, re.MULTILINE):
+        labels[name] |= set(re.findall(r'(\w+)="', listed))
     return {name: [types[name], *sorted(labels[name])] for name in sorted(types)}
+
+
+# --- the journal --------------------------------------------------------------------------------
+
+
+def calls() -> Iterator[tuple[ast.Call, str]]:
+    """Yield the calls in the source whose first argument is, or may be, a constant string."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args:
+                first = node.args[0]
+                choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
+                for each in choices:
+                    if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                        yield node, each.value
+
+
+def is_journal_call(node: ast.Call) -> bool:
+    """Return whether a call writes to the journal."""
+    function = node.func
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in ("write", "warn")
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "journal"
+    )
+
+
+def facts_of(words: set[str]) -> dict[str, list[list[str]]]:
+    """Return for each word the keyword arguments of the calls that pass it, whatever is called."""
+    found: dict[str, set[tuple[str, ...]]] = {word: set() for word in words}
+    for node, word in calls():
+        if word in words:
+            found[word].add(tuple(sorted(each.arg for each in node.keywords if each.arg)))
+    return {word: [list(each) for each in sorted(found[word])] for word in sorted(words)}
 
 
 def record() -> None:
     """Record messages, codes and metrics."""
-    files.write(FILE, asyncio.run(survey()))
+    recordings.write(LIVE, asyncio.run(survey()))
+
+
+def record_journal() -> None:
+    """Record the words that the source writes to the journal."""
+    words = {word for node, word in calls() if is_journal_call(node)}
+    recordings.write(JOURNAL, {"words": facts_of(words), "lines": adapter.journal_lines()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.contract import adapter, files
+from tests.contract import adapter, recordings
 
 COMMANDS, EVENTS, FORMATS = "commands.jsonl", "events.jsonl", "formats.json"
 
@@ -68,11 +68,11 @@ def record() -> None:
 
     Recorded commands and events stay as they are; an arbitrary one of each new kind is added.
     """
-    commands, events = files.read_lines(COMMANDS), files.read_lines(EVENTS)
+    commands, events = recordings.read_lines(COMMANDS), recordings.read_lines(EVENTS)
     tags = adapter.command_tags()
     new_commands = {*tags["table"], *tags["account"]} - {row["sent"]["type"] for row in commands}
     samples = [json.loads(data) for _, _, data in adapter.samples(new_commands)]
-    files.write_lines(
+    recordings.write_lines(
         COMMANDS, [command_row(each) for each in [*(row["sent"] for row in commands), *samples]]
     )
     new_events = set(adapter.event_tags()) - {row["kind"] for row in events}
@@ -80,5 +80,5 @@ def record() -> None:
         {"kind": kind, "schema": schema, "data": data.decode()}
         for kind, schema, data in adapter.samples(new_events)
     ]
-    files.write_lines(EVENTS, event_rows(events))
-    files.write(FORMATS, formats())
+    recordings.write_lines(EVENTS, event_rows(events))
+    recordings.write(FORMATS, formats())

@@ -1,7 +1,7 @@
-"""A small house that has played: how it is written, what is seen of it, and how it plays on.
+"""A small house with played rounds: its creation, the observations of it, and further play.
 
 `write_house` runs once, when the recording is made. `observe` and `play_on` run on a house restored
-from the recording, by the recorder to note what is to be expected and by the tests to compare.
+from the recording: the recorder stores their results, the tests compare with them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ TAI_SAI, CROWN, MACAU = "/api/tables/pit-1", "/api/tables/pit-2", "/api/tables/p
 
 
 def write_house(database: str, data: Path, house_file: Path) -> dict[str, Any]:
-    """Play in a new house; return the secrets that its users were given and its first keys."""
+    """Play in a new house; return its users' secrets and its first keys."""
     house_file.write_text(HOUSE_FILE, encoding="utf-8")
     for name, role in {**STAFF, **dict.fromkeys(PLAYERS, "player")}.items():
         words = ("users", "add", name, "--role", role, "--password-stdin")
@@ -127,7 +127,7 @@ class Crew:
     ) -> Crew:
         """Sign everybody in with a password, and the staff with a code.
 
-        A code is accepted once, so whoever has just used one has to wait for the next.
+        A code is accepted once, so users who have just used one wait for the next.
         """
         crew = cls(site)
         crew.secrets = secrets
@@ -140,13 +140,13 @@ class Crew:
             crew.users[name] = user
         return crew
 
-    def two_people(self, command: dict[str, Any], table: str = TAI_SAI) -> Any:
-        """Have the dealer ask for something, and the supervisor approve it."""
+    def request_and_approve(self, command: dict[str, Any], table: str = TAI_SAI) -> Any:
+        """Send a request as the dealer and approve it as the supervisor."""
         request = self.dora.post(f"{table}/requests", command=command, reason="as agreed")
         return self.sam.post(f"/api/requests/{request['id']}/approve", note="agreed")
 
     def post_open_request(self) -> None:
-        """Ask for something that nobody decides."""
+        """Send a request that nobody decides."""
         command = {"type": "CorrectBet", "round": 1, "player": self.ann.id, "amount": 5}
         reason = {"reason": "paid short"}
         self.dora.post(f"{TAI_SAI}/requests", command=command | reason, reason="not decided")
@@ -211,15 +211,15 @@ def _decide_requests(crew: Crew) -> list[str]:
     """Have requests approved, declined and withdrawn; return those that were not approved."""
     ids = []
     limits = crew.dora.get(TAI_SAI)["limits"]
-    crew.two_people({"type": "SetLimits", "limits": limits})
+    crew.request_and_approve({"type": "SetLimits", "limits": limits})
     correction = {"type": "CorrectBet", "round": 1, "player": crew.ann.id, "reason": "miscounted"}
-    crew.two_people(correction | {"amount": 10})
+    crew.request_and_approve(correction | {"amount": 10})
     for ending, who in (("decline", crew.sam), ("withdraw", crew.dora)):
-        asked = crew.dora.post(
+        request = crew.dora.post(
             f"{TAI_SAI}/requests", command=correction | {"amount": 20}, reason="once more"
         )
-        who.post(f"/api/requests/{asked['id']}/{ending}")
-        ids.append(asked["id"])
+        who.post(f"/api/requests/{request['id']}/{ending}")
+        ids.append(request["id"])
     return ids
 
 
@@ -260,7 +260,7 @@ def _leave_rounds_open(crew: Crew) -> None:
 
 
 def observe(crew: Crew, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what everybody sees of the house's past, as far as it does not depend on the time."""
+    """Return everybody's view of the house's history, except values that depend on the time."""
     questions = [
         *_QUESTIONS,
         ("ann", f"/api/commands/{given['key']}"),
@@ -296,10 +296,10 @@ _QUESTIONS = (
 
 
 def play_on(crew: Crew) -> dict[str, Any]:
-    """Settle the bets that were left, play another round, and return how everybody stands."""
-    crew.two_people({"type": "ResolveInterruption", "known": [6, 5, 5]})
+    """Settle the remaining bets, play another round, and return stacks, floats and statements."""
+    crew.request_and_approve({"type": "ResolveInterruption", "known": [6, 5, 5]})
     finish_tai_sai(crew, (6, 5, 5))
-    crew.two_people({"type": "ResolveInterruption", "known": []}, CROWN)
+    crew.request_and_approve({"type": "ResolveInterruption", "known": []}, CROWN)
     play_crown(crew, 25, (1, 2, 3))
     crew.ann.command(TAI_SAI, "CashOut", player=crew.ann.id, amount=500, to="account")
     play_tai_sai(crew, {"ann": ("small", 50), "bob": ("big", 25)}, (6, 6, 2))

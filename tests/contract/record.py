@@ -1,9 +1,9 @@
-"""Write all recordings anew, from the code as it is.
+"""Write all recordings from the current code.
 
     python -m tests.contract.record [openapi] [log] ...
 
-Recordings are what clients and old databases depend on. Write them anew only for an intended
-change of the contract, and say which in the commit. The old databases stay: a database written by
+Recordings are what clients and old databases depend on. Rewrite them only for an intended
+change of the contract, and name it in the commit. The old databases stay: a database written by
 a released version must open for ever, so `databases` runs only when it is named.
 """
 
@@ -14,18 +14,17 @@ import sys
 from tests.contract import (
     adapter,
     cli,
-    files,
-    journal,
     live,
     log_bytes,
     old_databases,
     openapi,
+    recordings,
     responses,
 )
 
 
 def record_openapi() -> None:
-    files.write("openapi.json", openapi.normalised(adapter.openapi_document()))
+    recordings.write("openapi.json", openapi.normalise(adapter.openapi_document()))
 
 
 RECORDERS = {
@@ -33,7 +32,7 @@ RECORDERS = {
     "log": log_bytes.record,
     "responses": responses.record,
     "live": live.record,
-    "journal": journal.record,
+    "journal": live.record_journal,
     "cli": cli.record,
     "observations": old_databases.observe,
     "databases": old_databases.record,

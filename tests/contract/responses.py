@@ -1,4 +1,4 @@
-"""What every operation answers to every role: status, code, headers, and the shape of the body."""
+"""Responses of every operation to every role: status, headers and the shape of the body."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.contract import adapter, files, openapi
-from tests.contract.shapes import shape
+from tests.contract import adapter, openapi, recordings
 
 if TYPE_CHECKING:
     import httpx
@@ -48,31 +47,31 @@ BETS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-class Survey:
-    """Asks everything of a house and notes the answers."""
+class Surveyor:
+    """Sends requests to a house and summarises the responses."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.cook = setting, adapter.Cook(setting)
-        document = openapi.normalised(adapter.openapi_document())
-        self.operations: dict[str, Any] = openapi.expanded(document)["operations"]
+        document = openapi.normalise(adapter.openapi_document())
+        self.operations: dict[str, Any] = openapi.inline_schemas(document)["operations"]
         account = setting.id("shift-manager")
         made = setting.people.tokens.create(account, "board", PROGRAM_SCOPES)
         self.program = made.token
 
-    async def ask(self, address: str, role: str) -> dict[str, Any]:
-        """Return what an operation answers to somebody in a role."""
+    async def request(self, address: str, role: str) -> dict[str, Any]:
+        """Return the response of an operation to a role."""
         operation = self.operations[address]
-        recipe = self.cook.make(operation["operationId"], self._cooked_for(operation, role))
+        recipe = self.cook.make(operation["operationId"], self._recipe_role(operation, role))
         method, _, path = address.partition(" ")
         headers: dict[str, str] = {"Idempotency-Key": recipe.key} if recipe.key else {}
         headers |= self._credentials(role, recipe)
         response = await self.setting.client(**headers).request(
             method, path.format_map(recipe.path), json=recipe.body, params=recipe.query
         )
-        return self.noted(response, operation)
+        return self.summarise(response, operation)
 
-    def _cooked_for(self, operation: dict[str, Any], role: str) -> str:
-        """Return the role that a request is made up for, which anonymous users do not have."""
+    def _recipe_role(self, operation: dict[str, Any], role: str) -> str:
+        """Return the role whose request is sent; anonymous users send that of an allowed role."""
         if role == "program":
             return "shift-manager"
         if role != "anonymous":
@@ -87,67 +86,74 @@ class Survey:
             return {"Authorization": f"Bearer {self.program}"}
         return {"Cookie": f"{self.setting.context.cookie_name}={recipe.token}"}
 
-    def noted(self, response: httpx.Response, operation: dict[str, Any]) -> dict[str, Any]:
+    def summarise(self, response: httpx.Response, operation: dict[str, Any]) -> dict[str, Any]:
         """Return the part of a response that clients depend on."""
-        noted: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "status": response.status_code,
             "headers": sorted(set(response.headers) - {"content-length"}),
             "kind": response.headers.get("content-type", "").partition(";")[0],
         }
-        if noted["kind"].endswith("json"):
+        if summary["kind"].endswith("json"):
             described = operation.get("responses", {}).get(str(response.status_code), {})
-            schema = described.get("content", {}).get(noted["kind"], {}).get("schema", {})
+            schema = described.get("content", {}).get(summary["kind"], {}).get("schema", {})
             is_document = operation.get("operationId") == "read-openapi"
-            noted["body"] = "=openapi" if is_document else shape(response.json(), schema)
-        return noted
+            summary["body"] = (
+                "=openapi" if is_document else openapi.shape_of(response.json(), schema)
+            )
+        return summary
 
-    async def ask_extra(self, method: str, path: str, said: dict[str, Any]) -> dict[str, Any]:
-        """Return what is answered to a request that no operation expects."""
-        headers = {"Idempotency-Key": said["key"]} if "key" in said else {}
-        headers |= {"Content-Type": said.get("kind", "application/json")}
-        headers |= {"Origin": said["origin"]} if "origin" in said else {}
-        content = said.get("content", json.dumps(said["json"]).encode() if "json" in said else None)
+    async def request_extra(
+        self, method: str, path: str, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the response to a request that no operation expects."""
+        headers = {"Idempotency-Key": options["key"]} if "key" in options else {}
+        headers |= {"Content-Type": options.get("kind", "application/json")}
+        headers |= {"Origin": options["origin"]} if "origin" in options else {}
+        content = options.get(
+            "content", json.dumps(options["json"]).encode() if "json" in options else None
+        )
         client = self.setting.client("player")
         response = await client.request(method, path, content=content, headers=headers)
-        return self.noted(response, {})
+        return self.summarise(response, {})
 
     async def bet(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return what is answered to a player's bet."""
+        """Return the response to a player's bet."""
         bet = {"type": "PlaceBet", "player": self.setting.id("player"), **fields}
-        return self.noted(await self.setting.send("player", bet), {})
+        return self.summarise(await self.setting.send("player", bet), {})
 
 
-def grouped(answers: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return different answers, each with the roles that get it."""
+def group_roles(responses: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the different responses, each with the roles that get it."""
     groups: dict[str, dict[str, Any]] = {}
     for role in ROLES:
-        text = json.dumps(answers[role], sort_keys=True)
-        groups.setdefault(text, {**answers[role], "roles": []})["roles"].append(role)
+        text = json.dumps(responses[role], sort_keys=True)
+        groups.setdefault(text, {**responses[role], "roles": []})["roles"].append(role)
     return list(groups.values())
 
 
 async def survey() -> dict[str, Any]:
-    """Return all answers of a house in which a round was played and another is open."""
-    async with adapter.opened_house() as setting:
+    """Return all responses of a house in which a round was played and another is open."""
+    async with adapter.open_house() as setting:
         await adapter.play_first_round(setting)
-        asking = Survey(setting)
+        surveyor = Surveyor(setting)
         operations = {}
-        for address in sorted(asking.operations):
-            answers = {role: await asking.ask(address, role) for role in ROLES}
-            operations[address] = grouped(answers)
+        for address in sorted(surveyor.operations):
+            responses = {role: await surveyor.request(address, role) for role in ROLES}
+            operations[address] = group_roles(responses)
         setting.tokens.clear()  # some operations end sessions
         extras = {
-            name: await asking.ask_extra(method, path, said) for name, method, path, said in EXTRAS
+            name: await surveyor.request_extra(method, path, options)
+            for name, method, path, options in EXTRAS
         }
-        extras |= {name: await asking.bet(fields) for name, fields in BETS}
+        extras |= {name: await surveyor.bet(fields) for name, fields in BETS}
         first = await setting.send("dealer", {"type": "CloseBetting"}, key="same")
         again = await setting.send("dealer", {"type": "Tumble", "times": 3}, key="same")
-        extras["a key used again"] = asking.noted(again, {})
+        extras["a key used again"] = surveyor.summarise(again, {})
         assert first.status_code == 200, first.text
-        extras["a bet after the close"] = await asking.bet({"box": "big", "amount": 5})
+        extras["a bet after the close"] = await surveyor.bet({"box": "big", "amount": 5})
     return {"operations": operations, "others": extras}
 
 
 def record() -> None:
-    """Record what everybody is answered."""
-    files.write(FILE, asyncio.run(survey()))
+    """Record the responses to everybody."""
+    recordings.write(FILE, asyncio.run(survey()))

@@ -1,4 +1,4 @@
-"""A served house in a process of its own, its users over HTTP, and the command line beside it."""
+"""A house served by a process of its own, its users over HTTP, and the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class User:
         return session
 
     def get(self, path: str) -> Any:
-        """Return what the house has under an address."""
+        """Return the content at a path."""
         return _content(self.http.get(path))
 
     def post(self, path: str, **body: Any) -> Any:
@@ -71,7 +71,7 @@ class Site:
     _exits: ExitStack = field(default_factory=ExitStack)
 
     def user(self, token: str = "") -> User:
-        """Return somebody with a cookie jar of their own, or a program with its token."""
+        """Return a user with their own cookies, or a program with its token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {"Origin": self.url}
         client = self._exits.enter_context(
             httpx.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False)

@@ -6,30 +6,35 @@ from typing import Any
 
 import pytest
 
-from tests.contract import cli, files
+from tests.contract import cli, recordings
 
-RECORDED_COMMANDS = files.read(cli.COMMANDS)
-RECORDED_OUTPUTS = files.read(cli.OUTPUTS)["outputs"]
-
-
-def test_commands_are_the_recorded_ones() -> None:
-    assert sorted(cli.commands()) == sorted(RECORDED_COMMANDS)
-
-
-@pytest.mark.parametrize("name", sorted(RECORDED_COMMANDS))
-def test_parameters_are_unchanged(name: str) -> None:
-    assert cli.commands()[name] == RECORDED_COMMANDS[name]
+RECORDED_COMMANDS = recordings.read(cli.COMMANDS)
+RECORDED_OUTPUTS = recordings.read(cli.OUTPUTS)["outputs"]
 
 
 @pytest.fixture(scope="module")
-def current() -> dict[str, Any]:
+def commands() -> dict[str, Any]:
+    return cli.commands()
+
+
+@pytest.fixture(scope="module")
+def outputs() -> dict[str, Any]:
     return cli.outputs()
 
 
-def test_every_output_is_recorded(current: dict[str, Any]) -> None:
-    assert sorted(current) == sorted(RECORDED_OUTPUTS)
+def test_cli_has_the_recorded_commands(commands: dict[str, Any]) -> None:
+    assert sorted(commands) == sorted(RECORDED_COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED_COMMANDS))
+def test_cli_command_has_the_recorded_parameters(commands: dict[str, Any], name: str) -> None:
+    assert commands[name] == RECORDED_COMMANDS[name]
+
+
+def test_every_cli_output_is_recorded(outputs: dict[str, Any]) -> None:
+    assert sorted(outputs) == sorted(RECORDED_OUTPUTS)
 
 
 @pytest.mark.parametrize("name", sorted(RECORDED_OUTPUTS))
-def test_output_is_unchanged(current: dict[str, Any], name: str) -> None:
-    assert current[name] == RECORDED_OUTPUTS[name]
+def test_cli_output_is_as_recorded(outputs: dict[str, Any], name: str) -> None:
+    assert outputs[name] == RECORDED_OUTPUTS[name]

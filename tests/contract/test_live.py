@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract import adapter, files, journal, live
+from tests.contract import adapter, live, recordings
 
-RECORDED = files.read(live.FILE)
-RECORDED_JOURNAL = files.read(journal.FILE)
+RECORDED = recordings.read(live.LIVE)
+RECORDED_JOURNAL = recordings.read(live.JOURNAL)
 
 
 @pytest.fixture(scope="module")
@@ -20,12 +20,12 @@ def current() -> dict[str, Any]:
 
 @pytest.mark.parametrize("audience", sorted(RECORDED["messages"]))
 @pytest.mark.parametrize("message", ["hello", "events", "pong", "refused", "resumed"])
-def test_message_is_unchanged(current: dict[str, Any], audience: str, message: str) -> None:
+def test_live_message_is_as_recorded(current: dict[str, Any], audience: str, message: str) -> None:
     assert current["messages"][audience][message] == RECORDED["messages"][audience][message]
 
 
 @pytest.mark.parametrize("part", sorted(RECORDED.keys() - {"messages"}))
-def test_part_is_unchanged(current: dict[str, Any], part: str) -> None:
+def test_live_protocol_is_as_recorded(current: dict[str, Any], part: str) -> None:
     assert current[part] == RECORDED[part]
 
 
@@ -34,4 +34,4 @@ def test_journal_lines_have_the_recorded_keys() -> None:
 
 
 def test_journal_words_are_written_with_the_recorded_facts() -> None:
-    assert journal.facts_of({*RECORDED_JOURNAL["words"]}) == RECORDED_JOURNAL["words"]
+    assert live.facts_of({*RECORDED_JOURNAL["words"]}) == RECORDED_JOURNAL["words"]

@@ -1,4 +1,4 @@
-"""Databases written by the recorded version open, show the same past, play on and verify."""
+"""Databases written by the recorded version open, show their history, play on and verify."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.contract import adapter, old_databases, old_house
-from tests.contract.old_databases import POSTGRES, SQLITE, Place
+from tests.contract.old_databases import POSTGRES, SQLITE, HousePaths
 from tests.contract.site import run_cli, serving
 
 if TYPE_CHECKING:
@@ -25,33 +25,33 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def place(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
-    """An empty place for the house, on the server of all tests where it needs one."""
+def paths(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> HousePaths:
+    """Return the paths of an empty house, on the PostgreSQL server of the tests if needed."""
     if name == SQLITE:
-        return old_databases.sqlite_place(tmp_path)
-    return old_databases.postgres_place(tmp_path, request.getfixturevalue("postgres").fresh())
+        return old_databases.sqlite_paths(tmp_path)
+    return old_databases.postgres_paths(tmp_path, request.getfixturevalue("postgres").fresh())
 
 
 @pytest.fixture
-def recorded(name: str, place: Place) -> dict[str, Any]:
-    """What is recorded of the house, which has been restored."""
-    return old_databases.restore(name, place)
+def recorded(name: str, paths: HousePaths) -> dict[str, Any]:
+    """Restore the recorded house and return its recording."""
+    return old_databases.restore(name, paths)
 
 
-def verify(place: Place) -> dict[str, Any]:
-    """Verify the log against the checkpoints and keys that were kept elsewhere."""
-    against = ("--against", str(place.kept_checkpoints), "--keys", str(place.kept_keys))
-    words = ("log", "verify", "--json", *against, "--database", place.database)
-    done = run_cli(place.data, *words)
+def verify(paths: HousePaths) -> dict[str, Any]:
+    """Verify the log against the recorded checkpoints and keys."""
+    against = ("--against", str(paths.kept_checkpoints), "--keys", str(paths.kept_keys))
+    words = ("log", "verify", "--json", *against, "--database", paths.database)
+    done = run_cli(paths.data, *words)
     report: dict[str, Any] = json.loads(done.stdout) | {"exit code": done.returncode}
     return report
 
 
-def test_old_house_opens_shows_its_past_plays_on_and_verifies(
-    place: Place, recorded: dict[str, Any]
+def test_old_database_opens_shows_its_history_plays_on_and_verifies(
+    paths: HousePaths, recorded: dict[str, Any]
 ) -> None:
-    before = verify(place)
-    with serving(place.database, place.data, place.house_file, "after") as site:
+    before = verify(paths)
+    with serving(paths.database, paths.data, paths.house_file, "after") as site:
         crew = old_house.Crew.sign_in(site, recorded["given"]["users"])
         seen = old_house.observe(crew, recorded["given"])
         after = old_house.play_on(crew)
@@ -61,7 +61,7 @@ def test_old_house_opens_shows_its_past_plays_on_and_verifies(
         recovery_code = recorded["given"]["users"]["aude"]["recovery_codes"][0]
         recovered.sign_in("aude", old_house.PASSWORD, recovery_code)
         proved = recovered.post("/api/log/verification")
-    verified = verify(place)
+    verified = verify(paths)
 
     assert seen == recorded["seen"]
     assert after == recorded["after"]
@@ -73,19 +73,19 @@ def test_old_house_opens_shows_its_past_plays_on_and_verifies(
     assert verified["checkpoints"] > before["checkpoints"]
 
 
-def test_old_snapshots_are_read_and_written_in_the_same_form(tmp_path: Path) -> None:
-    old_databases.restore(SQLITE, old_databases.sqlite_place(tmp_path))
+def test_old_snapshot_is_read_and_written_in_the_recorded_form(tmp_path: Path) -> None:
+    old_databases.restore(SQLITE, old_databases.sqlite_paths(tmp_path))
     forms = adapter.format_versions()["snapshot forms"]
     with closing(sqlite3.connect(tmp_path / "house.sqlite")) as connection:
         rows = connection.execute("SELECT stream, form, data FROM snapshots").fetchall()
     assert {stream.partition("/")[0] for stream, _, _ in rows} == {"table", "cage"}
     for stream, form, state in rows:
         assert form == forms[stream.partition("/")[0]]
-        assert unordered(adapter.snapshot_bytes(stream, state)) == unordered(state)
+        assert decode_sorted(adapter.snapshot_bytes(stream, state)) == decode_sorted(state)
 
 
-def unordered(data: bytes) -> Any:
-    """Return what MessagePack holds, with lists of words in order: some of them were sets."""
+def decode_sorted(data: bytes) -> Any:
+    """Decode MessagePack and sort lists of strings, some of which were sets."""
 
     def ordered(value: Any) -> Any:
         if isinstance(value, dict):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.contract import files, responses
+from tests.contract import recordings, responses
 
-RECORDED = files.read(responses.FILE)
+RECORDED = recordings.read(responses.FILE)
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +18,12 @@ def current() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("part", sorted(RECORDED))
-def test_the_same_requests_are_recorded(current: dict[str, Any], part: str) -> None:
+def test_every_surveyed_request_is_recorded(current: dict[str, Any], part: str) -> None:
     assert sorted(current[part]) == sorted(RECORDED[part])
 
 
 @pytest.mark.parametrize(
     ("part", "name"), [(part, name) for part in sorted(RECORDED) for name in RECORDED[part]]
 )
-def test_answers_are_unchanged(current: dict[str, Any], part: str, name: str) -> None:
+def test_response_is_as_recorded(current: dict[str, Any], part: str, name: str) -> None:
     assert current[part][name] == RECORDED[part][name]

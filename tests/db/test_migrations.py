@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from tests.contract import dumps, files
+from tests.contract import old_databases, recordings
 from threedice.db.schema import (
     SELECT_TABLE_NAMES,
     load_migrations,
@@ -93,11 +93,11 @@ def database(empty: Database) -> Database:
 def old(empty: Database, tmp_path: Path) -> Database:
     """A database recorded before there was a table of versions."""
     if empty.dialect == "sqlite":
-        sql = (files.FOLDER / "old-sqlite.sql").read_text(encoding="utf-8")
-        dumps.restore_sqlite(sql, tmp_path / "house.sqlite")
+        sql = (recordings.FOLDER / "old-sqlite.sql").read_text(encoding="utf-8")
+        old_databases.restore_sqlite(sql, tmp_path / "house.sqlite")
     else:
-        sql = (files.FOLDER / "old-postgres.sql").read_text(encoding="utf-8")
-        dumps.restore_postgres(sql, empty.url)
+        sql = (recordings.FOLDER / "old-postgres.sql").read_text(encoding="utf-8")
+        old_databases.restore_postgres(sql, empty.url)
     return empty
 
 
