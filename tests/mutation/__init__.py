@@ -1,1 +1,1 @@
-"""Tests of the tests."""
+"""Mutation testing of the rulebook and the table."""

@@ -1,4 +1,4 @@
-"""Mutation testing: change one thing in the code, and see whether a test goes red.
+"""Mutation testing: change one thing in the code and check that a test fails.
 
     python -m tests.mutation.mutants [--part 2/5] [--seconds 600] [--only TEXT] [--write] [FILE...]
 
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
-from tests.mutation.mutating import mutants
+from tests.mutation.mutations import mutants
 from tests.mutation.survivors import LIST, Survivor, Tally, differences, with_counts
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from types import CodeType
 
 ROOT = Path(__file__).parents[2]
-AT_THE_TABLE = "table/test_settling table/test_rejections table cases playthroughs properties"
-OF_THE_RULES = (
+TABLE_TESTS = "table/test_settling table/test_rejections table cases playthroughs properties"
+RULEBOOK_TESTS = (
     "rulebook/test_boxes rulebook/test_mutants_words rulebook/test_loading_wagers "
     "rulebook/test_loading_pay_tables rulebook/test_triple_dice rulebook/test_new_zealand "
     "rulebook/test_singapore rulebook/test_hash rulebook/test_loading_layouts "
@@ -42,19 +42,19 @@ OF_THE_RULES = (
     "rulebook/test_against_oracle"
 )
 FILES = {
-    "table/settlement.py": AT_THE_TABLE,
-    "table/limits.py": f"table/test_limits {AT_THE_TABLE}",
-    "table/rejections.py": AT_THE_TABLE,
-    "table/money.py": f"table/test_postings {AT_THE_TABLE}",
-    "rulebook/boxes.py": OF_THE_RULES,
-    "rulebook/conditions.py": OF_THE_RULES,
-    "rulebook/compiler.py": OF_THE_RULES,
+    "table/settlement.py": TABLE_TESTS,
+    "table/limits.py": f"table/test_limits {TABLE_TESTS}",
+    "table/rejections.py": TABLE_TESTS,
+    "table/money.py": f"table/test_postings {TABLE_TESTS}",
+    "rulebook/boxes.py": RULEBOOK_TESTS,
+    "rulebook/conditions.py": RULEBOOK_TESTS,
+    "rulebook/compiler.py": RULEBOOK_TESTS,
 }
-"""Which tests to run against mutants of a file, those that are quick to notice first."""
+"""The tests to run against mutants of a file, those that fail fastest first."""
 
 
-class Mutated(SourceFileLoader):
-    """Finds and loads one module from its mutant's tree, everything else as it is."""
+class MutantLoader(SourceFileLoader):
+    """Loads one module from the tree of its mutant."""
 
     def __init__(self, file: str, tree: ast.Module) -> None:
         name = "threedice." + file.removesuffix(".py").replace("/", ".")
@@ -68,10 +68,10 @@ class Mutated(SourceFileLoader):
         return compile(self.tree, self.path, "exec")
 
 
-def outcome(file: str, tree: ast.Module, seconds: int) -> tuple[str, float]:
-    """Run the tests of a file against a mutant in a process of its own; what came of it, and when.
+def run_tests(file: str, tree: ast.Module, seconds: int) -> tuple[str, float]:
+    """Run the tests of a file against a mutant in its own process; return the outcome and CPU time.
 
-    Seconds are of the processor, so that a busy machine lets no mutant pass for one that hangs.
+    The limit is CPU time, so that a busy machine does not make a mutant time out.
     """
     pid = os.fork()
     if pid:
@@ -85,18 +85,22 @@ def outcome(file: str, tree: ast.Module, seconds: int) -> tuple[str, float]:
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(1, 2)
-    finder: Any = Mutated(file, tree)
+    finder: Any = MutantLoader(file, tree)
     sys.meta_path.insert(0, finder)
     hypothesis.settings.register_profile("mutants", database=None, deadline=None, derandomize=True)
     options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
     options += ["--hypothesis-profile=mutants"]
-    for test in FILES[file].split():
-        path = f"tests/{test}.py" if "/" in test else f"tests/{test}"
+    for path in paths_of_tests(file):
         if code := pytest.main(
             [*options, "-W", "ignore:Module already", "-k", "not no_value", path]
         ):
             os._exit(code)
     os._exit(0)
+
+
+def paths_of_tests(file: str) -> list[str]:
+    """Return the test files and folders to run against mutants of a file, in order."""
+    return [f"tests/{test}.py" if "/" in test else f"tests/{test}" for test in FILES[file].split()]
 
 
 def main() -> None:
@@ -106,51 +110,51 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=24 * 3600, help="stop after these")
     parser.add_argument("--only", default="", help="only mutants with this in their description")
     parser.add_argument("--write", action="store_true", help="write the counts into the list")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     os.chdir(ROOT)
     os.environ["THREEDICE_STEPS"] = "3000"
-    end = time.monotonic() + asked.seconds
+    end = time.monotonic() + arguments.seconds
     found: Counter[Survivor] = Counter()
     tallies: dict[str, Tally] = {}
-    for file in asked.files:
-        tallies[file], left = _try(file, asked, end, found)
-        say(f"{file}: {tallies[file]}" + (f", {left} left" if left else ""))
+    for file in arguments.files:
+        tallies[file], left = _run_mutants(file, arguments, end, found)
+        print_line(f"{file}: {tallies[file]}" + (f", {left} left" if left else ""))
     text = LIST.read_text(encoding="utf-8")
-    whole = asked.part == "1/1" and not asked.only and time.monotonic() < end
-    wrong = differences(found, text, asked.files if whole else [])
-    say("\n".join(wrong) or "every survivor is on the list")
-    if asked.write and whole:
+    whole = arguments.part == "1/1" and not arguments.only and time.monotonic() < end
+    wrong = differences(found, text, arguments.files if whole else [])
+    print_line("\n".join(wrong) or "every survivor is on the list")
+    if arguments.write and whole:
         LIST.write_text(with_counts(text, tallies), encoding="utf-8")
     sys.exit(bool(wrong) or not all(tally.enough for tally in tallies.values()))
 
 
-def _try(
-    file: str, asked: argparse.Namespace, end: float, survivors: Counter[Survivor]
+def _run_mutants(
+    file: str, arguments: argparse.Namespace, end: float, survivors: Counter[Survivor]
 ) -> tuple[Tally, int]:
-    """Try the mutants of a file while there is time; how they fared, and how many are left."""
+    """Run the mutants of a file until the end; return their tally and how many are left."""
     source = (ROOT / "src/threedice" / file).read_text(encoding="utf-8")
-    result, spent = outcome(file, ast.parse(source), 600)
+    result, spent = run_tests(file, ast.parse(source), 600)
     if result != "survived":
         sys.exit(f"{file}: its tests do not pass as it is")
-    (part, parts), most = map(int, asked.part.split("/")), int(2 * spent) + 5
+    (part, parts), most = map(int, arguments.part.split("/")), int(2 * spent) + 5
     killed = tried = left = 0
     for i, (tree, number, change) in enumerate(mutants(source)):
         line = source.splitlines()[number - 1].strip()
-        if i % parts != part - 1 or asked.only not in f"{line}: {change}":
+        if i % parts != part - 1 or arguments.only not in f"{line}: {change}":
             continue
         if time.monotonic() > end:
             left += 1
             continue
-        result, _ = outcome(file, tree, most)
+        result, _ = run_tests(file, tree, most)
         tried, killed = tried + 1, killed + (result in ("killed", "timeout"))
         if result != "killed":
-            say(f"  {result}: {file}:{number}: {line}: {change}")
+            print_line(f"  {result}: {file}:{number}: {line}: {change}")
         if result not in ("killed", "timeout"):
             survivors[Survivor(file, line, change)] += 1
     return Tally(killed, tried), left
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     print(text, flush=True)  # noqa: T201
 
 

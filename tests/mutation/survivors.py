@@ -1,4 +1,4 @@
-"""The list of mutants that no test can kill, each with the reason why it changes nothing."""
+"""The list of mutants that no test can kill, each with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEADING = re.compile(r"^## (?P<file>[\w/]+\.py)")
 
 
 class Survivor(NamedTuple):
-    """A mutant by the line it changes, in words, so that it is known again when lines move."""
+    """A mutant, identified by the text of its line, so that it is recognised when lines move."""
 
     file: str
     line: str
@@ -21,7 +21,7 @@ class Survivor(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How the mutants of a file fared."""
+    """The number of mutants of a file that were killed, and that were tried."""
 
     killed: int
     tried: int
@@ -36,8 +36,8 @@ class Tally(NamedTuple):
         return self.killed * 100 >= self.tried * 95
 
 
-def listed(text: str) -> Counter[Survivor]:
-    """Return the survivors for which the list gives a reason, as often as it gives one."""
+def parse_survivors(text: str) -> Counter[Survivor]:
+    """Count the survivors for which the list gives a reason."""
     found: Counter[Survivor] = Counter()
     file = ""
     for line in text.splitlines():
@@ -49,21 +49,21 @@ def listed(text: str) -> Counter[Survivor]:
 
 
 def differences(found: Counter[Survivor], text: str, files: list[str]) -> list[str]:
-    """Return the survivors that the list lacks, and those of whole files that it has too many."""
-    explained = listed(text)
+    """Describe survivors missing from the list, and listed ones of these files that were killed."""
+    explained = parse_survivors(text)
     killed = (each for each in (explained - found).elements() if each.file in files)
     return [
-        *(f"not on the list: {_words(each)}" for each in (found - explained).elements()),
-        *(f"on the list, but killed: {_words(each)}" for each in killed),
+        *(f"not on the list: {_describe(each)}" for each in (found - explained).elements()),
+        *(f"on the list, but killed: {_describe(each)}" for each in killed),
     ]
 
 
-def _words(survivor: Survivor) -> str:
+def _describe(survivor: Survivor) -> str:
     return f"{survivor.file}: `{survivor.line}`, `{survivor.change}`"
 
 
 def with_counts(text: str, tallies: dict[str, Tally]) -> str:
-    """Return the list with new counts in the headings of some files, the reasons as they are."""
+    """Return the list with new counts in the headings of some files."""
     for file, tally in tallies.items():
         text = re.sub(rf"(?m)^## {re.escape(file)}.*$", f"## {file}: {tally}", text)
     counts = re.findall(r"(?m)^## [\w/]+\.py: (\d+) of (\d+) killed", text)

@@ -8,21 +8,21 @@ from math import isclose, sqrt
 import pytest
 
 from tests.oracle import brute_force as oracle
-from tests.oracle import edges
+from tests.oracle import documents
 from threedice import load, odds_sheet
 from threedice.odds import box_figures, percent
 
-DOCUMENTS = [game for game in oracle.GAMES if game.rpartition("/")[0] in edges.KINDS]
+DOCUMENTS = [game for game in oracle.GAMES if game.rpartition("/")[0] in documents.KINDS]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_edge_is_the_printed_one(name: str) -> None:
     for each in odds_sheet(load(name)).boxes:
         if each.box.id != "shooter":
-            assert each.figures.edge == edges.printed_edge(name, each.box.id), each.box.id
+            assert each.figures.edge == documents.printed_edge(name, each.box.id), each.box.id
 
 
-@pytest.mark.parametrize(("name", "shown"), edges.LAYOUT_PERCENT.items())
+@pytest.mark.parametrize(("name", "shown"), documents.LAYOUT_PERCENT.items())
 def test_one_unit_on_every_box(name: str, shown: str) -> None:
     edge = odds_sheet(load(name)).layout_edge
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.clause_numbers import BY_BOOK
+from tests.oracle.documents import CLAUSE_NUMBERS
 from threedice.rulebook import load_rulebook
 from threedice.rulebook.consistency import iter_citations
 from threedice.rulebook.source import shipped_ids
@@ -24,12 +24,12 @@ def test_a_document_has_an_oracle_of_its_clause_numbers() -> None:
     numbered_by_us = "rules numbered by the Threedice authors"
     sources = {book: load_rulebook(book).book.source for book in shipped_ids()}
 
-    assert {book for book in sources if numbered_by_us not in sources[book]} == set(BY_BOOK)
+    assert {book for book in sources if numbered_by_us not in sources[book]} == set(CLAUSE_NUMBERS)
 
 
-@pytest.mark.parametrize("book", BY_BOOK)
+@pytest.mark.parametrize("book", CLAUSE_NUMBERS)
 def test_no_clause_of_a_document_is_missing_and_none_is_invented(book: str) -> None:
-    assert list(load_rulebook(book).book.clauses) == list(BY_BOOK[book])
+    assert list(load_rulebook(book).book.clauses) == list(CLAUSE_NUMBERS[book])
 
 
 @pytest.mark.parametrize("book", shipped_ids())

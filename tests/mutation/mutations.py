@@ -1,6 +1,6 @@
-"""What may be changed in a file: operators, numbers, names, conditions, and statements left out.
+"""The mutations of a file: changed operators, numbers, names, conditions, and omitted statements.
 
-Prose (strings with spaces), annotations and decorators are left alone.
+Prose (strings with spaces), annotations and decorators do not change.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.And: (ast.Or,), ast.Or: (ast.And,), ast.Continue: (ast.Break,), ast.Break: (ast.Continue,),
 }  # fmt: skip
 CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list", "sum": "len"}
-LEFT_ALONE = {"annotation", "returns", "decorator_list"}
+UNCHANGED_FIELDS = {"annotation", "returns", "decorator_list"}
 
 
-def places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
-    """Yield every node below one that may be mutated, after where it hangs."""
+def mutable_nodes(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
+    """Yield the parent, field, index and node of every mutable node below one."""
     for field, value in ast.iter_fields(node):
-        if field in LEFT_ALONE or ast.unparse(getattr(node, "test", node)) == "TYPE_CHECKING":
+        if field in UNCHANGED_FIELDS or ast.unparse(getattr(node, "test", node)) == "TYPE_CHECKING":
             continue
         for i, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(child, ast.AST) and not isinstance(child, ast.Import | ast.ImportFrom):
                 yield node, field, i, child
-                yield from places(child)
+                yield from mutable_nodes(child)
 
 
-def mutated(node: ast.AST, field: str) -> Iterator[ast.AST]:
-    """Yield what may stand in the place of a node."""
+def replacements(node: ast.AST, field: str) -> Iterator[ast.AST]:
+    """Yield the nodes that may replace a node."""
     yield from (other() for other in SWAPS.get(type(node), ()))
     yield from _statements(node) if isinstance(node, ast.stmt) else _values(node)
     if field == "ifs":
@@ -74,20 +74,20 @@ def _values(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants(source: str) -> Iterator[tuple[ast.Module, int, str]]:
-    """Yield a file's mutants: the whole tree with one change, its line, the change in words."""
+    """Yield a file's mutants: the tree with one change, its line number, and the change as text."""
     tree = ast.parse(source)
-    for parent, field, i, node in list(places(tree)):
-        for other in mutated(node, field):
+    for parent, field, i, node in list(mutable_nodes(tree)):
+        for other in replacements(node, field):
             line = getattr(node, "lineno", getattr(parent, "lineno", 0))
             whole = node if isinstance(node, ast.expr | ast.stmt) else parent
             was = ast.unparse(whole)
-            put(parent, field, i, other)
+            replace_child(parent, field, i, other)
             now = ast.unparse(whole if whole is parent else other)
             yield copy.deepcopy(tree), line, f"{was} -> {now}"
-            put(parent, field, i, node)
+            replace_child(parent, field, i, node)
 
 
-def put(parent: ast.AST, field: str, i: int | None, node: ast.AST) -> None:
+def replace_child(parent: ast.AST, field: str, i: int | None, node: ast.AST) -> None:
     if i is None:
         setattr(parent, field, node)
     else:

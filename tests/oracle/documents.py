@@ -1,6 +1,8 @@
-"""House edges as the rules summary prints them, transcribed by hand."""
+"""House edges and clause numbers of the rule documents, transcribed by hand."""
 
 from fractions import Fraction
+
+# --- House edges ------------------------------------------------------------------------------
 
 # Kind of book -> family of boxes (totals: the box itself) -> house edge under the default readings.
 PRINTED: dict[str, dict[str, Fraction]] = {
@@ -110,3 +112,89 @@ def printed_edge(game: str, box: str) -> Fraction:
     if box in edges:
         return edges[box]
     return edges[box.partition(":")[0]]
+
+
+# --- Clause numbers, in document order --------------------------------------------------------
+
+# fmt: off
+SINGAPORE: tuple[str, ...] = (
+    "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9",
+    "2.1",
+    "2.1.1",
+    "2.2",
+    "2.2.1",
+    "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10",
+    "3.10.1", "3.10.2", "3.10.3", "3.10.4", "3.10.5",
+    "4.1",
+    "4.1.1", "4.1.2", "4.1.3",
+    "5.1",
+    "5.1.1", "5.1.2",
+    "5.2",
+    "5.2.1",
+    "5.3",
+    "5.4",
+    "5.4.1", "5.4.2",
+    "5.5",
+    "5.5.1", "5.5.2", "5.5.3",
+    "5.6", "5.7", "5.8", "5.9", "5.10", "5.11", "5.12", "5.13", "5.14",
+    "appendix:A", "appendix:B", "appendix:C", "appendix:D", "appendix:E", "appendix:F",
+)
+
+NEW_ZEALAND: tuple[str, ...] = (
+    "1.0",
+    "2.0",
+    "3.1",
+    "3.2",
+    "3.3",
+    "3.3(a)", "3.3(a)(i)", "3.3(a)(ii)", "3.3(a)(iii)",
+    "3.3(b)",
+    "3.4",
+    "3.4(a)", "3.4(b)", "3.4(c)", "3.4(d)",
+    "3.4(e)", "3.4(e)(i)", "3.4(e)(ii)", "3.4(e)(iii)", "3.4(e)(iv)", "3.4(e)(v)",
+    "3.4(f)", "3.4(g)",
+    "4.1",
+    "4.1(a)", "4.1(a)(i)", "4.1(a)(ii)",
+    "4.1(b)", "4.1(b)(i)", "4.1(b)(ii)",
+    "4.1(c)", "4.1(c)(i)", "4.1(c)(ii)",
+    "4.1(d)", "4.1(d)(i)", "4.1(d)(ii)", "4.1(d)(iii)",
+    "4.1(e)", "4.1(e)(i)", "4.1(e)(ii)",
+    "4.1(f)", "4.1(f)(i)", "4.1(f)(ii)",
+    "4.1(g)", "4.1(g)(i)", "4.1(g)(ii)",
+    "4.1(h)", "4.1(h)(i)", "4.1(h)(ii)",
+    "4.1(i)", "4.1(i)(i)", "4.1(i)(ii)",
+    "4.1(j)", "4.1(j)(i)", "4.1(j)(ii)",
+    "4.1(k)", "4.1(k)(i)", "4.1(k)(ii)",
+    "4.1(l)", "4.1(l)(i)", "4.1(l)(ii)",
+    "4.2", "4.3", "4.4", "4.5", "4.6",
+    "4.7", "4.7(a)", "4.7(b)",
+    "4.8", "4.9", "4.10",
+    "5.0", "5.0(a)", "5.0(b)", "5.0(c)", "5.0(d)",
+    "6.1", "6.2", "6.3",
+    "6.4", "6.4(a)", "6.4(b)",
+    "6.5", "6.5(a)", "6.5(b)",
+    "6.6",
+    "7.1", "7.1(a)", "7.1(b)", "7.1(c)", "7.1(d)",
+    "7.2", "7.3", "7.4", "7.5",
+    "appendix:1", "appendix:2",
+)
+
+TRIPLE_DICE: tuple[str, ...] = (
+    "1", "2", "3", "4", "5", "6",
+    "7",
+    "7.1", "7.2", "7.3", "7.4", "7.5", "7.6", "7.7", "7.8",
+    "8", "9", "10",
+    "odds:outside",
+    "odds:red-black",
+    "odds:double",
+    "odds:any-triple",
+    "odds:specific-triple",
+    "odds:shooter",
+)
+# fmt: on
+
+CLAUSE_NUMBERS: dict[str, tuple[str, ...]] = {
+    "sg-rws-tai-sai-v6": SINGAPORE,
+    "sg-rws-tai-sai-open-cover-v5": SINGAPORE,
+    "nz-tai-sai-2008": NEW_ZEALAND,
+    "triple-dice": TRIPLE_DICE,
+}
