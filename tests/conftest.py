@@ -1,4 +1,4 @@
-"""A PostgreSQL for all tests, and which test cites which clause, from the `clause` markers."""
+"""Fixtures and options of all tests: PostgreSQL, required programs, and citations of clauses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ hypothesis.settings.register_profile("threedice", deadline=None)
 hypothesis.settings.load_profile("threedice")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Started in the background, a run would not hear Ctrl-C, nor would what its tests start.
+    # A run in the background ignores SIGINT, and its subprocesses inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -36,14 +36,14 @@ if memory := quick_folder():
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """A server that is started when the first test asks for it, and thrown away in the end."""
+    """Start a PostgreSQL server on first use and delete it after the last test."""
     with running(parent=quick_folder()) as server:
         yield server
 
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """Coroutines that are tests run on asyncio's event loop."""
+    """Run asynchronous tests on asyncio's event loop."""
     return "asyncio"
 
 
@@ -63,7 +63,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    gc.freeze()  # collecting garbage in a test need not look at everything that was imported
+    gc.freeze()  # garbage collection in tests skips the imported modules
     file = session.config.getoption("--write-citations")
     if file:
         text = json.dumps(citations(session.items), indent=1, ensure_ascii=False)
@@ -71,9 +71,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def citations(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
-    """Return for each citation the tests that make it, both in order.
+    """Return the sorted tests of each cited clause.
 
-    A test of many cases is named with the case that cites.
+    A marker on a parameter names the test with that parameter.
     """
     cited: dict[str, set[str]] = {}
     for item in items:

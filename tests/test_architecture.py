@@ -1,4 +1,4 @@
-"""The architecture page describes the modules that exist, in the order of their imports."""
+"""The architecture page names existing modules, in an order that follows their imports."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def imports(importer: str, imported: str) -> bool:
     return import_graph().chain_exists(module_name(importer), module_name(imported))
 
 
-def test_the_walk_has_all_its_legs() -> None:
+def test_walk_of_a_bet_has_all_its_legs() -> None:
     assert len(WALK) == len(LEGS)
     assert all(len(leg) > 5 for leg in WALK)
 
 
 @pytest.mark.parametrize("step", [step for leg in WALK for step in leg])
-def test_every_module_of_the_walk_exists(step: str) -> None:
+def test_every_module_of_the_walk_of_a_bet_exists(step: str) -> None:
     path = ROOT / step if step.startswith("screens/") else ROOT / f"src/threedice/{step}.py"
     assert path.is_file()
 
 
-def test_up_to_the_acknowledgement_every_module_is_imported_by_one_before_it() -> None:
+def test_modules_before_the_acknowledgement_are_imported_by_an_earlier_step() -> None:
     steps = python_steps(WALK[0])
     unreached = [
         step
@@ -62,7 +62,7 @@ def test_up_to_the_acknowledgement_every_module_is_imported_by_one_before_it() -
     assert unreached == []
 
 
-def test_after_the_acknowledgement_every_module_is_joined_to_one_before_it_by_imports() -> None:
+def test_modules_after_the_acknowledgement_are_connected_by_imports_to_an_earlier_step() -> None:
     steps = [step for leg in WALK for step in python_steps(leg)]
     first = len(python_steps(WALK[0]))
     apart = [
@@ -74,7 +74,7 @@ def test_after_the_acknowledgement_every_module_is_joined_to_one_before_it_by_im
     assert apart == []
 
 
-def test_every_file_that_the_page_names_exists() -> None:
+def test_every_file_named_on_the_architecture_page_exists() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", page))
     assert len(named) > 15
@@ -86,5 +86,5 @@ def test_every_file_that_the_page_names_exists() -> None:
     assert missing == []
 
 
-def test_a_class_name_exists_once() -> None:
+def test_class_names_are_unique() -> None:
     assert repeated_classes(sorted((ROOT / "src").rglob("*.py"))) == []

@@ -1,16 +1,16 @@
-"""The words of errors."""
+"""Messages of errors."""
 
 from threedice.errors import RulebookError, UnknownName
 
 
-def test_an_unknown_name_comes_with_the_nearest() -> None:
+def test_unknown_name_suggests_the_nearest_names() -> None:
     error = UnknownName("box", "totl:9", ["big", "small", "total:9", "total:10"])
 
     assert error.nearest == ["total:9", "total:10"]
     assert str(error) == "no box 'totl:9'; did you mean total:9 or total:10?"
 
 
-def test_where_nothing_is_near_the_first_few_are_named() -> None:
+def test_unknown_name_without_near_matches_suggests_the_first_names() -> None:
     assert UnknownName("box", "xyzzy", ["big", "small"]).nearest == ["big", "small"]
     assert "none to choose from" in str(UnknownName("box", "xyzzy", []))
 

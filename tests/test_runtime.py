@@ -1,4 +1,4 @@
-"""Time, randomness and threads come in through a runtime, so that a house can be replayed."""
+"""Time, randomness and threads come from a runtime, so that a house is reproducible."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).parents[1] / "src" / "threedice"
 NONDETERMINISTIC = {"time", "secrets", "random", "uuid", "concurrent", "multiprocessing"}
 PRIMITIVES = {"Thread", "Timer", "to_thread", "token_hex", "token_bytes", "urandom"}
-OF_THE_MACHINE = {"postgres", "postgres_streams", "files", "keys", "processes", "worker"}
-"""Modules about database servers, files and keys, which are the machine's whatever the clock, and
-about the processes of an audit, which run beside the house."""
-OF_REQUESTS = {"limits"}
-"""The module that runs the blocking parts of requests in threads of their own."""
-SEEDED = {"players"}
+MACHINE_MODULES = {"postgres", "postgres_streams", "files", "keys", "processes", "worker"}
+"""Modules that use files, keys, database servers and processes of the machine."""
+THREADED_MODULES = {"limits"}
+"""The module that runs blocking parts of requests in threads."""
+SEEDED_MODULES = {"players"}
 """Modules with a random generator that the runtime seeds."""
+EXEMPT_MODULES = MACHINE_MODULES | THREADED_MODULES | SEEDED_MODULES
 
 
 class CountedPeople(People):
-    """People whose commands have the same keys in every house."""
+    """People whose idempotency keys are the same in every house."""
 
     def __init__(self, handler: CommandHandler) -> None:
         super().__init__(handler)
@@ -43,7 +43,7 @@ class CountedPeople(People):
 
 
 class SeededClock(WatchedClock):
-    """A clock moved by hand that always gives the same random bytes."""
+    """Manual clock with reproducible random bytes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,8 +56,8 @@ class SeededClock(WatchedClock):
         return self._random.randbytes(count)
 
 
-async def dealt_by_house(folder: Path) -> list[Entry]:
-    """Return the entries of a table that was dealt by the house for a few minutes."""
+async def play_house_dealt_rounds(folder: Path) -> list[Entry]:
+    """Let the house deal for a few minutes and return the entries of the table."""
     clock = SeededClock()
     store = MemoryStore(clock)
     async with House("memory:", store=store, state_dir=folder, runtime=clock) as house:
@@ -69,18 +69,18 @@ async def dealt_by_house(folder: Path) -> list[Entry]:
 
 
 @pytest.mark.anyio
-async def test_a_house_does_the_same_again_on_the_same_clock_with_the_same_seeds(
+async def test_house_with_the_same_clock_and_seed_writes_the_same_log(
     tmp_path: Path,
 ) -> None:
-    first = await dealt_by_house(tmp_path / "first")
-    second = await dealt_by_house(tmp_path / "second")
+    first = await play_house_dealt_rounds(tmp_path / "first")
+    second = await play_house_dealt_rounds(tmp_path / "second")
 
     assert first == second
     assert len([entry for entry in first if entry.kind == "SeedRevealed"]) >= 3
 
 
 @pytest.mark.anyio
-async def test_a_runtime_waits_for_an_event_or_for_the_time_to_pass() -> None:
+async def test_runtime_waits_for_an_event_or_a_timeout() -> None:
     wake = asyncio.Event()
     await SYSTEM_RUNTIME.wait(0.001, wake)
     assert not wake.is_set()
@@ -88,12 +88,12 @@ async def test_a_runtime_waits_for_an_event_or_for_the_time_to_pass() -> None:
     await SYSTEM_RUNTIME.wait(1e6, wake)
 
 
-def test_random_bytes_differ_each_time() -> None:
+def test_random_bytes_differ_on_every_call() -> None:
     assert len({SYSTEM_RUNTIME.random_bytes(32) for _ in range(50)}) == 50
 
 
 def nondeterministic_names(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules and names that a module takes from elsewhere than the runtime."""
+    """Yield the modules and names by which a module bypasses the runtime."""
     for node in ast.walk(tree):
         match node:
             case ast.Import():
@@ -109,11 +109,11 @@ def nondeterministic_names(tree: ast.Module) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("package", ["house", "log", "api"])
-def test_only_the_runtime_knows_time_randomness_and_threads(package: str) -> None:
+def test_package_takes_time_randomness_and_threads_only_from_the_runtime(package: str) -> None:
     found = {
         str(file.relative_to(SOURCE)): names
         for file in (SOURCE / package).rglob("*.py")
-        if file.stem not in OF_THE_MACHINE | OF_REQUESTS | SEEDED
+        if file.stem not in EXEMPT_MODULES
         and (names := set(nondeterministic_names(ast.parse(file.read_text(encoding="utf-8")))))
     }
     assert found == {}

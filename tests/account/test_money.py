@@ -26,7 +26,7 @@ OPENED = events.AccountOpened(player="ann", currency="SGD", by="cashier")
          "transfer/ann", "account/ann"),
     ],
 )  # fmt: skip
-def test_an_event_of_an_account_moves_its_amount_between_these_accounts(
+def test_account_event_posts_its_amount_from_source_to_destination(
     event: AnyPlayerAccountEvent, source: str, destination: str
 ) -> None:
     assert account_postings(event) == [Posting(source, destination, 50, "ann")]
@@ -36,7 +36,7 @@ def test_opening_an_account_moves_nothing() -> None:
     assert account_postings(OPENED) == []
 
 
-def test_the_state_of_an_account_agrees_with_its_postings() -> None:
+def test_balance_of_an_account_agrees_with_its_postings() -> None:
     account, balances = PlayerAccount(), Balances()
     happened: list[AnyPlayerAccountEvent] = [
         OPENED,

@@ -1,4 +1,4 @@
-"""Lines that state how the table stands."""
+"""Lines of a case that state amounts, room and flags."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ def differences(*lines: str) -> list[str]:
         ("flags: big over the maximum", "flags: none, expected big over the maximum"),
     ],
 )
-def test_a_statement_that_is_not_so_is_a_difference_and_play_goes_on(
-    line: str, difference: str
-) -> None:
+def test_false_statement_is_a_difference_and_the_case_continues(line: str, difference: str) -> None:
     assert differences("open betting", line, "ann has 1") == [difference, "ann has 500, expected 1"]
 
 
-def test_before_a_round_there_is_no_room_and_no_flag() -> None:
+def test_table_before_its_first_round_has_no_room_and_no_flags() -> None:
     assert differences("ann has room for 0 on big", "flags: none") == []

@@ -1,4 +1,4 @@
-"""A way to run the command line in this process, and a house that has played."""
+"""Run the command line in this process, on a house with played rounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command left behind."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -38,24 +38,24 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `threedice` with the given words."""
+    """Return a function that runs `threedice` with some arguments."""
 
-    def _run(*words: str) -> Result:
+    def run_program(*words: str) -> Result:
         monkeypatch.setattr(sys, "argv", ["threedice", *words])
         with pytest.raises(SystemExit) as stopped:
             main()
         out, err = capsys.readouterr()
         return Result(int(stopped.value.code or 0), out, err)
 
-    return _run
+    return run_program
 
 
 ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
 
 
 @pytest.fixture(scope="session")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A house with a table of people's and one dealt by itself."""
+def played_house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play at a table dealt by people and at one dealt by the house."""
     folder = tmp_path_factory.mktemp("house")
 
     async def play() -> None:
@@ -77,7 +77,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def house(played: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be changed."""
-    copytree(played, tmp_path / "house")
+def house(played_house: Path, tmp_path: Path) -> Path:
+    """Copy the house, so that a test may change it."""
+    copytree(played_house, tmp_path / "house")
     return tmp_path / "house"

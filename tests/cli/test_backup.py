@@ -1,4 +1,4 @@
-"""`threedice backup` and `restore`, on a house that has played."""
+"""`threedice backup` and `restore` on a database with played rounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Result, Run
 
 
-def test_a_backup_is_put_back_elsewhere_and_proved(house: Path, run: Run) -> None:
+def test_backup_restored_to_another_database_verifies(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
@@ -42,8 +42,8 @@ def test_a_backup_is_put_back_elsewhere_and_proved(house: Path, run: Run) -> Non
     assert run("backup", str(house / "copy"), *database).code == 2
 
 
-def restored_after(house: Path, run: Run, change: str) -> Result:
-    """Try to put a backup back in which somebody has changed something."""
+def restore_changed_backup(house: Path, run: Run, change: str) -> Result:
+    """Back up the house, change the copy by SQL, and try to restore it."""
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
     run("backup", str(house / "copy"), *database)
@@ -56,14 +56,14 @@ def restored_after(house: Path, run: Run, change: str) -> Result:
     )  # fmt: skip
 
 
-def test_a_backup_that_was_changed_is_not_put_back(house: Path, run: Run) -> None:
-    result = restored_after(house, run, "UPDATE entries SET at = at + 1 WHERE version = 3")
+def test_changed_backup_is_not_restored(house: Path, run: Run) -> None:
+    result = restore_changed_backup(house, run, "UPDATE entries SET at = at + 1 WHERE version = 3")
 
     assert result.code == 2
     assert "not restored" in result.err
 
 
-def test_a_restored_house_has_its_books_again(house: Path, run: Run) -> None:
+def test_restore_rebuilds_statements_and_snapshots(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
@@ -81,8 +81,8 @@ def test_a_restored_house_has_its_books_again(house: Path, run: Run) -> None:
     assert run("log", "verify", *elsewhere).code == 0
 
 
-def test_a_backup_without_a_game_that_a_round_pins_is_not_put_back(house: Path, run: Run) -> None:
-    result = restored_after(
+def test_backup_that_lacks_the_game_of_a_round_is_not_restored(house: Path, run: Run) -> None:
+    result = restore_changed_backup(
         house, run, "DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%macau%'"
     )
 
@@ -91,8 +91,8 @@ def test_a_backup_without_a_game_that_a_round_pins_is_not_put_back(house: Path, 
     assert not (house / "again.sqlite").exists()
 
 
-def deposit(database: Path, amount: int) -> None:
-    """Add a deposit that hangs together, as somebody can who knows the tables."""
+def forge_deposit(database: Path, amount: int) -> None:
+    """Append a deposit with valid hashes, as an intruder with database access could."""
     with closing(SqliteStore(database)) as store:
         cause = hash_cause("eve", f"k{amount}", bytes(32))
         opened = AccountOpened(player="eve", currency="SGD", by="cashier")
@@ -103,13 +103,11 @@ def deposit(database: Path, amount: int) -> None:
         store.write([Proposal("eve", f"k{amount}", bytes(32), (append,))])
 
 
-def test_a_backup_holds_what_happened_before_it_was_made_and_signs_it(
-    house: Path, run: Run
-) -> None:
+def test_backup_includes_and_signs_entries_after_the_last_checkpoint(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
-    deposit(house / "house.sqlite", 700)
+    forge_deposit(house / "house.sqlite", 700)
 
     assert run("backup", str(house / "copy"), *database).code == 0
     outside = ("--against", str(house / "house.sqlite.state" / "checkpoints.jsonl"))
@@ -122,7 +120,7 @@ def test_a_backup_holds_what_happened_before_it_was_made_and_signs_it(
     assert run("log", "verify", *database).code == 0
 
 
-def test_a_backup_is_made_beside_a_house_in_service(house: Path, run: Run) -> None:
+def test_backup_of_a_house_in_service_holds_the_entries_so_far(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
@@ -144,11 +142,11 @@ def test_a_backup_is_made_beside_a_house_in_service(house: Path, run: Run) -> No
     assert run("log", "verify", *database).code == 0
 
 
-def test_a_deposit_invented_in_a_backup_is_not_put_back(house: Path, run: Run) -> None:
+def test_backup_with_a_forged_deposit_is_not_restored(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
     run("backup", str(house / "copy"), *database)
-    deposit(house / "copy", 7_000_000)
+    forge_deposit(house / "copy", 7_000_000)
 
     result = run(
         "restore", str(house / "copy"), "--keys", str(house / "keys.json"),
@@ -159,13 +157,11 @@ def test_a_deposit_invented_in_a_backup_is_not_put_back(house: Path, run: Run) -
     assert "no checkpoint signs its last 2 entries (cage/eve versions 1 to 2)" in result.err
 
 
-def test_where_the_key_is_not_at_hand_a_backup_ends_at_the_last_checkpoint(
-    house: Path, run: Run
-) -> None:
+def test_backup_without_the_signing_key_ends_at_the_last_checkpoint(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
-    deposit(house / "house.sqlite", 700)
+    forge_deposit(house / "house.sqlite", 700)
     (house / "house.sqlite.state/keys/signing.pem").unlink()
 
     refused = run("backup", str(house / "copy"), *database)
@@ -180,14 +176,16 @@ def test_where_the_key_is_not_at_hand_a_backup_ends_at_the_last_checkpoint(
         assert store.streams() == ["table/one", "table/two"]
 
 
-@pytest.mark.parametrize("where", ["in the store", "beside it"])
-def test_a_backup_while_writing_is_halted_signs_nothing(house: Path, run: Run, where: str) -> None:
+@pytest.mark.parametrize("where", ["database", "state folder"])
+def test_backup_while_writing_is_halted_signs_no_checkpoint(
+    house: Path, run: Run, where: str
+) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     with closing(SqliteStore(house / "house.sqlite")) as store:
-        if where == "in the store":
+        if where == "database":
             store.suspend("the disk is full")
         before = store.checkpoints()
-    if where == "beside it":
+    if where == "state folder":
         clear_halt(house / "house.sqlite.state")
         mark_halted(house / "house.sqlite.state")
 
@@ -197,7 +195,9 @@ def test_a_backup_while_writing_is_halted_signs_nothing(house: Path, run: Run, w
         assert store.checkpoints() == before
 
 
-def test_nothing_is_restored_against_checkpoints_with_a_garbled_line(house: Path, run: Run) -> None:
+def test_restore_against_checkpoints_with_a_malformed_line_is_refused(
+    house: Path, run: Run
+) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)
     run("backup", str(house / "copy"), *database)
@@ -214,7 +214,7 @@ def test_nothing_is_restored_against_checkpoints_with_a_garbled_line(house: Path
     assert not (house / "again.sqlite").exists()
 
 
-def test_a_restored_house_goes_on_and_stays_proved(house: Path, run: Run) -> None:
+def test_restored_house_plays_on_and_verifies(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     elsewhere = ("--database", f"sqlite:///{house}/again.sqlite")
     (house / "keys.json").write_text(run("keys", "export", *database).out)

@@ -1,4 +1,4 @@
-"""`threedice distribution`: the same answers in every form, and clear words for what cannot be."""
+"""`threedice distribution`: its methods, output formats and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BETS = ("--bet", "big=50", "--bet", "total:10=20")
 EXACT = over_rounds(round_distribution(Mix(load(GAME), {"big": 50, "total:10": 20})), 30)
 
 
-def test_text_tells_method_probabilities_and_quantiles(run: Run) -> None:
+def test_distribution_as_text_shows_method_probabilities_and_quantiles(run: Run) -> None:
     result = run("distribution", GAME, *BETS, "--rounds", "30", "--at-least", "100")
 
     assert result.code == 0
@@ -38,22 +38,22 @@ def test_text_tells_method_probabilities_and_quantiles(run: Run) -> None:
     assert "once in a thousand times the net is" in result.out
 
 
-def test_json_carries_exact_fractions_beside_floats(run: Run) -> None:
-    told = run("distribution", GAME, *BETS, "--rounds", "30", "--json", "--quantile", "5%").json
+def test_distribution_as_json_has_exact_fractions_and_floats(run: Run) -> None:
+    report = run("distribution", GAME, *BETS, "--rounds", "30", "--json", "--quantile", "5%").json
 
-    assert (told["method"], told["error"]) == ("exact", 0)
-    assert Fraction(told["ahead"]["exact"]) == EXACT.ahead
-    assert told["ahead"]["value"] == float(EXACT.ahead)
-    assert Fraction(told["mean"]["exact"]) == EXACT.mean
-    assert told["quantiles"] == [{"share": "1/20", "net": str(EXACT.quantile(Fraction(1, 20)))}]
-    counts = {each["net"]: int(each["count"]) for each in told["results"]}
-    assert sum(counts.values()) == int(told["of"]) == EXACT.total
+    assert (report["method"], report["error"]) == ("exact", 0)
+    assert Fraction(report["ahead"]["exact"]) == EXACT.ahead
+    assert report["ahead"]["value"] == float(EXACT.ahead)
+    assert Fraction(report["mean"]["exact"]) == EXACT.mean
+    assert report["quantiles"] == [{"share": "1/20", "net": str(EXACT.quantile(Fraction(1, 20)))}]
+    counts = {each["net"]: int(each["count"]) for each in report["results"]}
+    assert sum(counts.values()) == int(report["of"]) == EXACT.total
     assert {Fraction(net): Fraction(n, EXACT.total) for net, n in counts.items()} == dict(
         EXACT.results()
     )
 
 
-def test_csv_has_a_line_for_every_result(run: Run) -> None:
+def test_distribution_as_csv_has_a_row_for_every_result(run: Run) -> None:
     out = run("distribution", GAME, *BETS, "--rounds", "30", "--csv").out
     rows = list(csv.DictReader(io.StringIO(out)))
 
@@ -61,7 +61,7 @@ def test_csv_has_a_line_for_every_result(run: Run) -> None:
     assert sum(float(row["probability"]) for row in rows) == pytest.approx(1)
 
 
-def test_a_page_is_written(run: Run, tmp_path: Path) -> None:
+def test_distribution_page_is_written(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     result = run("distribution", GAME, *BETS, "--rounds", "30", "--html", str(file))
 
@@ -69,28 +69,30 @@ def test_a_page_is_written(run: Run, tmp_path: Path) -> None:
     assert "30 rounds of 70" in file.read_text(encoding="utf-8")
 
 
-def test_streaming_answers_single_questions(run: Run) -> None:
-    asked = ("--method", "streaming", "--at-least", "0", "--quantile", "1/1000")
-    text = run("distribution", GAME, *BETS, "--rounds", "30", *asked).out
-    told = run("distribution", GAME, *BETS, "--rounds", "30", *asked, "--json").json
+def test_streaming_method_computes_single_probabilities_and_quantiles(run: Run) -> None:
+    options = ("--method", "streaming", "--at-least", "0", "--quantile", "1/1000")
+    text = run("distribution", GAME, *BETS, "--rounds", "30", *options).out
+    report = run("distribution", GAME, *BETS, "--rounds", "30", *options, "--json").json
 
     assert f"net of 0 or more: {float(EXACT.at_least(0)):.15g}" in text
-    assert Fraction(told["at_least"][0]["probability"]["exact"]) == EXACT.at_least(0)
-    assert told["quantiles"] == [{"share": "1/1000", "net": str(EXACT.worst_1_in_1000)}]
+    assert Fraction(report["at_least"][0]["probability"]["exact"]) == EXACT.at_least(0)
+    assert report["quantiles"] == [{"share": "1/1000", "net": str(EXACT.worst_1_in_1000)}]
 
 
-def test_floats_tell_their_error(run: Run) -> None:
-    told = run("distribution", GAME, *BETS, "--rounds", "30", "--method", "float64", "--json").json
+def test_float64_distribution_reports_its_error_bound(run: Run) -> None:
+    report = run(
+        "distribution", GAME, *BETS, "--rounds", "30", "--method", "float64", "--json"
+    ).json
     text = run("distribution", GAME, *BETS, "--rounds", "30", "--method", "float64").out
 
-    assert 0 < told["error"] < 1e-9
-    assert told["ahead"]["exact"] is None
-    assert abs(Fraction(told["ahead"]["value"]) - EXACT.ahead) <= told["error"]
+    assert 0 < report["error"] < 1e-9
+    assert report["ahead"]["exact"] is None
+    assert abs(Fraction(report["ahead"]["value"]) - EXACT.ahead) <= report["error"]
     assert "float64: every probability within" in text
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         ((*BETS, "--rounds", "0"), "0 rounds; give a whole number from 1"),
         (("--bet", "bog=5", "--rounds", "5"), "did you mean big"),
@@ -107,20 +109,20 @@ def test_floats_tell_their_error(run: Run) -> None:
         ((*BETS, "--rounds", "5", "--html", "/nowhere/at/all"), "cannot write"),
     ],
 )
-def test_what_cannot_be_is_one_clear_line(run: Run, words: tuple[str, ...], says: str) -> None:
+def test_invalid_arguments_of_distribution_print_one_line_and_exit_with_2(
+    run: Run, words: tuple[str, ...], message: str
+) -> None:
     result = run("distribution", GAME, *words)
 
     assert (result.code, result.out) == (2, "")
-    assert says in result.err
+    assert message in result.err
     assert result.err.count("\n") == 1
 
 
-def test_more_memory_than_there_is_is_refused_before_work(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_distribution_that_needs_more_memory_than_available_is_refused(
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tmp_path / "meminfo"
-    told.write_text("MemAvailable: 1 kB\n")
-    monkeypatch.setattr(arguments, "_MEMINFO_FILE", told)
+    monkeypatch.setattr(arguments, "available_memory_bytes", lambda: 1024)
     result = run("distribution", GAME, *BETS, "--rounds", "30")
 
     assert result.code == 2
@@ -128,14 +130,16 @@ def test_more_memory_than_there_is_is_refused_before_work(
     assert "use --method float64" in result.err
 
 
-def test_stopping_tells_what_is_known_so_far(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*terms: Any) -> Iterator[int]:
+def test_interrupted_distribution_reports_the_results_counted_so_far(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*terms: Any) -> Iterator[int]:
         for place, count in enumerate(power_coefficients(*terms)):
             if place == 39:
                 signal.raise_signal(signal.SIGINT)
             yield count
 
-    monkeypatch.setattr(distribution, "power_coefficients", stopped)
+    monkeypatch.setattr(distribution, "power_coefficients", interrupt)
     result = run("distribution", GAME, *BETS, "--rounds", "30")
     share = EXACT.at_most(EXACT.net(39))
 
@@ -144,45 +148,58 @@ def test_stopping_tells_what_is_known_so_far(run: Run, monkeypatch: pytest.Monke
     assert f"{float(share):.15g}" in result.err
 
 
-def test_stopping_a_stream_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: Any) -> Fraction:
+def test_interrupted_streaming_reports_that_there_is_no_answer(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> Fraction:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(distribution, "chance_at_least", stopped)
+    monkeypatch.setattr(distribution, "chance_at_least", interrupt)
     words = ("--method", "streaming", "--at-least", "0")
 
     assert "stopped: no answer yet" in run("distribution", GAME, *BETS, "--rounds", "9", *words).err
 
 
-def test_counts_too_long_to_write_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distribution, "_MAX_COUNT_DIGITS", 10)
-    told = run("distribution", GAME, *BETS, "--rounds", "30", "--json").json
+def test_counts_with_too_many_digits_are_omitted_from_json(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distribution, "MAX_COUNT_DIGITS", 10)
+    report = run("distribution", GAME, *BETS, "--rounds", "30", "--json").json
 
-    assert "count" not in told["results"][0]
-    assert told["results"][0]["probability"] > 0
+    assert "count" not in report["results"][0]
+    assert report["results"][0]["probability"] > 0
 
 
-def test_numbers_of_any_length_are_written_out() -> None:
+def test_exact_text_writes_numbers_of_any_length() -> None:
     assert len(exact_text(7**9000)) > 7000
+
+
+def test_percentage_is_parsed_as_a_probability() -> None:
     assert arguments.parse_probability("0.1 %") == Fraction(1, 1000)
 
 
-def test_memory_that_nobody_tells_is_not_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_available_memory_is_read_from_meminfo(tmp_path: Path) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal: 9 kB\nMemAvailable:   2000 kB\n")
+
+    assert arguments.available_memory_bytes(meminfo) == 2_048_000
+    assert arguments.available_memory_bytes(tmp_path / "missing") is None
+
+
+def test_memory_check_passes_when_the_available_memory_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(arguments, "_MEMINFO_FILE", tmp_path / "none")
-    assert arguments.available_memory_bytes() is None
+    monkeypatch.setattr(arguments, "available_memory_bytes", lambda: None)
     arguments.check_memory(10**18, "a great deal", "do less")
 
-    told = tmp_path / "meminfo"
-    told.write_text("MemTotal: 9 kB\nMemAvailable:   2000 kB\n")
-    monkeypatch.setattr(arguments, "_MEMINFO_FILE", told)
-    assert arguments.available_memory_bytes() == 2_048_000
+
+def test_memory_check_names_the_memory_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arguments, "available_memory_bytes", lambda: 2_048_000)
     with pytest.raises(InvalidInput, match=r"a great deal needs about 1\.0 GB"):
         arguments.check_memory(10**9, "a great deal", "do less")
 
 
-def test_progress_shows_where_somebody_looks(
+def test_progress_bar_is_shown_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

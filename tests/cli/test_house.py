@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 
-def test_a_good_house_is_shown(tmp_path: Path, run: Run) -> None:
+def test_house_check_shows_a_valid_configuration(tmp_path: Path, run: Run) -> None:
     (tmp_path / "house.toml").write_text(TEXT, encoding="utf-8")
 
     plain = run("house", "check", str(tmp_path / "house.toml"))
@@ -24,7 +24,7 @@ def test_a_good_house_is_shown(tmp_path: Path, run: Run) -> None:
     assert as_json.json["tables"]["pit-1"]["readings"]["pro-rata"] == "absorb"
 
 
-def test_a_bad_one_is_told_in_a_line(tmp_path: Path, run: Run) -> None:
+def test_house_check_of_an_invalid_configuration_prints_one_line(tmp_path: Path, run: Run) -> None:
     (tmp_path / "house.toml").write_text(TEXT.replace("SGD", "sgd"), encoding="utf-8")
 
     result = run("house", "check", str(tmp_path / "house.toml"))

@@ -1,4 +1,4 @@
-"""`threedice log`, `verify-dice` and `keys`, on a house that has played."""
+"""`threedice log`, `verify-dice` and `keys` on a database with played rounds."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 
-def change(house: Path, sql: str) -> None:
+def tamper(house: Path, sql: str) -> None:
+    """Change the database without the program."""
     with closing(sqlite3.connect(house / "house.sqlite")) as connection:
         connection.execute(sql)
         connection.commit()
 
 
-def test_a_house_is_proved(house: Path, run: Run) -> None:
+def test_log_verify_of_an_intact_house_has_no_findings(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     outside = str(house / "house.sqlite.state" / "checkpoints.jsonl")
 
@@ -55,10 +56,10 @@ def test_a_house_is_proved(house: Path, run: Run) -> None:
         ("UPDATE games SET canonical = x'00'", "game"),
     ],
 )  # fmt: skip
-def test_a_change_is_told_with_its_place_and_the_exit_code_is_1(
+def test_log_verify_locates_a_change_and_exits_with_1(
     sql: str, words: str, house: Path, run: Run
 ) -> None:
-    change(house, sql)
+    tamper(house, sql)
 
     result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
 
@@ -67,8 +68,8 @@ def test_a_change_is_told_with_its_place_and_the_exit_code_is_1(
     assert "findings" in result.out
 
 
-def test_a_tail_that_was_cut_off_is_seen_by_the_checkpoints(house: Path, run: Run) -> None:
-    change(house, "DELETE FROM entries WHERE stream = 'table/one' AND version > 30")
+def test_truncated_stream_contradicts_its_checkpoint(house: Path, run: Run) -> None:
+    tamper(house, "DELETE FROM entries WHERE stream = 'table/one' AND version > 30")
 
     result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
 
@@ -76,7 +77,7 @@ def test_a_tail_that_was_cut_off_is_seen_by_the_checkpoints(house: Path, run: Ru
     assert "checkpoint" in result.out
 
 
-def test_a_table_is_told_as_a_playthrough(house: Path, run: Run) -> None:
+def test_log_replay_prints_the_events_of_a_table_as_prose(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
 
     whole = run("log", "replay", "one", *database).out.splitlines()
@@ -90,7 +91,7 @@ def test_a_table_is_told_as_a_playthrough(house: Path, run: Run) -> None:
     assert "The house commits to the dice of round 1" in dealt
 
 
-def test_the_entries_of_a_table_are_written_out_as_they_are_stored(house: Path, run: Run) -> None:
+def test_log_export_writes_entries_as_stored(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
 
     lines = [json.loads(line) for line in run("log", "export", "one", *database).out.splitlines()]
@@ -102,9 +103,9 @@ def test_the_entries_of_a_table_are_written_out_as_they_are_stored(house: Path, 
     assert [json.loads(row["data"]) for row in rows] == [line["data"] for line in lines]
 
 
-def test_names_that_are_no_text_are_told_all_the_same(house: Path, run: Run) -> None:
+def test_finding_about_an_account_name_that_is_not_utf8_is_reported(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
-    change(house, "UPDATE answers SET account = CAST(x'ff41' AS TEXT) WHERE account = 'ann'")
+    tamper(house, "UPDATE answers SET account = CAST(x'ff41' AS TEXT) WHERE account = 'ann'")
 
     plain = run("log", "verify", *database)
     (named, *_) = [
@@ -119,9 +120,11 @@ def test_names_that_are_no_text_are_told_all_the_same(house: Path, run: Run) -> 
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"", b"no JSON", b'{"a":\n1}', b'{"a":"\xff"}'])
-def test_data_that_is_no_json_is_written_out_in_base64(data: bytes, house: Path, run: Run) -> None:
+def test_log_export_writes_data_that_is_not_json_in_base64(
+    data: bytes, house: Path, run: Run
+) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
-    change(
+    tamper(
         house,
         f"UPDATE entries SET data = x'{data.hex()}' WHERE stream = 'table/one' AND version = 5",
     )
@@ -137,7 +140,7 @@ def test_data_that_is_no_json_is_written_out_in_base64(data: bytes, house: Path,
     assert b64decode(row["data_base64"]) in (b"", data)
 
 
-def test_why_a_player_was_paid_is_told(house: Path, run: Run) -> None:
+def test_log_explain_prints_the_settlement_of_a_players_bets(house: Path, run: Run) -> None:
     out = run(
         "log", "explain", "one", "2", "bob", "--database", f"sqlite:///{house}/house.sqlite"
     ).out
@@ -147,10 +150,10 @@ def test_why_a_player_was_paid_is_told(house: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("words", [["explain", "one", "2", "bob"], ["replay", "one"]])
-def test_a_game_whose_odds_were_changed_explains_nothing(
+def test_log_explain_and_replay_refuse_a_game_whose_odds_were_changed(
     words: list[str], house: Path, run: Run
 ) -> None:
-    change(
+    tamper(
         house,
         "UPDATE games SET canonical ="
         ' CAST(replace(CAST(canonical AS TEXT), \'"odds":"1 to 1"\', \'"odds":"9 to 1"\') AS BLOB)',
@@ -162,7 +165,7 @@ def test_a_game_whose_odds_were_changed_explains_nothing(
     assert "its bytes do not have that hash" in result.err
 
 
-def test_dice_of_the_house_are_checked(house: Path, run: Run) -> None:
+def test_verify_dice_confirms_rounds_dealt_by_the_house(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
 
     result = run("verify-dice", "two", *database)
@@ -173,9 +176,9 @@ def test_dice_of_the_house_are_checked(house: Path, run: Run) -> None:
     assert run("verify-dice", "two", "--round", "1", *database).out == result.out
 
 
-def test_what_follows_from_the_log_is_made_again(house: Path, run: Run) -> None:
+def test_log_rebuild_restores_deleted_statements(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
-    change(house, "DELETE FROM lines")
+    tamper(house, "DELETE FROM lines")
     assert run("log", "verify", *database).code == 1
 
     assert run("log", "rebuild", *database).out == "2 streams rebuilt\n"
@@ -194,15 +197,15 @@ def test_what_follows_from_the_log_is_made_again(house: Path, run: Run) -> None:
         "DELETE FROM games WHERE CAST(canonical AS TEXT) LIKE '%tai-sai%'",
     ],
 )
-def test_a_damaged_stream_keeps_its_books_and_the_others_are_made_again(
+def test_log_rebuild_leaves_a_damaged_stream_and_rebuilds_the_others(
     damage: str, house: Path, run: Run
 ) -> None:
     run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
     with closing(SqliteStore(house / "house.sqlite")) as store:
-        books, states = store.lines(VIEW), all_snapshots(store)
-    change(house, damage)
-    change(house, "DELETE FROM lines WHERE stream = 'table/two'")
-    change(house, "DELETE FROM snapshots WHERE stream = 'table/two'")
+        statements, snapshots = store.lines(VIEW), all_snapshots(store)
+    tamper(house, damage)
+    tamper(house, "DELETE FROM lines WHERE stream = 'table/two'")
+    tamper(house, "DELETE FROM snapshots WHERE stream = 'table/two'")
 
     result = run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
 
@@ -210,11 +213,11 @@ def test_a_damaged_stream_keeps_its_books_and_the_others_are_made_again(
     assert result.out.startswith("table/one: not rebuilt: ")
     assert result.out.endswith("1 streams rebuilt, 1 damaged\n")
     with closing(SqliteStore(house / "house.sqlite")) as store:
-        assert store.lines(VIEW) == books
-        assert all_snapshots(store) == states
+        assert store.lines(VIEW) == statements
+        assert all_snapshots(store) == snapshots
 
 
-def test_keys_are_exported_and_replaced(house: Path, run: Run) -> None:
+def test_keys_are_exported_and_rotated(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     before = run("keys", "export", *database).json
 
@@ -241,7 +244,9 @@ def test_keys_are_exported_and_replaced(house: Path, run: Run) -> None:
         (["restore", "nothing"], "nothing"),
     ],
 )
-def test_misuse_is_told_in_a_line(words: list[str], problem: str, house: Path, run: Run) -> None:
+def test_invalid_arguments_of_log_commands_print_one_line_and_exit_with_2(
+    words: list[str], problem: str, house: Path, run: Run
+) -> None:
     result = run(*words, "--database", f"sqlite:///{house}/house.sqlite")
 
     assert result.code == 2
@@ -249,7 +254,7 @@ def test_misuse_is_told_in_a_line(words: list[str], problem: str, house: Path, r
     assert result.err.count("\n") == 1
 
 
-def test_a_database_that_is_not_there_is_not_made(tmp_path: Path, run: Run) -> None:
+def test_log_verify_does_not_create_a_missing_database(tmp_path: Path, run: Run) -> None:
     result = run("log", "verify", "--database", f"sqlite:///{tmp_path}/none.sqlite")
 
     assert result.code == 2
@@ -258,7 +263,9 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path: Path, run: Run) -> N
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b'{"number":1'])
-def test_a_file_without_checkpoints_is_no_witness(content: bytes, house: Path, run: Run) -> None:
+def test_log_verify_against_a_file_without_checkpoints_is_refused(
+    content: bytes, house: Path, run: Run
+) -> None:
     (house / "witness").write_bytes(content)
 
     result = run(
@@ -270,9 +277,9 @@ def test_a_file_without_checkpoints_is_no_witness(content: bytes, house: Path, r
     assert "holds no checkpoint" in result.err
 
 
-def test_checkpoints_beside_the_database_are_used_without_asking(house: Path, run: Run) -> None:
-    change(house, "DELETE FROM entries WHERE stream = 'table/one' AND version > 30")
-    change(house, "DELETE FROM checkpoints")
+def test_log_verify_reads_the_checkpoint_file_of_the_state_folder(house: Path, run: Run) -> None:
+    tamper(house, "DELETE FROM entries WHERE stream = 'table/one' AND version > 30")
+    tamper(house, "DELETE FROM checkpoints")
 
     result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
 
@@ -281,13 +288,13 @@ def test_checkpoints_beside_the_database_are_used_without_asking(house: Path, ru
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_a_garbled_line_among_the_checkpoints_is_told_and_the_rest_is_proved(
+def test_malformed_checkpoint_line_is_reported_and_the_rest_are_used(
     named: bool, house: Path, run: Run
 ) -> None:
     file = house / "house.sqlite.state" / "checkpoints.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join([*lines, b"X" + lines[0], b"\xff\n"]))
-    change(house, "UPDATE entries SET at = 1 WHERE stream = 'table/one' AND version = 7")
+    tamper(house, "UPDATE entries SET at = 1 WHERE stream = 'table/one' AND version = 7")
 
     words = ("--against", str(file)) if named else ()
     result = run("log", "verify", *words, "--database", f"sqlite:///{house}/house.sqlite")
@@ -298,7 +305,7 @@ def test_a_garbled_line_among_the_checkpoints_is_told_and_the_rest_is_proved(
     assert "table/one version 7" in result.out
 
 
-def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(house: Path, run: Run) -> None:
+def test_log_verify_refuses_an_emptied_database(house: Path, run: Run) -> None:
     (house / "house.sqlite").write_bytes(b"")
 
     result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
@@ -307,7 +314,7 @@ def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(house: Path, run
     assert (house / "house.sqlite").read_bytes() == b""
 
 
-def test_whoever_trusts_the_first_key_trusts_those_it_vouches_for(house: Path, run: Run) -> None:
+def test_trust_in_the_first_key_extends_to_keys_it_signed(house: Path, run: Run) -> None:
     database = ("--database", f"sqlite:///{house}/house.sqlite")
     (house / "first.json").write_text(run("keys", "export", *database).out)
     run("keys", "rotate", *database)
@@ -324,7 +331,7 @@ def test_whoever_trusts_the_first_key_trusts_those_it_vouches_for(house: Path, r
 
 
 @pytest.mark.parametrize("words", [["keys", "export"], ["keys", "rotate"]])
-def test_no_key_is_made_for_a_house_that_is_not_there(
+def test_keys_commands_create_no_key_for_a_missing_database(
     words: list[str], tmp_path: Path, run: Run
 ) -> None:
     result = run(*words, "--database", f"sqlite:///{tmp_path}/typo.sqlite")

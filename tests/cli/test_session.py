@@ -1,4 +1,4 @@
-"""`threedice session`: the reference, the forms, the fall-back, and what is refused."""
+"""`threedice session`: its figures, output formats, fallback to simulation and errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REFERENCE = ("--plan", "martingale", "--box", "big", *MONEY, "--rounds", "200")
 SHORT = ("--plan", "martingale", "--box", "big", *MONEY, "--rounds", "20")
 
 
-def test_the_reference_to_all_printed_digits(run: Run) -> None:
+def test_session_as_text_shows_the_reference_figures_to_all_digits(run: Run) -> None:
     out = run("session", GAME, *REFERENCE).out
 
     assert "risk of ruin                     0.469143625154827" in out
@@ -39,20 +39,20 @@ def test_the_reference_to_all_printed_digits(run: Run) -> None:
     assert "nothing is simulated" in out
 
 
-def test_json_is_exact(run: Run) -> None:
-    told = run("session", GAME, *REFERENCE, "--json").json
+def test_session_as_json_is_exact(run: Run) -> None:
+    report = run("session", GAME, *REFERENCE, "--json").json
 
-    assert told["method"] == "exact"
-    assert told["error"] == 0
-    assert Fraction(told["ruin"]["exact"]).denominator > 10**100
-    assert told["ruin"]["value"] == pytest.approx(0.469143625154827, abs=1e-15)
-    assert sum(Fraction(each["exact"]) for each in told["final"]) == 1
-    assert sum(Fraction(each["exact"]) for each in told["endings"].values()) == 1
-    assert len(told["by_round"]["ruined"]) == 201
-    assert told["fan"]["rounds"][0] == {"round": 0, "bankroll": [1000] * 7}
+    assert report["method"] == "exact"
+    assert report["error"] == 0
+    assert Fraction(report["ruin"]["exact"]).denominator > 10**100
+    assert report["ruin"]["value"] == pytest.approx(0.469143625154827, abs=1e-15)
+    assert sum(Fraction(each["exact"]) for each in report["final"]) == 1
+    assert sum(Fraction(each["exact"]) for each in report["endings"].values()) == 1
+    assert len(report["by_round"]["ruined"]) == 201
+    assert report["fan"]["rounds"][0] == {"round": 0, "bankroll": [1000] * 7}
 
 
-def test_csv_has_a_line_for_every_round(run: Run) -> None:
+def test_session_as_csv_has_a_row_for_every_round(run: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(run("session", GAME, *REFERENCE, "--csv").out)))
 
     assert len(rows) == 201
@@ -60,74 +60,74 @@ def test_csv_has_a_line_for_every_round(run: Run) -> None:
     assert rows[200]["bankroll_50"] == "690"
 
 
-def test_a_page_is_written(run: Run, tmp_path: Path) -> None:
+def test_session_page_is_written(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     assert run("session", GAME, *SHORT, "--html", str(file)).code == 0
     assert "Martingale on big" in file.read_text(encoding="utf-8")
 
 
-def test_floats_on_request_tell_their_bound(run: Run) -> None:
-    told = run("session", GAME, *REFERENCE, "--method", "float64", "--json").json
+def test_float64_session_reports_its_error_bound(run: Run) -> None:
+    report = run("session", GAME, *REFERENCE, "--method", "float64", "--json").json
 
-    assert told["method"] == "float64"
-    assert 0 < told["error"] < 1e-10
-    assert told["ruin"]["value"] == pytest.approx(0.469143625154827, abs=1e-12)
+    assert report["method"] == "float64"
+    assert 0 < report["error"] < 1e-10
+    assert report["ruin"]["value"] == pytest.approx(0.469143625154827, abs=1e-12)
 
 
-def test_several_boxes_divide_each_stake(run: Run) -> None:
-    told = run(
+def test_session_on_several_boxes_divides_each_stake(run: Run) -> None:
+    report = run(
         "session", GAME, "--plan", "flat", "--box", "big=2", "--box", "total:10=1",
         "--bankroll", "90", "--base", "9", "--rounds", "5", "--json",
     ).json  # fmt: skip
 
-    assert told["on"] == {"big": 2, "total:10": 1}
-    assert told["minimum"] == 3
+    assert report["on"] == {"big": 2, "total:10": 1}
+    assert report["minimum"] == 3
 
 
-def test_a_labouchere_takes_its_line(run: Run) -> None:
+def test_labouchere_session_accepts_a_line(run: Run) -> None:
     words = ("--plan", "labouchere", "--box", "big", *MONEY, "--rounds", "6", "--line", "1,1")
 
     assert run("session", GAME, *words, "--json").json["line"] == [1, 1]
     assert "line 1,1" in run("session", GAME, *words).out
 
 
-def test_nobody_ruined_says_never(run: Run) -> None:
+def test_session_that_cannot_be_ruined_reports_never(run: Run) -> None:
     words = ("--plan", "flat", "--box", "big", *MONEY, "--rounds", "5")
 
     assert re.search("rounds to ruin, of the ruined +never", run("session", GAME, *words).out)
     assert run("session", GAME, *words, "--json").json["mean_rounds_to_ruin"] is None
 
 
-def test_what_is_too_large_is_simulated_and_says_how_surely(run: Run) -> None:
+def test_session_with_too_many_states_is_simulated_with_confidence_intervals(run: Run) -> None:
     few = ("--states", "50")
     result = run("session", GAME, *SHORT, *few, "--sessions", "20000", "--json")
     exact = run("session", GAME, *SHORT, *few, "--method", "exact")
 
     assert "martingale has more than 50 states" in result.err
     assert "simulating 20,000 sessions instead" in result.err
-    told = result.json
-    assert (told["method"], told["sessions"]) == ("simulated", 20000)
-    low, high = told["intervals_95"]["mean_final"]
-    assert told["mean_final"]["value"] == pytest.approx((low + high) / 2)
-    assert sum(each["value"] for each in told["endings"].values()) == pytest.approx(1)
+    report = result.json
+    assert (report["method"], report["sessions"]) == ("simulated", 20000)
+    low, high = report["intervals_95"]["mean_final"]
+    assert report["mean_final"]["value"] == pytest.approx((low + high) / 2)
+    assert sum(each["value"] for each in report["endings"].values()) == pytest.approx(1)
     assert exact.code == 2
     assert "play fewer rounds" in exact.err
 
 
-def test_simulation_on_request_agrees_with_the_exact_answer(run: Run, tmp_path: Path) -> None:
+def test_simulated_session_agrees_with_the_exact_one(run: Run, tmp_path: Path) -> None:
     words = (*SHORT, "--method", "simulate", "--sessions", "50000", "--seed", "5")
-    told = run("session", GAME, *words, "--json").json
+    report = run("session", GAME, *words, "--json").json
     truth = run("session", GAME, *SHORT, "--json").json
 
-    low, high = told["intervals_95"]["ruin"]
+    low, high = report["intervals_95"]["ruin"]
     assert low - 0.01 < truth["ruin"]["value"] < high + 0.01
-    assert told["mean_rounds"]["value"] == pytest.approx(truth["mean_rounds"]["value"], rel=0.02)
+    assert report["mean_rounds"]["value"] == pytest.approx(truth["mean_rounds"]["value"], rel=0.02)
     assert "50,000 sessions were simulated" in run("session", GAME, *words).out
     file = tmp_path / "page.html"
     assert run("session", GAME, *words, "--html", str(file)).code == 0
 
 
-def test_without_simulation_it_says_what_to_install(
+def test_simulated_session_without_the_sim_extra_names_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [each for each in sys.modules if each.startswith("threedice.sim.")]:
@@ -139,17 +139,17 @@ def test_without_simulation_it_says_what_to_install(
     assert "threedice[sim]" in result.err
 
 
-def test_stopping_shows_the_rounds_that_are_done(
+def test_interrupted_session_shows_the_rounds_done(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     advance = SessionCalculation.advance
 
-    def stopping(self: SessionCalculation) -> None:
+    def interrupt(self: SessionCalculation) -> None:
         if self.rounds == 11:
             signal.raise_signal(signal.SIGINT)
         advance(self)
 
-    monkeypatch.setattr(SessionCalculation, "advance", stopping)
+    monkeypatch.setattr(SessionCalculation, "advance", interrupt)
     result = run("session", GAME, *SHORT, "--json")
     file = tmp_path / "page.html"
     run("session", GAME, *SHORT, "--html", str(file))
@@ -159,18 +159,16 @@ def test_stopping_shows_the_rounds_that_are_done(
     assert "the first 12 of 20 rounds" in file.read_text(encoding="utf-8")
 
 
-def test_more_memory_than_there_is_is_refused(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_session_that_needs_more_memory_than_available_is_refused(
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tmp_path / "meminfo"
-    told.write_text("MemAvailable: 1 kB\n")
-    monkeypatch.setattr(arguments, "_MEMINFO_FILE", told)
+    monkeypatch.setattr(arguments, "available_memory_bytes", lambda: 1024)
 
     assert "use --method simulate" in run("session", GAME, *SHORT).err
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("--plan", "martingal", "--box", "big", *MONEY, "--rounds", "5"), "did you mean marting"),
         (("--plan", "flat", "--box", "bag", *MONEY, "--rounds", "5"), "did you mean big"),
@@ -188,50 +186,52 @@ def test_more_memory_than_there_is_is_refused(
         ),
     ],
 )
-def test_what_cannot_be_is_one_clear_line(run: Run, words: tuple[str, ...], says: str) -> None:
+def test_invalid_arguments_of_session_print_one_line_and_exit_with_2(
+    run: Run, words: tuple[str, ...], message: str
+) -> None:
     result = run("session", GAME, *words)
 
     assert (result.code, result.out) == (2, "")
-    assert says in result.err
+    assert message in result.err
     assert result.err.count("\n") == 1
 
 
-def test_a_simulated_answer_without_a_maximum_knows_who_is_ahead_and_says_what_was_bounded(
+def test_simulated_session_without_a_maximum_reports_the_maximum_it_assumed(
     run: Run,
 ) -> None:
     words = ("--plan", "labouchere", "--box", "big", "--bankroll", "300", "--base", "10")
     exact = run("session", GAME, *words, "--rounds", "12", "--json").json
-    fallen_back = (*words, "--rounds", "12", "--method", "simulate", "--sessions", "40000")
-    told = run("session", GAME, *fallen_back, "--json").json
+    simulated = (*words, "--rounds", "12", "--method", "simulate", "--sessions", "40000")
+    report = run("session", GAME, *simulated, "--json").json
 
     for each in ("ahead", "level"):
-        assert told[each]["value"] == pytest.approx(exact[each]["value"], abs=0.009)
-    median = next(each for each in told["quantiles"] if each["share"] == "1/2")
+        assert report[each]["value"] == pytest.approx(exact[each]["value"], abs=0.009)
+    median = next(each for each in report["quantiles"] if each["share"] == "1/2")
     assert median["bankroll"] == median["up_to"]
-    assert told["maximum"] < exact["maximum"]
-    assert f"from 1 to {told['maximum']:,}" in run("session", GAME, *fallen_back).out
+    assert report["maximum"] < exact["maximum"]
+    assert f"from 1 to {report['maximum']:,}" in run("session", GAME, *simulated).out
 
 
-def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
+def test_simulated_session_shows_quantiles_of_large_bankrolls_as_ranges(run: Run) -> None:
     words = ("--plan", "flat", "--box", "big", "--bankroll", "1000001", "--base", "10", "--rounds",
-             "20", "--method", "simulate", "--sessions", "2000")  # fmt: skip
+             "20", "--maximum", "100000", "--method", "simulate", "--sessions", "2000")  # fmt: skip
 
     assert re.search(r"50 % +[\d,]+ to [\d,]+\n", run("session", GAME, *words).out)
 
 
-def test_stopping_a_simulated_session_shows_what_is_done(
+def test_interrupted_simulated_session_shows_the_sessions_done(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play = SessionJob.play
 
-    def stopping(self: SessionJob, first: int, count: int, device: str = "cpu") -> Tally:
+    def interrupt(self: SessionJob, first: int, count: int, device: str = "cpu") -> Tally:
         if first == stop:
             signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
         return play(self, first, count, device)
 
     monkeypatch.setattr(jobs, "ROUNDS_PER_TASK", 64 * 20)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    monkeypatch.setattr(SessionJob, "play", stopping)
+    monkeypatch.setattr(SessionJob, "play", interrupt)
     words = (*SHORT, "--method", "simulate", "--sessions", "100000", "--json")
     stop = 6400
     result = run("session", GAME, *words)
@@ -243,9 +243,10 @@ def test_stopping_a_simulated_session_shows_what_is_done(
     assert "stopped before the end" in at_once.err
 
 
-def test_bankrolls_counted_in_steps_do_not_pull_the_mean_down(run: Run) -> None:
+def test_mean_of_large_simulated_bankrolls_is_not_biased_by_binning(run: Run) -> None:
     words = ("--plan", "labouchere", "--box", "big", "--bankroll", "1000000", "--base", "10")
-    told = run("session", GAME, *words, "--rounds", "300", "--sessions", "2000", "--json").json
+    simulated = ("--rounds", "300", "--method", "simulate", "--sessions", "2000", "--json")
+    report = run("session", GAME, *words, *simulated).json
 
-    low, high = told["intervals_95"]["mean_final"]
-    assert told["mean_final"]["value"] == pytest.approx((low + high) / 2)
+    low, high = report["intervals_95"]["mean_final"]
+    assert report["mean_final"]["value"] == pytest.approx((low + high) / 2)

@@ -1,4 +1,4 @@
-"""`threedice shift`: fixed layouts and crowds, what limits do, and what is refused."""
+"""`threedice shift`: fixed layouts, crowds, limits, output formats and errors."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ CROWD = (
 )  # fmt: skip
 
 
-def test_a_fixed_layout_tells_hour_shift_and_year(run: Run) -> None:
-    told = run("shift", GAME, *FIXED, *TIMES, "--json").json
+def test_shift_with_a_fixed_layout_forecasts_hour_shift_and_year(run: Run) -> None:
+    report = run("shift", GAME, *FIXED, *TIMES, "--json").json
     exact = forecast_period(FixedLayout(load(GAME), {"big": 500, "small": 200}), "shift", 40)
 
-    assert [each["rounds"] for each in told["periods"]] == [20, 40, 120]
-    found = told["periods"][1]
+    assert [each["rounds"] for each in report["periods"]] == [20, 40, 120]
+    found = report["periods"][1]
     assert Fraction(found["mean"]["exact"]) == exact.win.mean
     assert Fraction(found["losing"]["exact"]) == exact.loss_probability
     assert Fraction(found["quantiles"][0]["win"]) == exact.win.worst_1_in_1000
     assert found["quantiles"][0]["hold"] == pytest.approx(float(exact.win.worst_1_in_1000 / 28000))
 
 
-def test_a_crowd_draws_boxes_and_stakes_by_weight(run: Run) -> None:
-    told = run("shift", GAME, *CROWD, *TIMES, "--json").json
+def test_shift_with_a_crowd_draws_boxes_and_stakes_by_weight(run: Run) -> None:
+    report = run("shift", GAME, *CROWD, *TIMES, "--json").json
     habits = (
         WeightedBet("big", 25, 6),
         WeightedBet("big", 100, 2),
@@ -49,13 +49,13 @@ def test_a_crowd_draws_boxes_and_stakes_by_weight(run: Run) -> None:
     )
     exact = forecast_period(RandomLayout(load(GAME), 3, habits, LayoutLimits(25), 4), "hour", 20)
 
-    found = told["periods"][0]
+    found = report["periods"][0]
     assert Fraction(found["mean"]["exact"]) == exact.win.mean
     assert Fraction(found["turnover"]["exact"]) == exact.turnover
     assert Fraction(found["losing"]["exact"]) == exact.loss_probability
 
 
-def test_text_compares_differentials_and_finds_a_maximum(run: Run) -> None:
+def test_shift_as_text_compares_differentials_and_finds_a_maximum(run: Run) -> None:
     out = run(
         "shift", GAME, *FIXED, *TIMES, "--differential", "200", "--compare-differential", "100",
         "--loss", "3000", "--chance", "5%", "--drop", "5000",
@@ -67,31 +67,31 @@ def test_text_compares_differentials_and_finds_a_maximum(run: Run) -> None:
     assert "A table maximum of" in out or "No table maximum" in out
 
 
-def test_json_tells_the_safe_maximum_and_the_next(run: Run) -> None:
+def test_shift_as_json_has_the_safe_maximum_and_the_next_one_up(run: Run) -> None:
     words = (*FIXED, *TIMES, "--loss", "2000", "--chance", "1/100")
-    told = run("shift", GAME, *words, "--json").json["safe_maximum"]
+    report = run("shift", GAME, *words, "--json").json["safe_maximum"]
 
-    assert Fraction(told["chance"]["exact"]) <= Fraction(1, 100)
-    assert Fraction(told["next_chance"]["exact"]) > Fraction(1, 100)
-    assert told["maximum"] % 100 == 0
+    assert Fraction(report["chance"]["exact"]) <= Fraction(1, 100)
+    assert Fraction(report["next_chance"]["exact"]) > Fraction(1, 100)
+    assert report["maximum"] % 100 == 0
     assert "The next one up makes it" in run("shift", GAME, *words).out
 
 
-def test_a_loss_that_cannot_be_avoided_says_so(run: Run) -> None:
+def test_unavoidable_loss_has_no_safe_maximum(run: Run) -> None:
     words = ("--bet", "big=500", *TIMES, "--loss", "0", "--chance", "1/1000000")
 
     assert "No table maximum keeps" in run("shift", GAME, *words).out
     assert run("shift", GAME, *words, "--json").json["safe_maximum"]["maximum"] is None
 
 
-def test_a_loss_that_cannot_happen_needs_no_maximum(run: Run) -> None:
+def test_impossible_loss_needs_no_maximum(run: Run) -> None:
     assert (
         "A higher one changes nothing"
         in run("shift", GAME, *FIXED, *TIMES, "--loss", "1000000").out
     )
 
 
-def test_csv_has_a_column_for_each_period(run: Run) -> None:
+def test_shift_as_csv_has_a_column_for_each_period(run: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(run("shift", GAME, *FIXED, *TIMES, "--csv").out)))
     by_name = {row["figure"]: row for row in rows}
 
@@ -99,7 +99,7 @@ def test_csv_has_a_column_for_each_period(run: Run) -> None:
     assert float(by_name["hold"]["year"]) == pytest.approx(1 / 36)
 
 
-def test_a_page_is_written(run: Run, tmp_path: Path) -> None:
+def test_shift_page_is_written(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     words = ("--compare-differential", "100", "--loss", "3000", "--html", str(file))
     run("shift", GAME, *FIXED, *TIMES, *words)
@@ -117,7 +117,7 @@ def test_a_page_is_written(run: Run, tmp_path: Path) -> None:
         (("--compare-differential", "100", "--loss", "3000"), 6),
     ],
 )
-def test_progress_ends_at_the_number_of_steps(
+def test_shift_progress_ends_at_the_number_of_steps(
     run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], steps: int
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -127,29 +127,29 @@ def test_progress_ends_at_the_number_of_steps(
     assert f"{steps + 1}/" not in shown
 
 
-def test_stopping_shows_the_periods_that_are_done(
+def test_interrupted_shift_shows_the_periods_done(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopping(most: int) -> Any:
-        def asked(layout: Any, name: str, rounds: int) -> Any:
+    def interrupted_after(most: int) -> Any:
+        def forecast(layout: Any, name: str, rounds: int) -> Any:
             if rounds > most:
                 raise KeyboardInterrupt
             return forecast_period(layout, name, rounds)
 
-        return asked
+        return forecast
 
-    monkeypatch.setattr(shift, "forecast_period", stopping(20))
+    monkeypatch.setattr(shift, "forecast_period", interrupted_after(20))
     result = run("shift", GAME, *FIXED, *TIMES, "--json")
     assert "stopped: 1 of 3 periods are computed" in result.err
     assert [each["period"] for each in result.json["periods"]] == ["hour"]
     assert "hold of drop" in run("shift", GAME, *FIXED, *TIMES, "--drop", "5000").out
 
-    monkeypatch.setattr(shift, "forecast_period", stopping(0))
+    monkeypatch.setattr(shift, "forecast_period", interrupted_after(0))
     assert run("shift", GAME, *FIXED, *TIMES, "--drop", "50").out == ""
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         ((), "no bets given"),
         (("--bets", "3"), "no bets given"),
@@ -160,11 +160,13 @@ def test_stopping_shows_the_periods_that_are_done(
         ((*FIXED, "--loss", "-5"), "a loss of -5"),
     ],
 )
-def test_what_cannot_be_is_one_clear_line(run: Run, words: tuple[str, ...], says: str) -> None:
+def test_invalid_arguments_of_shift_print_one_line_and_exit_with_2(
+    run: Run, words: tuple[str, ...], message: str
+) -> None:
     result = run("shift", GAME, *words)
 
     assert (result.code, result.out) == (2, "")
-    assert says in result.err
+    assert message in result.err
     assert result.err.count("\n") == 1
 
 

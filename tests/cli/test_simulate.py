@@ -1,4 +1,4 @@
-"""`threedice simulate`: bets, sessions, tables; forms, stopping and going on, what is refused."""
+"""`threedice simulate`: bets, sessions, tables, output formats, interruption and errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABLE = (
 )  # fmt: skip
 
 
-def test_sessions_are_told_with_their_uncertainty(run: Run) -> None:
+def test_simulated_sessions_as_text_have_errors_and_intervals(run: Run) -> None:
     out = run("simulate", GAME, *SESSIONS).out
 
     assert out.startswith("Tai Sai, layout A")
@@ -51,18 +51,18 @@ def test_sessions_are_told_with_their_uncertainty(run: Run) -> None:
     assert "counted to one part" not in out
 
 
-def test_sessions_as_json_hold_everything_counted(run: Run) -> None:
-    told = run("simulate", GAME, *SESSIONS, "--seed", "9", "--json").json
+def test_simulated_sessions_as_json_have_every_count(run: Run) -> None:
+    report = run("simulate", GAME, *SESSIONS, "--seed", "9", "--json").json
 
-    assert (told["game"], told["plan"], told["seed"]) == (GAME, "martingale", 9)
-    assert sum(count for _, _, count in told["final"]) == told["sessions"] == 20000
-    assert told["ruin_by_round"][-1] == [50, told["ruin"]["value"]]
-    assert told["fan"][0] == [0, *[300] * 7]
-    assert sum(each["value"] for each in told["ends"].values()) == pytest.approx(1)
-    assert told["edge"]["low"] - 0.02 < 1 / 36 < told["edge"]["high"] + 0.02
+    assert (report["game"], report["plan"], report["seed"]) == (GAME, "martingale", 9)
+    assert sum(count for _, _, count in report["final"]) == report["sessions"] == 20000
+    assert report["ruin_by_round"][-1] == [50, report["ruin"]["value"]]
+    assert report["fan"][0] == [0, *[300] * 7]
+    assert sum(each["value"] for each in report["ends"].values()) == pytest.approx(1)
+    assert report["edge"]["low"] - 0.02 < 1 / 36 < report["edge"]["high"] + 0.02
 
 
-def test_threads_do_not_change_a_digit(run: Run) -> None:
+def test_number_of_threads_does_not_change_a_simulation(run: Run) -> None:
     one, three = (
         run("simulate", GAME, *SESSIONS, "--threads", each, "--json").out for each in ("1", "3")
     )
@@ -70,7 +70,7 @@ def test_threads_do_not_change_a_digit(run: Run) -> None:
     assert one == three
 
 
-def test_csv_lists_what_was_counted(run: Run) -> None:
+def test_simulate_as_csv_lists_bankrolls_rolls_or_players(run: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(run("simulate", GAME, *SESSIONS, "--csv").out)))
     rolls = list(csv.DictReader(io.StringIO(run("simulate", GAME, *FLAT, "--csv").out)))
     players = list(csv.DictReader(io.StringIO(run("simulate", "triple-dice", *TABLE, "--csv").out)))
@@ -80,42 +80,42 @@ def test_csv_lists_what_was_counted(run: Run) -> None:
     assert [row["who"] for row in players] == ["ann", "bob", "house"]
 
 
-def test_flat_bets_stand_beside_the_exact_edge(run: Run) -> None:
+def test_simulated_flat_bets_are_compared_with_the_exact_edge(run: Run) -> None:
     out = run("simulate", GAME, *FLAT).out
-    told = run("simulate", GAME, *FLAT, "--json").json
+    report = run("simulate", GAME, *FLAT, "--json").json
 
     assert re.search(r"big +0\.02\d+ +0\.000\d+ .*0\.02777778", out)
-    assert told["bets"]["big"]["exact"] == "1/36"
-    assert told["rounds"] == sum(told["rolls"]) == 10**7
+    assert report["bets"]["big"]["exact"] == "1/36"
+    assert report["rounds"] == sum(report["rolls"]) == 10**7
 
 
-def test_a_table_tells_of_players_and_house(run: Run) -> None:
+def test_simulated_table_shows_players_and_house(run: Run) -> None:
     out = run("simulate", "triple-dice", *TABLE).out
-    told = run("simulate", "triple-dice", *TABLE, "--json").json
+    report = run("simulate", "triple-dice", *TABLE, "--json").json
 
     assert [line for line in out.splitlines() if line in ("ann", "bob", "The house")]
-    lost = -sum(each["net"]["value"] for each in told["players"].values())
-    assert told["house"]["win"]["value"] == pytest.approx(lost)
+    lost = -sum(each["net"]["value"] for each in report["players"].values())
+    assert report["house"]["win"]["value"] == pytest.approx(lost)
 
 
-def test_flat_bets_with_the_shooters_are_played_as_a_table(run: Run) -> None:
+def test_flat_bets_with_the_shooters_bet_are_simulated_as_a_table(run: Run) -> None:
     words = ("--bet", "shooter=10", "--bet", "red=5", "--rounds", "40", "--sessions", "500")
 
-    told = run("simulate", "triple-dice", *words, "--json").json
+    report = run("simulate", "triple-dice", *words, "--json").json
 
-    assert list(told["players"]) == ["player"]
+    assert list(report["players"]) == ["player"]
 
 
 def test_a_plan_on_a_mix_takes_its_base_from_the_bets(run: Run) -> None:
     words = ("--plan", "flat", "--bet", "big=6", "--bet", "total:10=3", "--bankroll", "90",
              "--rounds", "5", "--sessions", "100")  # fmt: skip
 
-    told = run("simulate", GAME, *words, "--json").json
+    report = run("simulate", GAME, *words, "--json").json
 
-    assert (told["terms"]["base"], told["terms"]["step"]) == (9, 3)
+    assert (report["terms"]["base"], report["terms"]["step"]) == (9, 3)
 
 
-def test_a_plan_of_ones_own_is_named_by_file_and_function(run: Run, tmp_path: Path) -> None:
+def test_custom_plan_is_named_by_file_and_function(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "my_plan.py"
     file.write_text(
         "def press_twice(due, presses, net, base, maximum):\n"
@@ -139,7 +139,7 @@ def test_a_plan_of_ones_own_is_named_by_file_and_function(run: Run, tmp_path: Pa
         ("triple-dice", TABLE, "A table, simulated"),
     ],
 )
-def test_a_page_is_written(
+def test_simulation_page_is_written(
     run: Run, tmp_path: Path, game: str, words: tuple[str, ...], title: str
 ) -> None:
     file = tmp_path / "page.html"
@@ -153,7 +153,9 @@ def test_a_page_is_written(
     assert "Seed 1." in page
 
 
-def test_stopping_shows_what_is_done_and_going_on_ends_the_same(run: Run, tmp_path: Path) -> None:
+def test_interrupted_simulation_resumes_to_the_result_of_an_uninterrupted_one(
+    run: Run, tmp_path: Path
+) -> None:
     file = tmp_path / "so-far.json"
     words = ("simulate", GAME, "--plan", "martingale", "--box", "big", *MONEY,
              "--sessions", "400000000", "--threads", "1")  # fmt: skip
@@ -180,14 +182,14 @@ def test_stopping_shows_what_is_done_and_going_on_ends_the_same(run: Run, tmp_pa
     assert resumed.out == whole.out
 
 
-def test_what_is_done_is_shown_even_where_it_cannot_be_put_by(
+def test_interrupted_simulation_is_shown_when_its_progress_cannot_be_saved(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "gone"
     play = SessionJob.play
 
-    def stopping(self: SessionJob, first: int, count: int, device: str = "cpu") -> Tally:
-        if first == 128:  # begun only once the first piece has been counted
+    def interrupt(self: SessionJob, first: int, count: int, device: str = "cpu") -> Tally:
+        if first == 128:  # starts only after the first task is counted
             folder.rmdir()
             signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
         return play(self, first, count, device)
@@ -195,7 +197,7 @@ def test_what_is_done_is_shown_even_where_it_cannot_be_put_by(
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setattr(jobs, "ROUNDS_PER_TASK", 64 * 50)
-    monkeypatch.setattr(SessionJob, "play", stopping)
+    monkeypatch.setattr(SessionJob, "play", interrupt)
     result = run("simulate", GAME, *SESSIONS, "--threads", "1")
 
     assert result.code == 130
@@ -203,24 +205,24 @@ def test_what_is_done_is_shown_even_where_it_cannot_be_put_by(
     assert "it cannot be resumed: cannot write threedice-" in result.err
 
 
-def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
+def test_simulate_shows_quantiles_of_large_bankrolls_as_ranges(run: Run) -> None:
     words = ("--plan", "flat", "--box", "big", "--bankroll", "1000001", "--base", "10", "--rounds",
              "20", "--maximum", "100000", "--sessions", "2000")  # fmt: skip
     out = run("simulate", GAME, *words).out
-    told = run("simulate", GAME, *words, "--json").json
+    report = run("simulate", GAME, *words, "--json").json
 
     median = re.search(r"50\.0% +([\d,]+) to ([\d,]+)", out)
     assert median
     low, high = (int(each.replace(",", "")) for each in median.groups())
     assert low < 1_000_001 < high + 40
-    assert f"final bankrolls from {told['final_exact_below']:,} up are counted to one part" in out
+    assert f"final bankrolls from {report['final_exact_below']:,} up are counted to one part" in out
     level = re.search(r"level +(\S+)", out)
     assert level
-    assert float(level[1]) == told["level"]["value"] > 0.1
+    assert float(level[1]) == report["level"]["value"] > 0.1
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("--bet", "big=10"), "--rounds"),
         (("--rounds", "10"), "nothing to simulate"),
@@ -258,15 +260,17 @@ def test_great_bankrolls_are_told_between_two_amounts(run: Run) -> None:
         ((*SESSIONS, "--cluster", "nonsense"), "no Dask scheduler answers at 'nonsense'"),
     ],
 )
-def test_mistakes_are_told_in_a_line(words: tuple[str, ...], says: str, run: Run) -> None:
+def test_invalid_arguments_of_simulate_print_one_line_and_exit_with_2(
+    words: tuple[str, ...], message: str, run: Run
+) -> None:
     result = run("simulate", GAME, *words)
 
     assert (result.code, result.out) == (2, "")
-    assert says in result.err
+    assert message in result.err
     assert len(result.err.splitlines()) == 1
 
 
-def test_a_file_of_another_simulation_is_refused(run: Run, tmp_path: Path) -> None:
+def test_resume_file_of_another_simulation_is_refused(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "so-far.json"
     assert run("simulate", GAME, *SESSIONS, "--resume", str(file)).code == 0
 

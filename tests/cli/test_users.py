@@ -1,4 +1,4 @@
-"""`threedice users`: accounts made and changed from the console."""
+"""`threedice users` adds and changes accounts."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def users(url: str, run: Run) -> Callable[..., Result]:
-    """Run a command on a house."""
+    """Run `threedice users` on the house."""
     return lambda *words: run("users", *words, "--database", url)
 
 
 @pytest.fixture
-def people(url: str, tmp_path: Path, users: Callable[..., Result]) -> Iterator[IdentityService]:
-    """The people of a house in which there is an administrator."""
+def identity(url: str, tmp_path: Path, users: Callable[..., Result]) -> Iterator[IdentityService]:
+    """Open the identity service of a house that has an administrator."""
     assert users("add", "adam", "--role", "administrator").code == 0
     with closing(
         open_identity(url, state=tmp_path / "house.sqlite.state", cost=TEST_COST)
-    ) as opened:
-        yield opened
+    ) as service:
+        yield service
 
 
-def test_the_first_account_makes_the_house(people: IdentityService, url: str, run: Run) -> None:
-    assert [each.name for each in people.accounts.all()] == ["adam"]
+def test_users_add_creates_the_database(identity: IdentityService, url: str, run: Run) -> None:
+    assert [each.name for each in identity.accounts.all()] == ["adam"]
     assert run("log", "verify", "--database", url).code == 0
 
 
-def test_somebody_is_added_with_a_password_shown_once(
-    people: IdentityService, users: Callable[..., Result]
+def test_users_add_prints_a_temporary_password(
+    identity: IdentityService, users: Callable[..., Result]
 ) -> None:
     result = users("add", "Dan", "--role", "dealer", "--role", "supervisor")
 
     assert result.code == 0
-    told, _, password = result.out.splitlines()
-    dan = people.accounts.find_by_name("dan")
+    summary, _, password = result.out.splitlines()
+    dan = identity.accounts.find_by_name("dan")
     assert dan is not None
-    assert told == f"dan (dealer, supervisor) has id {dan.id}"
-    assert people.authentication.sign_in("dan", password).session.state == "new-password"
+    assert summary == f"dan (dealer, supervisor) has id {dan.id}"
+    assert identity.authentication.sign_in("dan", password).session.state == "new-password"
 
 
-def test_a_password_is_read_and_not_shown(
-    people: IdentityService, users: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+def test_password_from_stdin_is_not_printed(
+    identity: IdentityService, users: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(PASSWORD + "\n"))
 
@@ -71,11 +71,13 @@ def test_a_password_is_read_and_not_shown(
 
     assert result.code == 0
     assert PASSWORD not in result.out
-    assert people.authentication.sign_in("ann", PASSWORD).session.state == "open"
+    assert identity.authentication.sign_in("ann", PASSWORD).session.state == "open"
 
 
-def test_accounts_are_listed(people: IdentityService, users: Callable[..., Result]) -> None:
-    people.accounts.disable(people.accounts.add("ann", ["player"]).account.id)
+def test_users_list_shows_every_account(
+    identity: IdentityService, users: Callable[..., Result]
+) -> None:
+    identity.accounts.disable(identity.accounts.add("ann", ["player"]).account.id)
 
     plain = users("list")
     (adam, ann) = users("list", "--json").json["accounts"]
@@ -86,45 +88,51 @@ def test_accounts_are_listed(people: IdentityService, users: Callable[..., Resul
     assert (ann["name"], ann["enabled"], ann["codes"]) == ("ann", False, False)
 
 
-def test_somebody_is_disabled_and_enabled(
-    people: IdentityService, users: Callable[..., Result]
+def test_disabled_account_cannot_sign_in_until_enabled(
+    identity: IdentityService, users: Callable[..., Result]
 ) -> None:
-    people.accounts.add("ann", ["player"], password=PASSWORD)
-    token = people.authentication.sign_in("ann", PASSWORD).token
+    identity.accounts.add("ann", ["player"], password=PASSWORD)
+    token = identity.authentication.sign_in("ann", PASSWORD).token
 
     assert users("disable", "ANN").code == 0
-    people.poll()
-    assert people.sessions.resolve(token) is None
+    identity.poll()
+    assert identity.sessions.resolve(token) is None
     with pytest.raises(SignInRefused):
-        people.authentication.sign_in("ann", PASSWORD)
+        identity.authentication.sign_in("ann", PASSWORD)
     assert users("enable", "ann").code == 0
-    assert people.authentication.sign_in("ann", PASSWORD)
+    assert identity.authentication.sign_in("ann", PASSWORD)
 
 
-def test_a_password_is_replaced(people: IdentityService, users: Callable[..., Result]) -> None:
-    people.accounts.add("ann", ["player"], password=PASSWORD)
+def test_users_passwd_replaces_the_password(
+    identity: IdentityService, users: Callable[..., Result]
+) -> None:
+    identity.accounts.add("ann", ["player"], password=PASSWORD)
 
     password = users("passwd", "ann").out.splitlines()[-1]
 
     with pytest.raises(SignInRefused):
-        people.authentication.sign_in("ann", PASSWORD)
-    assert people.authentication.sign_in("ann", password).session.state == "new-password"
+        identity.authentication.sign_in("ann", PASSWORD)
+    assert identity.authentication.sign_in("ann", password).session.state == "new-password"
 
 
-def test_codes_are_reset(people: IdentityService, users: Callable[..., Result]) -> None:
-    dan = people.accounts.add("dan", ["dealer"], password=PASSWORD).account
-    token = people.authentication.sign_in("dan", PASSWORD).token
+def test_users_reset_codes_ends_sessions_and_is_audited(
+    identity: IdentityService, users: Callable[..., Result]
+) -> None:
+    dan = identity.accounts.add("dan", ["dealer"], password=PASSWORD).account
+    token = identity.authentication.sign_in("dan", PASSWORD).token
 
     assert users("reset-codes", "dan").code == 0
 
-    people.poll()
-    assert people.sessions.resolve(token) is None
-    assert people.audit_trail.security_events()[-1].kind == "code-reset"
-    assert not people.second_factors.is_enrolled(dan.id)
+    identity.poll()
+    assert identity.sessions.resolve(token) is None
+    assert identity.audit_trail.security_events()[-1].kind == "code-reset"
+    assert not identity.second_factors.is_enrolled(dan.id)
 
 
-def test_somebody_is_assigned(people: IdentityService, users: Callable[..., Result]) -> None:
-    dan = people.accounts.add("dan", ["dealer"]).account
+def test_users_assign_grants_a_role_at_one_table_or_all_for_a_period(
+    identity: IdentityService, users: Callable[..., Result]
+) -> None:
+    dan = identity.accounts.add("dan", ["dealer"]).account
 
     result = users(
         "assign", "dan", "--role", "dealer", "--table", "one",
@@ -137,24 +145,26 @@ def test_somebody_is_assigned(people: IdentityService, users: Callable[..., Resu
     )
     assert everywhere.code == 0
     at = 1_896_112_800_000_000
-    assert len(people.assignments.current(table="one", at=at)) == 2
-    assert len(people.assignments.current(table="one", at=at - 1)) == 1
-    assert people.assignments.current(account=dan.id, table="two")
+    assert len(identity.assignments.current(table="one", at=at)) == 2
+    assert len(identity.assignments.current(table="one", at=at - 1)) == 1
+    assert identity.assignments.current(account=dan.id, table="two")
 
 
-def test_a_token_is_made(people: IdentityService, users: Callable[..., Result]) -> None:
-    people.accounts.add("ann", ["player"])
+def test_users_token_creates_a_token_with_scopes_and_an_expiry(
+    identity: IdentityService, users: Callable[..., Result]
+) -> None:
+    identity.accounts.add("ann", ["player"])
 
     result = users("token", "ann", "my robot", "--scope", "read", "--scope", "play", "--days", "7")
 
-    program = people.tokens.resolve(result.out.splitlines()[-1])
+    program = identity.tokens.resolve(result.out.splitlines()[-1])
     assert program is not None
     assert (program.name, program.scopes) == ("my robot", ("play", "read"))
     assert program.expires - program.created == 7 * 24 * 3600 * 1_000_000
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["add", "house", "--role", "player"], "is reserved"),
         (["add", "adam", "--role", "player"], "already"),
@@ -171,19 +181,19 @@ def test_a_token_is_made(people: IdentityService, users: Callable[..., Result]) 
         (["token", "adam", "robot", "--scope", "Read!"], "such as read"),
     ],
 )
-def test_mistakes_are_told_in_a_line(
-    words: list[str], says: str, people: IdentityService, users: Callable[..., Result]
+def test_invalid_arguments_of_users_print_one_line_and_add_no_account(
+    words: list[str], message: str, identity: IdentityService, users: Callable[..., Result]
 ) -> None:
     result = users(*words)
 
     assert (result.code, result.out) == (2, "")
-    assert says in result.err
+    assert message in result.err
     assert len(result.err.splitlines()) == 1
-    assert [each.name for each in people.accounts.all()] == ["adam"]
+    assert [each.name for each in identity.accounts.all()] == ["adam"]
 
 
 def test_a_weak_password_is_refused(
-    people: IdentityService, users: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    identity: IdentityService, users: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("qwerty123456\n"))
 
@@ -191,10 +201,10 @@ def test_a_weak_password_is_refused(
 
     assert result.code == 2
     assert "guessed first" in result.err
-    assert len(people.audit_trail.security_events()) == 1
+    assert len(identity.audit_trail.security_events()) == 1
 
 
-def test_a_house_that_is_not_there_is_made_by_adding_only(
+def test_users_list_does_not_create_a_missing_database(
     users: Callable[..., Result], tmp_path: Path
 ) -> None:
     result = users("list")

@@ -1,4 +1,4 @@
-"""The pages about many rounds: whole, self-contained, escaped, and true to the figures."""
+"""Pages of distributions, sessions and shifts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.pages.test_odds_page import Balance, drawings
+from tests.pages.test_odds_page import BalanceChecker, drawings
 from threedice import Mix, load
 from threedice.odds import (
     BettingSession,
@@ -49,8 +49,8 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_whole_and_self_contained(name: str) -> None:
-    balance = Balance()
+def test_long_run_page_is_well_formed_and_self_contained(name: str) -> None:
+    balance = BalanceChecker()
     balance.feed(PAGES[name])
 
     assert balance.open == []
@@ -59,7 +59,7 @@ def test_a_page_is_whole_and_self_contained(name: str) -> None:
     assert GAME.hash in PAGES[name]
 
 
-def test_the_bars_of_a_distribution_tell_its_probabilities() -> None:
+def test_titles_of_the_bars_of_a_distribution_sum_to_100_percent() -> None:
     (drawing,) = drawings(PAGES["counted"])
     titles = [each.text or "" for each in drawing.iter("{http://www.w3.org/2000/svg}title")][1:]
     shares = [float(each.rpartition(":")[2].removesuffix(" %")) for each in titles]
@@ -68,7 +68,7 @@ def test_the_bars_of_a_distribution_tell_its_probabilities() -> None:
     assert len(shares) <= 96
 
 
-def test_a_session_tells_its_terms_and_its_method() -> None:
+def test_session_page_states_its_terms_and_its_method() -> None:
     html = PAGES["session"]
 
     assert (
@@ -80,21 +80,21 @@ def test_a_session_tells_its_terms_and_its_method() -> None:
     assert "in float64. Each is within" in PAGES["float session"]
 
 
-def test_a_session_cut_short_says_so() -> None:
-    reckoning = start_calculation(SESSION)
+def test_page_of_an_interrupted_session_states_the_rounds_done() -> None:
+    calculation = start_calculation(SESSION)
     for _ in range(9):
-        reckoning.advance()
+        calculation.advance()
 
-    assert "the first 9 of 60 rounds" in session_page(reckoning.odds())
+    assert "the first 9 of 60 rounds" in session_page(calculation.odds())
     assert "Stopped on request" not in PAGES["session"]
 
 
-def test_a_shift_escapes_what_was_assumed() -> None:
+def test_shift_page_escapes_its_assumptions() -> None:
     assert "Some &lt;chips&gt;." in PAGES["shift"]
     assert "A safe maximum" not in PAGES["shift"]
 
 
-def test_words_of_a_game_are_escaped() -> None:
+def test_title_of_a_game_is_escaped() -> None:
     sly = replace(GAME, title="<b>Sly</b>")
     html = distribution_page(Mix(sly, {"big": 5}), long_run(round_distribution(BETS), 3))
 
@@ -109,7 +109,7 @@ def test_ticks_are_round_numbers_within_the_scale() -> None:
     assert Scale(5, 5, 0, 100).ticks(6) == [5]
 
 
-def test_marks_outside_the_picture_are_left_out() -> None:
+def test_marks_outside_a_chart_are_omitted() -> None:
     inside = distribution_chart([(-1.0, 0.5), (1.0, 0.5)], [("here", 0.0)], "t", "u")
     outside = distribution_chart([(-1.0, 0.5), (1.0, 0.5)], [("there", 9.0)], "t", "u")
 
@@ -117,7 +117,7 @@ def test_marks_outside_the_picture_are_left_out() -> None:
     assert "there" not in outside
 
 
-def test_pictures_of_almost_nothing_are_drawn() -> None:
+def test_charts_of_one_or_two_points_are_valid_svg() -> None:
     for drawing in (
         distribution_chart([(0.0, 1.0)], [], "t", "u"),
         fan_chart([(0, [5.0] * 7), (1, [0.0] * 7)], 5, "t", "u"),
@@ -126,7 +126,7 @@ def test_pictures_of_almost_nothing_are_drawn() -> None:
         assert ElementTree.fromstring(drawing).tag.endswith("svg")
 
 
-def test_small_probabilities_are_told_as_one_in_many() -> None:
+def test_small_probabilities_are_formatted_as_one_in_n() -> None:
     assert format_chance(Fraction(1, 5000)) == "1 in 5,000"
     assert format_chance(Fraction(1, 10**12)) == "1e-12"
     assert format_chance(Fraction(1, 10**400)) == "0"

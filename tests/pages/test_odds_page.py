@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 VOID = {"meta"}
 
 
+@cache
 def page(name: str) -> str:
     game = load(name)
     source = load_rulebook(game.book_id)
@@ -32,8 +34,8 @@ def drawings(html: str) -> Iterator[ElementTree.Element]:
         yield ElementTree.fromstring(svg)
 
 
-class Balance(HTMLParser):
-    """Checks that every element is closed in its turn."""
+class BalanceChecker(HTMLParser):
+    """Parser that checks that elements are closed in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,9 +50,9 @@ class Balance(HTMLParser):
 
 
 @pytest.mark.parametrize("name", shipped_games())
-def test_the_page_is_whole_and_self_contained(name: str) -> None:
+def test_odds_page_is_well_formed_and_self_contained(name: str) -> None:
     html = page(name)
-    balance = Balance()
+    balance = BalanceChecker()
     balance.feed(html)
 
     assert balance.open == []
@@ -59,7 +61,7 @@ def test_the_page_is_whole_and_self_contained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", shipped_games())
-def test_the_page_shows_every_box_with_its_exact_edge(name: str) -> None:
+def test_odds_page_shows_every_box_with_its_exact_edge(name: str) -> None:
     html = page(name)
     for each in odds_sheet(load(name)).boxes:
         assert f"<td>{each.box.id}</td>" in html
@@ -68,14 +70,14 @@ def test_the_page_shows_every_box_with_its_exact_edge(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", shipped_games())
-def test_the_felt_has_an_area_for_every_box(name: str) -> None:
+def test_felt_of_the_odds_page_has_an_area_for_every_box(name: str) -> None:
     *_, felt = drawings(page(name))
     titles = [title.text for title in felt.iter("{http://www.w3.org/2000/svg}title")]
 
     assert set(titles[1:]) == set(load(name).boxes)
 
 
-def test_words_from_a_rulebook_are_escaped(tmp_path: Path) -> None:
+def test_texts_of_a_rulebook_are_escaped(tmp_path: Path) -> None:
     file = tmp_path / "sly.toml"
     file.write_text(
         'extends = "crown-and-anchor"\nid = "sly"\ntitle = "<b>Sly & Co</b>"\n'

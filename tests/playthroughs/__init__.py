@@ -1,1 +1,1 @@
-"""Golden playthroughs: rounds told as prose, one file a rulebook."""
+"""Golden playthroughs: rounds as prose, one file per rulebook."""

@@ -1,4 +1,4 @@
-"""Writes every playthrough anew; `make playthroughs` runs it, and no test does."""
+"""Write the golden file of every playthrough; `make playthroughs` runs this module."""
 
 from __future__ import annotations
 

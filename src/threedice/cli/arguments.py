@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -180,7 +180,7 @@ def check_page_file(file: Path | None) -> None:
         raise InvalidInput(f"cannot write {file}: permission denied; name another file")
 
 
-_MEMINFO_FILE = Path("/proc/meminfo")
+MEMINFO_FILE: Final = Path("/proc/meminfo")
 
 
 def check_memory(needed_bytes: int, work: str, remedy: str) -> None:
@@ -193,10 +193,10 @@ def check_memory(needed_bytes: int, work: str, remedy: str) -> None:
         )
 
 
-def available_memory_bytes() -> int | None:
+def available_memory_bytes(meminfo: Path = MEMINFO_FILE) -> int | None:
     """Return the available memory, or None where the system does not report it."""
     try:
-        lines = _MEMINFO_FILE.read_text(encoding="ascii").splitlines()
+        lines = meminfo.read_text(encoding="ascii").splitlines()
     except OSError:
         return None
     values = dict(line.split(":", 1) for line in lines if ":" in line)

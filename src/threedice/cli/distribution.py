@@ -62,7 +62,7 @@ from threedice.pages.distribution import DISTRIBUTION_QUANTILES, distribution_pa
 commands = command_group()
 
 DISTRIBUTION_METHODS: Final = ("exact", "streaming", "float64")
-_MAX_COUNT_DIGITS: Final = 20_000_000
+MAX_COUNT_DIGITS: Final = 20_000_000
 """Counts are left out of JSON if they have more digits than this in total."""
 
 
@@ -272,7 +272,7 @@ def _as_json(
 
 def _results_json(result: LongRun) -> list[dict[str, Any]]:
     """Return every result, with its exact count unless the counts are too long in total."""
-    if isinstance(result, Distribution) and _total_digits(result) <= _MAX_COUNT_DIGITS:
+    if isinstance(result, Distribution) and _total_digits(result) <= MAX_COUNT_DIGITS:
         pairs = ((k, n) for k, n in enumerate(result.counts) if n)
         return [
             {"net": str(result.net(k)), "probability": n / result.total, "count": exact_text(n)}

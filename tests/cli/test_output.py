@@ -1,4 +1,4 @@
-"""How output reaches people, pipes, narrow terminals and full disks."""
+"""Output to terminals, pipes and full disks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from threedice import load
+from threedice import __version__, load
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
@@ -26,7 +26,7 @@ def test_piped_output_has_no_colour_and_no_box_drawing() -> None:
         assert not any(0x2500 <= ord(each) <= 0x259F for each in shown.stdout)
 
 
-def test_a_terminal_gets_a_table_drawn_for_it() -> None:
+def test_terminal_output_is_a_drawn_table() -> None:
     main_end, terminal = pty.openpty()
     subprocess.run(
         [sys.executable, "-m", "threedice", "rulebooks"],
@@ -41,7 +41,7 @@ def test_a_terminal_gets_a_table_drawn_for_it() -> None:
     assert "─" in shown
 
 
-def test_a_pipe_closed_early_is_no_error() -> None:
+def test_pipe_closed_early_is_not_an_error() -> None:
     words = [sys.executable, "-m", "threedice", "payoffs", "sg-rws-tai-sai-v6/e"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -51,13 +51,13 @@ def test_a_pipe_closed_early_is_no_error() -> None:
         assert process.stderr.read() == b""
 
 
-def test_without_words_the_help_is_shown(run: Run) -> None:
+def test_program_without_arguments_prints_its_help(run: Run) -> None:
     assert run().out == run("--help").out
     assert "Commands:" in run().out
 
 
 @pytest.mark.parametrize("group", ["log", "users", "house", "keys"])
-def test_a_group_without_a_command_prints_its_help_as_an_error(run: Run, group: str) -> None:
+def test_command_group_without_a_command_prints_its_help_as_an_error(run: Run, group: str) -> None:
     result = run(group)
 
     assert (result.code, result.out) == (2, "")
@@ -65,7 +65,7 @@ def test_a_group_without_a_command_prints_its_help_as_an_error(run: Run, group: 
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_what_is_bilingual_reaches_any_pipe(encoding: str) -> None:
+def test_json_is_utf8_whatever_the_encoding_of_the_pipe(encoding: str) -> None:
     shown = subprocess.run(
         [sys.executable, "-m", "threedice", "rulebooks", "show", "sg-rws-tai-sai-v6", "--json"],
         capture_output=True,
@@ -75,7 +75,7 @@ def test_what_is_bilingual_reaches_any_pipe(encoding: str) -> None:
     assert "圍骰通吃" in shown.stdout.decode("utf-8")
 
 
-def test_a_disk_that_is_full_is_told_in_one_line() -> None:
+def test_full_disk_is_reported_in_one_line() -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         words = [sys.executable, "-m", "threedice", "odds", "triple-dice"]
         shown = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False, text=True)
@@ -83,7 +83,7 @@ def test_a_disk_that_is_full_is_told_in_one_line() -> None:
     assert shown.stderr == "threedice: cannot write: No space left on device\n"
 
 
-def test_a_narrow_terminal_never_breaks_a_figure() -> None:
+def test_narrow_terminal_does_not_break_figures() -> None:
     main_end, terminal = pty.openpty()
     subprocess.run(
         [sys.executable, "-m", "threedice", "odds", "triple-dice", "--box", "single:crown"],
@@ -97,7 +97,7 @@ def test_a_narrow_terminal_never_breaks_a_figure() -> None:
         assert figure in shown
 
 
-def test_sheets_name_game_hash_and_readings_in_every_form(run: Run) -> None:
+def test_every_form_of_output_names_game_hash_and_readings(run: Run) -> None:
     game = load("triple-dice", {"outside": "per-die"})
     chosen = ("--reading", "outside=per-die")
     for words in (
@@ -112,7 +112,7 @@ def test_sheets_name_game_hash_and_readings_in_every_form(run: Run) -> None:
         assert "per-die" in out
 
 
-def test_show_prints_the_whole_conduct_of_the_game(run: Run) -> None:
+def test_rulebooks_show_prints_the_conduct_of_the_game(run: Run) -> None:
     out = run("rulebooks", "show", "triple-dice").out
 
     for fact in (
@@ -141,5 +141,5 @@ def test_help_imports_neither_rich_nor_the_rulebooks() -> None:
     assert "threedice.rulebook" not in loaded
 
 
-def test_version(run: Run) -> None:
-    assert run("--version").out == "threedice 0.1.0\n"
+def test_version_option_prints_the_version(run: Run) -> None:
+    assert run("--version").out == f"threedice {__version__}\n"

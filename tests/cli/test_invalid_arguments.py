@@ -1,4 +1,4 @@
-"""Mistakes on the command line: one line on stderr, exit code 2."""
+"""Invalid arguments of every command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["odds", "sg-rws-tai-sai-v7/a"], "did you mean sg-rws-tai-sai-v6/a"),
         (["odds", "sg-rws-tai-sai-v6/b"], "sg-rws-tai-sai-v6/a"),
@@ -67,12 +67,12 @@ if TYPE_CHECKING:
         (["nonsense"], "No such command"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
-    run: Run, words: list[str], says: str
+def test_invalid_arguments_print_one_line_on_stderr_and_exit_with_2(
+    run: Run, words: list[str], message: str
 ) -> None:
     result = run(*words)
 
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("threedice: ")
     assert result.err.count("\n") == 1
-    assert says in result.err
+    assert message in result.err

@@ -1,4 +1,4 @@
-"""Every case that ships comes out as it says, and counts for the clauses it cites."""
+"""Shipped cases have their expected outcome and cite their clauses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def params() -> list[object]:
+def shipped_case_params() -> list[object]:
     return [
         pytest.param(
             case,
@@ -25,12 +25,12 @@ def params() -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("case", params())
-def test_a_case_comes_out_as_it_says(case: Case) -> None:
+@pytest.mark.parametrize("case", shipped_case_params())
+def test_shipped_case_has_its_expected_outcome(case: Case) -> None:
     assert run_case(case).differences == []
 
 
-def test_no_two_cases_of_a_file_share_a_name() -> None:
+def test_names_of_cases_are_unique_within_a_file() -> None:
     for file in shipped_cases():
         names = [case.name for case in read_cases(file)]
         assert len(set(names)) == len(names), file.name
@@ -47,7 +47,7 @@ expect = { ann = 1100 }
 """
 
 
-def played(folder: Path, text: str) -> list[str]:
+def run_case_text(folder: Path, text: str) -> list[str]:
     file = folder / "case.toml"
     file.write_text(text, encoding="utf-8")
     (case,) = read_cases(file)
@@ -70,11 +70,13 @@ def played(folder: Path, text: str) -> list[str]:
         ("v6/a", "v6/z", "stopped: no game"),
     ],
 )  # fmt: skip
-def test_a_difference_is_told_in_words(tmp_path: Path, old: str, new: str, difference: str) -> None:
+def test_difference_from_the_expected_outcome_is_described(
+    tmp_path: Path, old: str, new: str, difference: str
+) -> None:
     text = CASE.replace(old, new, 1) if old != "v6/a" else CASE.replace("v6/a", "v6/z")
 
-    assert difference in played(tmp_path, text)[0]
+    assert difference in run_case_text(tmp_path, text)[0]
 
 
-def test_a_case_that_comes_out_has_no_differences(tmp_path: Path) -> None:
-    assert played(tmp_path, CASE) == []
+def test_case_with_its_expected_outcome_has_no_differences(tmp_path: Path) -> None:
+    assert run_case_text(tmp_path, CASE) == []
