@@ -34,6 +34,7 @@ class Result:
 
 
 Run = Callable[..., Result]
+Option = tuple[str, str]
 
 
 @pytest.fixture
@@ -81,3 +82,9 @@ def house(played_house: Path, tmp_path: Path) -> Path:
     """Copy the house, so that a test may change it."""
     copytree(played_house, tmp_path / "house")
     return tmp_path / "house"
+
+
+@pytest.fixture
+def database(house: Path) -> Option:
+    """Return the option that names the database of the house."""
+    return ("--database", f"sqlite:///{house}/house.sqlite")

@@ -22,7 +22,7 @@ from threedice.log.stores.sqlite import SqliteStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.conftest import Run
+    from tests.cli.conftest import Option, Run
 
 
 def tamper(house: Path, sql: str) -> None:
@@ -32,8 +32,9 @@ def tamper(house: Path, sql: str) -> None:
         connection.commit()
 
 
-def test_log_verify_of_an_intact_house_has_no_findings(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
+def test_log_verify_of_an_intact_house_has_no_findings(
+    house: Path, run: Run, database: Option
+) -> None:
     outside = str(house / "house.sqlite.state" / "checkpoints.jsonl")
 
     plain = run("log", "verify", *database, "--against", outside)
@@ -57,29 +58,29 @@ def test_log_verify_of_an_intact_house_has_no_findings(house: Path, run: Run) ->
     ],
 )  # fmt: skip
 def test_log_verify_locates_a_change_and_exits_with_1(
-    sql: str, words: str, house: Path, run: Run
+    sql: str, words: str, house: Path, run: Run, database: Option
 ) -> None:
     tamper(house, sql)
 
-    result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
+    result = run("log", "verify", *database)
 
     assert result.code == 1
     assert words in result.out
     assert "findings" in result.out
 
 
-def test_truncated_stream_contradicts_its_checkpoint(house: Path, run: Run) -> None:
+def test_truncated_stream_contradicts_its_checkpoint(
+    house: Path, run: Run, database: Option
+) -> None:
     tamper(house, "DELETE FROM entries WHERE stream = 'table/one' AND version > 30")
 
-    result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
+    result = run("log", "verify", *database)
 
     assert result.code == 1
     assert "checkpoint" in result.out
 
 
-def test_log_replay_prints_the_events_of_a_table_as_prose(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-
+def test_log_replay_prints_the_events_of_a_table_as_prose(run: Run, database: Option) -> None:
     whole = run("log", "replay", "one", *database).out.splitlines()
     part = run("log", "replay", "one", *database, "--to", "5").out.splitlines()
     dealt = run("log", "replay", "two", *database).out
@@ -91,9 +92,7 @@ def test_log_replay_prints_the_events_of_a_table_as_prose(house: Path, run: Run)
     assert "The house commits to the dice of round 1" in dealt
 
 
-def test_log_export_writes_entries_as_stored(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-
+def test_log_export_writes_entries_as_stored(run: Run, database: Option) -> None:
     lines = [json.loads(line) for line in run("log", "export", "one", *database).out.splitlines()]
     rows = list(csv.DictReader(io.StringIO(run("log", "export", "one", "--csv", *database).out)))
 
@@ -103,8 +102,9 @@ def test_log_export_writes_entries_as_stored(house: Path, run: Run) -> None:
     assert [json.loads(row["data"]) for row in rows] == [line["data"] for line in lines]
 
 
-def test_finding_about_an_account_name_that_is_not_utf8_is_reported(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
+def test_finding_about_an_account_name_that_is_not_utf8_is_reported(
+    house: Path, run: Run, database: Option
+) -> None:
     tamper(house, "UPDATE answers SET account = CAST(x'ff41' AS TEXT) WHERE account = 'ann'")
 
     plain = run("log", "verify", *database)
@@ -121,9 +121,8 @@ def test_finding_about_an_account_name_that_is_not_utf8_is_reported(house: Path,
 
 @pytest.mark.parametrize("data", [b"\xff", b"", b"no JSON", b'{"a":\n1}', b'{"a":"\xff"}'])
 def test_log_export_writes_data_that_is_not_json_in_base64(
-    data: bytes, house: Path, run: Run
+    data: bytes, house: Path, run: Run, database: Option
 ) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
     tamper(
         house,
         f"UPDATE entries SET data = x'{data.hex()}' WHERE stream = 'table/one' AND version = 5",
@@ -140,10 +139,8 @@ def test_log_export_writes_data_that_is_not_json_in_base64(
     assert b64decode(row["data_base64"]) in (b"", data)
 
 
-def test_log_explain_prints_the_settlement_of_a_players_bets(house: Path, run: Run) -> None:
-    out = run(
-        "log", "explain", "one", "2", "bob", "--database", f"sqlite:///{house}/house.sqlite"
-    ).out
+def test_log_explain_prints_the_settlement_of_a_players_bets(run: Run, database: Option) -> None:
+    out = run("log", "explain", "one", "2", "bob", *database).out
 
     assert out.startswith("small:\n  50 placed on small.\n")
     assert out.endswith("50 is taken.\n")
@@ -151,7 +148,7 @@ def test_log_explain_prints_the_settlement_of_a_players_bets(house: Path, run: R
 
 @pytest.mark.parametrize("words", [["explain", "one", "2", "bob"], ["replay", "one"]])
 def test_log_explain_and_replay_refuse_a_game_whose_odds_were_changed(
-    words: list[str], house: Path, run: Run
+    words: list[str], house: Path, run: Run, database: Option
 ) -> None:
     tamper(
         house,
@@ -159,15 +156,13 @@ def test_log_explain_and_replay_refuse_a_game_whose_odds_were_changed(
         ' CAST(replace(CAST(canonical AS TEXT), \'"odds":"1 to 1"\', \'"odds":"9 to 1"\') AS BLOB)',
     )
 
-    result = run("log", *words, "--database", f"sqlite:///{house}/house.sqlite")
+    result = run("log", *words, *database)
 
     assert result.code == 2
     assert "its bytes do not have that hash" in result.err
 
 
-def test_verify_dice_confirms_rounds_dealt_by_the_house(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
-
+def test_verify_dice_confirms_rounds_dealt_by_the_house(run: Run, database: Option) -> None:
     result = run("verify-dice", "two", *database)
 
     assert result.code == 0
@@ -176,8 +171,7 @@ def test_verify_dice_confirms_rounds_dealt_by_the_house(house: Path, run: Run) -
     assert run("verify-dice", "two", "--round", "1", *database).out == result.out
 
 
-def test_log_rebuild_restores_deleted_statements(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
+def test_log_rebuild_restores_deleted_statements(house: Path, run: Run, database: Option) -> None:
     tamper(house, "DELETE FROM lines")
     assert run("log", "verify", *database).code == 1
 
@@ -198,16 +192,16 @@ def test_log_rebuild_restores_deleted_statements(house: Path, run: Run) -> None:
     ],
 )
 def test_log_rebuild_leaves_a_damaged_stream_and_rebuilds_the_others(
-    damage: str, house: Path, run: Run
+    damage: str, house: Path, run: Run, database: Option
 ) -> None:
-    run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
+    run("log", "rebuild", *database)
     with closing(SqliteStore(house / "house.sqlite")) as store:
         statements, snapshots = store.lines(VIEW), all_snapshots(store)
     tamper(house, damage)
     tamper(house, "DELETE FROM lines WHERE stream = 'table/two'")
     tamper(house, "DELETE FROM snapshots WHERE stream = 'table/two'")
 
-    result = run("log", "rebuild", "--database", f"sqlite:///{house}/house.sqlite")
+    result = run("log", "rebuild", *database)
 
     assert result.code == 1
     assert result.out.startswith("table/one: not rebuilt: ")
@@ -217,8 +211,7 @@ def test_log_rebuild_leaves_a_damaged_stream_and_rebuilds_the_others(
         assert all_snapshots(store) == snapshots
 
 
-def test_keys_are_exported_and_rotated(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
+def test_keys_are_exported_and_rotated(run: Run, database: Option) -> None:
     before = run("keys", "export", *database).json
 
     assert run("keys", "export", "--pem", *database).out.startswith("-----BEGIN PUBLIC KEY-----")
@@ -245,9 +238,9 @@ def test_keys_are_exported_and_rotated(house: Path, run: Run) -> None:
     ],
 )
 def test_invalid_arguments_of_log_commands_print_one_line_and_exit_with_2(
-    words: list[str], problem: str, house: Path, run: Run
+    words: list[str], problem: str, run: Run, database: Option
 ) -> None:
-    result = run(*words, "--database", f"sqlite:///{house}/house.sqlite")
+    result = run(*words, *database)
 
     assert result.code == 2
     assert problem in result.err
@@ -264,24 +257,26 @@ def test_log_verify_does_not_create_a_missing_database(tmp_path: Path, run: Run)
 
 @pytest.mark.parametrize("content", [b"", b"hello", b'{"number":1'])
 def test_log_verify_against_a_file_without_checkpoints_is_refused(
-    content: bytes, house: Path, run: Run
+    content: bytes, house: Path, run: Run, database: Option
 ) -> None:
     (house / "witness").write_bytes(content)
 
     result = run(
         "log", "verify", "--against", str(house / "witness"),
-        "--database", f"sqlite:///{house}/house.sqlite",
+        *database,
     )  # fmt: skip
 
     assert result.code == 2
     assert "holds no checkpoint" in result.err
 
 
-def test_log_verify_reads_the_checkpoint_file_of_the_state_folder(house: Path, run: Run) -> None:
+def test_log_verify_reads_the_checkpoint_file_of_the_state_folder(
+    house: Path, run: Run, database: Option
+) -> None:
     tamper(house, "DELETE FROM entries WHERE stream = 'table/one' AND version > 30")
     tamper(house, "DELETE FROM checkpoints")
 
-    result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
+    result = run("log", "verify", *database)
 
     assert result.code == 1
     assert "checkpoint" in result.out
@@ -289,7 +284,7 @@ def test_log_verify_reads_the_checkpoint_file_of_the_state_folder(house: Path, r
 
 @pytest.mark.parametrize("named", [True, False])
 def test_malformed_checkpoint_line_is_reported_and_the_rest_are_used(
-    named: bool, house: Path, run: Run
+    named: bool, house: Path, run: Run, database: Option
 ) -> None:
     file = house / "house.sqlite.state" / "checkpoints.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
@@ -297,7 +292,7 @@ def test_malformed_checkpoint_line_is_reported_and_the_rest_are_used(
     tamper(house, "UPDATE entries SET at = 1 WHERE stream = 'table/one' AND version = 7")
 
     words = ("--against", str(file)) if named else ()
-    result = run("log", "verify", *words, "--database", f"sqlite:///{house}/house.sqlite")
+    result = run("log", "verify", *words, *database)
 
     assert result.code == 1
     assert f"checkpoints.jsonl line {len(lines) + 1}: is not a checkpoint" in result.out
@@ -305,17 +300,18 @@ def test_malformed_checkpoint_line_is_reported_and_the_rest_are_used(
     assert "table/one version 7" in result.out
 
 
-def test_log_verify_refuses_an_emptied_database(house: Path, run: Run) -> None:
+def test_log_verify_refuses_an_emptied_database(house: Path, run: Run, database: Option) -> None:
     (house / "house.sqlite").write_bytes(b"")
 
-    result = run("log", "verify", "--database", f"sqlite:///{house}/house.sqlite")
+    result = run("log", "verify", *database)
 
     assert result.code == 2
     assert (house / "house.sqlite").read_bytes() == b""
 
 
-def test_trust_in_the_first_key_extends_to_keys_it_signed(house: Path, run: Run) -> None:
-    database = ("--database", f"sqlite:///{house}/house.sqlite")
+def test_trust_in_the_first_key_extends_to_keys_it_signed(
+    house: Path, run: Run, database: Option
+) -> None:
     (house / "first.json").write_text(run("keys", "export", *database).out)
     run("keys", "rotate", *database)
 
