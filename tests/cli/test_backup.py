@@ -231,8 +231,8 @@ def test_restored_house_plays_on_and_verifies(
     commands.restore()
 
     async def play_on() -> None:
-        async with House(f"sqlite:///{commands.restored_file}") as again:
-            await People(again.command_handler, "three").open()
+        async with House(f"sqlite:///{commands.restored_file}") as reopened:
+            await People(reopened.command_handler, "three").open()
 
     asyncio.run(play_on())
 

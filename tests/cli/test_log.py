@@ -316,8 +316,8 @@ def test_trust_in_the_first_key_extends_to_keys_it_signed(
     run("keys", "rotate", *database)
 
     async def sign() -> None:
-        async with House(f"sqlite:///{house}/house.sqlite") as again:
-            await People(again.command_handler, "three").open()
+        async with House(f"sqlite:///{house}/house.sqlite") as reopened:
+            await People(reopened.command_handler, "three").open()
 
     asyncio.run(sign())
 

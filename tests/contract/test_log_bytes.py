@@ -1,4 +1,4 @@
-"""Commands, events and everything beside them are written as the same bytes as recorded."""
+"""Commands, events and stored formats have the recorded bytes."""
 
 from __future__ import annotations
 
