@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -123,8 +124,8 @@ def test_shift_progress_ends_at_the_number_of_steps(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     shown = run("shift", GAME, *FIXED, *TIMES, *words).err
 
-    assert f"{steps}/{steps}" in shown
-    assert f"{steps + 1}/" not in shown
+    done = [(int(step), int(total)) for step, total in re.findall(r"(\d+)/(\d+)", shown)]
+    assert max(done) == (steps, steps)
 
 
 def test_interrupted_shift_shows_the_periods_done(
