@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.screens.house import House, house_toml
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.screens.browser import Person
-    from tests.screens.house import House
 
 TABLE = "sg-a"
+GAME = "sg-rws-tai-sai-v6/a"
 PAGES = {
     "/": "player",
     f"/table/{TABLE}": "player",
     f"/board/{TABLE}": "player",
-    "/odds/sg-rws-tai-sai-v6/a": "player",
+    f"/odds/{GAME}": "player",
     "/account": "player",
     f"/deal/{TABLE}": "dealer",
     f"/pit/{TABLE}": "pit-manager",
@@ -27,13 +29,21 @@ PAGES = {
 DAMAGE = "Storage.prototype.getItem = () => {text}"
 
 
-@pytest.mark.parametrize("text", ["{", "[null, 7]", '{"open": [7], "read": [null], "big": "x"}'])
-def test_garbage_under_every_key_of_the_storage_breaks_no_page(
-    house: House, person: Callable[..., Person], text: str
-) -> None:
+@pytest.fixture(scope="module")
+def seated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A house with one table, at which the player has a seat."""
+    house = House(tmp_path_factory.mktemp("seated"), house_toml({TABLE: GAME}))
     house.open_table(TABLE)
     house.seat(TABLE)
-    people = {role: person(house) for role in set(PAGES.values())}
+    yield house
+    house.stop()
+
+
+@pytest.mark.parametrize("text", ["{", "[null, 7]", '{"open": [7], "read": [null], "big": "x"}'])
+def test_garbage_under_every_key_of_the_storage_breaks_no_page(
+    seated: House, person: Callable[..., Person], text: str
+) -> None:
+    people = {role: person(seated) for role in set(PAGES.values())}
     for each in people.values():
         each.page.add_init_script(DAMAGE.format(text=json.dumps(text)))
     for path, role in PAGES.items():
