@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import QUICK, People, WatchedClock
+from tests.house.house_driver import QUICK, DealerClock, People
 from threedice.house.house import House
 from threedice.log.stores.memory import MemoryStore
 from threedice.runtime import SYSTEM_RUNTIME
@@ -42,7 +42,7 @@ class CountedPeople(People):
         self._keys = count(1)
 
 
-class SeededClock(WatchedClock):
+class SeededClock(DealerClock):
     """Manual clock with reproducible random bytes."""
 
     def __init__(self) -> None:

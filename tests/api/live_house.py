@@ -11,8 +11,8 @@ import msgspec
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from tests.house.setting import DEALER
-from tests.house.setting import People as Asking
+from tests.house.house_driver import DEALER
+from tests.house.house_driver import People as Asking
 from threedice.api.app import make_app
 from threedice.api.config import HouseConfig, HousePolicies, TableConfig, TableLimitsConfig
 from threedice.api.http.limits import RateLimiter
@@ -128,7 +128,7 @@ class Served:
         ids = {name: self.account(name, "player").id for name in stacks}
         for name, amount in stacks.items():
             chips = commands.BuyIn(by=DEALER, player=ids[name], amount=amount, age_years=30)
-            await self.asking.ask(chips)
+            await self.asking.send(chips)
         return ids
 
     async def bet(self, player: str, amount: int, box: str) -> None:

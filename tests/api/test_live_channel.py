@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from tests.house.setting import People as Asking
+from tests.house.house_driver import People as Asking
 from threedice.api.auth.authentication import Caller
 from threedice.api.live.channel import Channel, Subscriber
 from threedice.house import CommandHandler

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.setting import GAME, opened, seat
 from tests.api.test_authorisation import code
-from tests.house.setting import DEALER, MANAGER, SUPERVISOR, People
+from tests.house.house_driver import DEALER, MANAGER, SUPERVISOR, People
 from tests.log.logs import tamper
 from threedice import load
 from threedice.api.routes.history import gaming_day_start
@@ -180,7 +180,7 @@ async def test_the_reported_win_of_a_shift_excludes_a_corrected_and_reversed_rou
         by=SUPERVISOR, irregularity="dice-damaged", rounds=[1], approved_by=MANAGER
     )
     for command, win in ((correction, 25 - 5000), (reversal, 0)):
-        await People(floor).ask(command)
+        await People(floor).send(command)
         report = await get(playing, "supervisor", "/api/tables/1/shift?since=0")
         assert report["win"] == win
     assert (report["rounds"], report["turnover"], report["hold_percent"]) == (0, 0, 0)

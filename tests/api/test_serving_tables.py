@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from tests.api.live_house import DESCRIBED, TABLE
-from tests.house.setting import SUPERVISOR
-from tests.house.setting import People as Asking
+from tests.house.house_driver import SUPERVISOR
+from tests.house.house_driver import People as Asking
 from threedice.api.config import HouseConfig, HousePolicies, TableLimitsConfig
 from threedice.api.server import CONSOLE_ACTOR, identity_policy, set_up_tables
 from threedice.errors import OperatingFailure
@@ -54,7 +54,7 @@ async def test_a_second_start_changes_nothing(floor: CommandHandler) -> None:
 
 async def test_a_table_that_people_closed_stays_closed(floor: CommandHandler) -> None:
     await set_up_tables(floor, DESCRIBED)
-    await Asking(floor, TABLE).ask(commands.CloseTable(by=SUPERVISOR))
+    await Asking(floor, TABLE).send(commands.CloseTable(by=SUPERVISOR))
     (notice,) = await set_up_tables(floor, DESCRIBED)
     assert notice == f"table {TABLE} is closed; its staff can open it"
     assert not (await floor.table(TABLE)).table.open

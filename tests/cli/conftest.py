@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.house.setting import QUICK, HandClock, People, Watch
+from tests.house.house_driver import QUICK, ManualClock, People, TableWatch
 from threedice.cli import main
 from threedice.house.house import House
 
@@ -60,9 +60,9 @@ def played_house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("house")
 
     async def play() -> None:
-        clock = HandClock()
+        clock = ManualClock()
         async with House(f"sqlite:///{folder}/house.sqlite", runtime=clock) as house:
-            people, watch = People(house.command_handler, "one"), Watch(house)
+            people, watch = People(house.command_handler, "one"), TableWatch(house)
             await people.open()
             await people.play(*ROUND, *ROUND)
             await People(house.command_handler, "two").open("macau-sic-bo/main", timing=QUICK)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import People
+from tests.house.house_driver import People
 from tests.log.stored import all_snapshots
 from threedice.account.events import AccountOpened, Deposited
 from threedice.house.codec import encode

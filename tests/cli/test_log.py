@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import People
+from tests.house.house_driver import People
 from tests.log.stored import all_snapshots
 from threedice.house.house import House
 from threedice.house.reports.projection import VIEW

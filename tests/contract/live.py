@@ -117,7 +117,7 @@ async def _resync(table: Served, listener: Listener, ids: dict[str, str]) -> Any
         slow.taking.clear()
         for _ in range(adapter.MAX_QUEUED_MESSAGES + 20):
             await table.bet(ids["ann"], 5, "big")
-            await table.asking.ask(adapter.withdrawal(ids["ann"], "big", 5))
+            await table.asking.send(adapter.withdrawal(ids["ann"], "big", 5))
         slow.taking.set()
         while (message := await slow.next())["type"] != "resync":
             assert message["type"] == "events", message

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.faults.kill_load import TABLE
 from tests.faults.kill_words import spans_of
-from tests.house.setting import DEALER, SUPERVISOR, People
+from tests.house.house_driver import DEALER, SUPERVISOR, People
 from tests.log.stored import all_answers
 from threedice.errors import Refusal
 from threedice.house import CommandHandler
@@ -164,6 +164,6 @@ async def _go_on(floor: CommandHandler, found: Found) -> None:
     if found.interrupted:
         if house_table.interrupted != house_table.table.current.number:
             found.problems.append(f"the table is not interrupted but {house_table.interrupted}")
-        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+        await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
     if house_table.table.round is None:
         await people.play("open betting", "p00 bets 5 on big", "dice 6 5 4")

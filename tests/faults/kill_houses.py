@@ -13,7 +13,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.faults.kill_load import CUSTOMERS, GAME, PLAYERS, TABLE
-from tests.house.setting import People
+from tests.house.house_driver import People
 from tests.log.postgres_server import PostgresServer
 from tests.log.stored import all_answers
 from threedice.account.commands import Deposit, OpenAccount
@@ -103,5 +103,5 @@ async def _open(store: Store, state: Path) -> None:
         people = People(floor, TABLE)
         await people.open(GAME, stacks=dict.fromkeys(PLAYERS, 10_000), float_amount=10_000_000)
         for name in CUSTOMERS:
-            await people.ask(OpenAccount(by="cashier", player=name, currency="SGD"))
-            await people.ask(Deposit(by="cashier", player=name, amount=10_000))
+            await people.send(OpenAccount(by="cashier", player=name, currency="SGD"))
+            await people.send(Deposit(by="cashier", player=name, amount=10_000))

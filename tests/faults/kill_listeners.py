@@ -10,7 +10,7 @@ import psycopg
 
 from tests.faults.kill_load import PLAYERS, TABLE
 from tests.faults.kill_tally import ListenerTally
-from tests.house.setting import People
+from tests.house.house_driver import People
 from threedice.house.house import House as Served
 from threedice.house.stream_state import table_stream
 from threedice.log.stores.postgres_streams import LISTENER_APPLICATION_NAME

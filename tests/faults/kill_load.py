@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, Literal
 
 from tests.faults.kill_words import Asking, Failed, Refused, Told, spans_of
-from tests.house.setting import player
+from tests.house.house_driver import player
 from threedice.account.commands import Deposit
 from threedice.cases import CaseContext, parse_line
 from threedice.errors import Refusal, StoreUnavailable

@@ -15,7 +15,7 @@ from tests.faults.kill_listeners import kill_listeners
 from tests.faults.kill_points import POINTS
 from tests.faults.kill_servers import BACKENDS, POSTMASTER, kill_postgres
 from tests.faults.killing import kill_processes
-from tests.house.setting import People
+from tests.house.house_driver import People
 from threedice.errors import StoreUnavailable
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit

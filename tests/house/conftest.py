@@ -1,4 +1,4 @@
-"""A store for tests of a command handler by itself."""
+"""Fixtures for tests of a house."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from threedice.house import house as house_module
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -18,3 +19,9 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "house.sqlite")
     yield store
     store.close()
+
+
+@pytest.fixture
+def fast_suspension_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let servers notice suspensions and releases of other servers at once."""
+    monkeypatch.setattr(house_module, "SUSPENSION_POLL_SECONDS", 0.05)

@@ -1,4 +1,4 @@
-"""The audit by several processes finds the same as the audit by one."""
+"""The audit by worker processes reports the same findings as the audit by one process."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import People
+from tests.house.house_driver import ROUND, People, store_statements
 from tests.house.test_auditor import append, play
-from tests.house.test_statements import ROUND, keep
 from tests.log.logs import bet, tampering
 from threedice.account.events import Deposited
 from threedice.house import CommandHandler
@@ -37,7 +36,7 @@ pytestmark = pytest.mark.anyio
 
 
 def reports(store: SqliteStore, tmp_path: Path) -> tuple[VerificationReport, VerificationReport]:
-    """Return what one process finds, and what two others find."""
+    """Return the reports of the audit without and with two worker processes."""
     keys = open_keys(tmp_path / "state").public
     return (
         audit(store, public_keys=keys, processes=0),
@@ -45,56 +44,61 @@ def reports(store: SqliteStore, tmp_path: Path) -> tuple[VerificationReport, Ver
     )
 
 
-async def test_a_sound_house_is_sound_to_several_processes(
+async def test_untampered_log_passes_a_multi_process_audit(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
 
-    here, divided = reports(store, tmp_path)
+    single, multi = reports(store, tmp_path)
 
-    assert divided == here
-    assert divided.is_sound
-    assert divided.entries == sum(head.version for head in store.heads().values())
+    assert multi == single
+    assert multi.is_sound
+    assert multi.entries == sum(head.version for head in store.heads().values())
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+TAMPERINGS = {
+    "rows-of-every-table": (
         "UPDATE entries SET at = at + 1 WHERE stream = 'table/1' AND version = 9",
-        "UPDATE entries SET stream = CAST(x'ff' AS TEXT) WHERE stream = 'cage/cat'",
-        "DELETE FROM streams WHERE stream = 'table/1'",
         "UPDATE answers SET command_hash = zeroblob(32) WHERE rowid = 5",
         "UPDATE lines SET data = x'7b7d' WHERE rowid = 3",
         "UPDATE snapshots SET stream = 'table/9' WHERE stream = 'cage/cat'",
         "DELETE FROM games",
-        "DROP TABLE streams",
-    ],
-)
-async def test_a_change_is_found_by_several_processes_too(
-    change: str, store: SqliteStore, tmp_path: Path
+    ),
+    "stream-name-not-utf8": (
+        "UPDATE entries SET stream = CAST(x'ff' AS TEXT) WHERE stream = 'cage/cat'",
+    ),
+    "missing-head": ("DELETE FROM streams WHERE stream = 'table/1'",),
+    "missing-table": ("DROP TABLE streams",),
+}
+
+
+@pytest.mark.parametrize("changes", TAMPERINGS.values(), ids=TAMPERINGS)
+async def test_multi_process_audit_finds_the_same_tampering_as_one_process(
+    changes: tuple[str, ...], store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
     with tampering(store.path) as run:
-        run(change)
+        for change in changes:
+            run(change)
 
-    here, divided = reports(store, tmp_path)
+    single, multi = reports(store, tmp_path)
 
-    assert set(divided.findings) == set(here.findings)
-    assert not here.is_sound
+    assert set(multi.findings) == set(single.findings)
+    assert len(single.findings) >= len(changes)
 
 
-async def test_money_that_no_table_paid_out_is_found_across_streams(
+async def test_multi_process_audit_of_a_forged_deposit_equals_that_of_one_process(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
     append(store, "cage/cat", Deposited(player="cat", amount=700, by="cashier"))
 
-    here, divided = reports(store, tmp_path)
+    single, multi = reports(store, tmp_path)
 
-    assert divided == here
+    assert multi == single
 
 
-def url_of(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+def database_url(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
     if kind == "sqlite":
         return f"sqlite:///{tmp_path}/house.sqlite"
     server: PostgresServer = request.getfixturevalue("postgres")
@@ -102,24 +106,24 @@ def url_of(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_all_processes_read_the_log_as_of_one_moment(
+async def test_audit_processes_share_one_snapshot_of_the_log(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    with closing(open_store(url_of(kind, tmp_path, request))) as store:
+    with closing(open_store(database_url(kind, tmp_path, request))) as store:
         bet(store, "table/1", "table/2", entries=3)
-        with open_rows(store) as rows, start_processes(rows, 2) as others:
+        with open_rows(store) as rows, start_processes(rows, 2) as workers:
             bet(store, "table/1", "table/3")
-            checks = [check for check, _ in others.start(SignedHashes(), b"key", None)]
+            checks = [check for check, _ in workers.start(SignedHashes(), b"key", None)]
             here = sum(len(chunk) for chunk in rows.chunks(schema.entries))
 
     assert sum(check.entries for check in checks) == here == 6
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_a_house_that_is_playing_is_sound_to_several_processes(
+async def test_multi_process_audit_passes_while_rounds_are_played(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    url = url_of(kind, tmp_path, request)
+    url = database_url(kind, tmp_path, request)
     async with House(url, state_dir=tmp_path / "state") as house:
         people = People(house.command_handler)
         await people.open()
@@ -130,32 +134,32 @@ async def test_a_house_that_is_playing_is_sound_to_several_processes(
             while not stop.is_set():
                 await people.play("open betting", "ann bets 100 on big", "dice 6 5 4")
                 await people.play("open betting", "ann bets 100 on big", "dice 1 2 1")
-                keep(house.command_handler.store, house.command_handler)
+                store_statements(house.command_handler.store, house.command_handler)
                 rounds += 1
 
         playing = asyncio.create_task(play_on())
-        with closing(open_store(url)) as beside:
+        with closing(open_store(url)) as reader:
             for _ in range(2):
                 before, keys = rounds, read_public_keys(house.state_dir)
-                report = await asyncio.to_thread(audit, beside, public_keys=keys, processes=2)
+                report = await asyncio.to_thread(audit, reader, public_keys=keys, processes=2)
                 assert report.findings == ()
-                assert rounds > before  # it was written meanwhile
+                assert rounds > before  # entries were written meanwhile
             stop.set()
             await playing
 
 
-async def test_progress_of_several_processes_ends_with_all_entries(
+async def test_multi_process_audit_reports_progress_up_to_the_last_entry(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
-    heard: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
-    report = audit(store, public_keys={}, processes=2, progress=lambda *done: heard.append(done))
+    report = audit(store, public_keys={}, processes=2, progress=lambda *done: progress.append(done))
 
-    assert heard[-1] == (report.entries, report.entries)
+    assert progress[-1] == (report.entries, report.entries)
 
 
-async def test_a_house_in_memory_is_audited_by_one_process() -> None:
+async def test_memory_store_is_audited_in_the_calling_process() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -165,20 +169,20 @@ async def test_a_house_in_memory_is_audited_by_one_process() -> None:
     assert audit(store, public_keys={}, processes=2).is_sound
 
 
-async def test_processes_that_do_not_start_leave_the_work_to_this_one(
+async def test_audit_runs_in_one_process_when_workers_do_not_start(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await play(store, tmp_path)
     monkeypatch.setattr(sys, "executable", "/bin/false")
 
-    here, divided = reports(store, tmp_path)
-    assert divided == here
+    single, multi = reports(store, tmp_path)
+    assert multi == single
 
     with open_rows(store) as rows, pytest.raises(ProcessFailed), start_processes(rows, 1):
         pass
 
 
-async def test_a_file_that_others_keep_locked_is_audited_by_one_process(
+async def test_audit_runs_in_one_process_when_the_file_is_locked(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await play(store, tmp_path)
@@ -186,12 +190,14 @@ async def test_a_file_that_others_keep_locked_is_audited_by_one_process(
 
     with closing(sqlite3.connect(store.path, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
-        here, divided = reports(store, tmp_path)
+        single, multi = reports(store, tmp_path)
 
-    assert divided == here
+    assert multi == single
 
 
-async def test_a_small_log_is_worth_no_processes(store: SqliteStore, tmp_path: Path) -> None:
+async def test_small_log_is_audited_without_worker_processes(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
 
     with open_rows(store) as rows:

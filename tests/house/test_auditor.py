@@ -1,4 +1,4 @@
-"""The audit finds what was changed, in the log or beside it."""
+"""The audit finds changes in the log and in the data derived from it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from tests.house.setting import SUPERVISOR, People, player
-from tests.house.test_statements import ROUND, keep
+from tests.house.house_driver import ROUND, SUPERVISOR, People, player, store_statements
+from tests.log.logs import tampering
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit
@@ -36,17 +36,17 @@ pytestmark = pytest.mark.anyio
 
 
 async def play(store: SqliteStore, tmp_path: Path) -> None:
-    """Play some rounds with everything that is kept beside the log."""
+    """Play some rounds, with snapshots, statement rows and a checkpoint."""
     async with CommandHandler(store, state_dir=tmp_path / "state") as handler:
         people = People(handler)
         await people.open()
-        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
-        await people.ask(Deposit(by="cashier", player="cat", amount=500))
-        await people.ask(
+        await people.send(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.send(Deposit(by="cashier", player="cat", amount=500))
+        await people.send(
             commands.BuyIn(by=player("cat"), player="cat", amount=300, source="account")
         )
         await people.play(*ROUND, *ROUND, "open betting", "cat bets 50 on big")
-        keep(store, handler)
+        store_statements(store, handler)
     CheckpointSigner(store, open_keys(tmp_path / "state"), tmp_path / "state").create_checkpoint(1)
 
 
@@ -59,14 +59,16 @@ def report(store: SqliteStore, tmp_path: Path) -> VerificationReport:
 
 
 def append(store: SqliteStore, stream: str, event: AnyStreamEvent) -> None:
-    """Append, with a good chain, what no command could have caused."""
+    """Append an event that no command caused, with a valid hash chain."""
     head, digest = store.head(stream), bytes(32)
     key = f"forged {head.version}"
     entries, _ = extend_stream(head, stream, 2**50, hash_cause("x", key, digest), [encode(event)])
     store.write([Proposal("x", key, digest, (Append(stream, head, entries),))])
 
 
-async def test_a_house_that_nobody_changed_is_sound(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_of_an_untampered_house_has_no_findings(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
 
     found = report(store, tmp_path)
@@ -76,7 +78,7 @@ async def test_a_house_that_nobody_changed_is_sound(store: SqliteStore, tmp_path
     assert found.entries == sum(head.version for head in store.heads().values())
 
 
-async def test_a_snapshot_that_the_entries_do_not_lead_to_is_found(
+async def test_audit_finds_a_snapshot_that_differs_from_the_replayed_state(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -101,7 +103,7 @@ async def test_a_snapshot_that_the_entries_do_not_lead_to_is_found(
     assert any("the stream has no entries" in each for each in findings(store, tmp_path))
 
 
-async def test_a_snapshot_of_another_version_is_left_alone(
+async def test_audit_ignores_a_snapshot_of_an_older_form(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -113,9 +115,7 @@ async def test_a_snapshot_of_another_version_is_left_alone(
     assert findings(store, tmp_path) == []
 
 
-async def test_a_line_that_was_added_is_found_where_it_stands(
-    store: SqliteStore, tmp_path: Path
-) -> None:
+async def test_audit_finds_a_forged_statement_row(store: SqliteStore, tmp_path: Path) -> None:
     await play(store, tmp_path)
     reached = store.projected_version(VIEW, "table/1")
     line = ProjectionLine(
@@ -128,7 +128,7 @@ async def test_a_line_that_was_added_is_found_where_it_stands(
     assert f"{where}: line 0 does not follow from the entries" in findings(store, tmp_path)
 
 
-async def test_books_in_a_form_of_before_are_no_finding_and_are_made_again_by_a_house(
+async def test_statements_of_a_former_view_are_accepted_by_the_audit_and_rebuilt_at_start(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -147,7 +147,9 @@ async def test_books_in_a_form_of_before_are_no_finding_and_are_made_again_by_a_
     assert findings(store, tmp_path) == []
 
 
-async def test_books_of_a_view_that_never_was_are_found(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_finds_statement_rows_of_an_unknown_view(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
     line = ProjectionLine("another", "ann", "table/1", 1, 0, 5, b'{"what":"won","amount":1000}')
 
@@ -156,7 +158,7 @@ async def test_books_of_a_view_that_never_was_are_found(store: SqliteStore, tmp_
     assert findings(store, tmp_path) == ["books of table/1: unknown view 'another'"]
 
 
-async def test_books_that_lack_lines_are_found(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_finds_missing_statement_rows(store: SqliteStore, tmp_path: Path) -> None:
     await play(store, tmp_path)
     reached = store.projected_version(VIEW, "table/1")
     store.delete_derived_data()
@@ -189,7 +191,7 @@ async def test_books_that_lack_lines_are_found(store: SqliteStore, tmp_path: Pat
         ),
     ],
 )  # fmt: skip
-async def test_money_that_no_command_could_have_moved_is_found(
+async def test_audit_finds_an_event_that_no_command_could_have_caused(
     event: AnyStreamEvent, words: str, store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -202,7 +204,9 @@ async def test_money_that_no_command_could_have_moved_is_found(
     assert words in found
 
 
-async def test_an_event_in_the_wrong_place_is_found(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_finds_a_table_event_in_an_account_stream(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
 
     append(store, "cage/cat", FloatFilled(amount=5, by=SUPERVISOR))
@@ -210,7 +214,7 @@ async def test_an_event_in_the_wrong_place_is_found(store: SqliteStore, tmp_path
     assert len(findings(store, tmp_path)) == 1
 
 
-async def test_a_house_that_is_playing_is_audited_as_it_is_at_one_moment(tmp_path: Path) -> None:
+async def test_audit_passes_while_rounds_are_played(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/house.sqlite"
     async with House(url) as house:
         people = People(house.command_handler)
@@ -220,19 +224,19 @@ async def test_a_house_that_is_playing_is_audited_as_it_is_at_one_moment(tmp_pat
         async def play() -> None:
             while not stop.is_set():
                 await people.play(*ROUND)
-                keep(house.command_handler.store, house.command_handler)
+                store_statements(house.command_handler.store, house.command_handler)
 
         playing = asyncio.create_task(play())
-        beside = open_store(url)
+        reader = open_store(url)
         try:
-            for _ in range(8):
+            for _ in range(4):
                 keys = read_public_keys(house.state_dir)
-                report = await asyncio.to_thread(audit, beside, public_keys=keys)
+                report = await asyncio.to_thread(audit, reader, public_keys=keys)
                 assert report.findings == ()
         finally:
             stop.set()
             await playing
-            beside.close()
+            reader.close()
 
 
 @pytest.mark.parametrize(
@@ -249,13 +253,14 @@ async def test_a_house_that_is_playing_is_audited_as_it_is_at_one_moment(tmp_pat
         ("DELETE FROM games", "the pinned game"),
     ],
 )
-async def test_what_was_forged_or_removed_beside_the_log_is_found(
+async def test_audit_finds_forged_or_deleted_rows_of_derived_tables(
     sql: str, words: str, tmp_path: Path
 ) -> None:
     store = SqliteStore(tmp_path / "house.sqlite")
     async with CommandHandler(store) as handler:
-        await People(handler).ask(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"))
-    store._transact(lambda run: run(sql, ()))
+        await People(handler).send(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"))
+    with tampering(store.path) as run:
+        run(sql)
 
     report = audit(store, public_keys={})
 

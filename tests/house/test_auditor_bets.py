@@ -1,4 +1,4 @@
-"""The audit finds entries among bets that are none, and derived data that does not follow."""
+"""The audit of runs of bets, which it replays in one step, and of data derived from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STREAM = "table/1"
 
 
-# --- bets that are none -------------------------------------------------------------------------
+# --- entries within a run of bets ---------------------------------------------------------------
 
 BY_CAT = Actor(id="cat", role="player")
 BET = BetPlaced(player="cat", spot="big", area="", amount=5, number=99, manner="self", by=BY_CAT)
@@ -44,23 +44,31 @@ BET = BetPlaced(player="cat", spot="big", area="", amount=5, number=99, manner="
         NewEntry("BetPlaced", 9, encode(BET).data),
         NewEntry("KeyPressed", 1, encode(BET).data),
     ],
-    ids=["cut", "no text", "wrong type", "another event", "two", "unknown schema", "another kind"],
+    ids=[
+        "truncated",
+        "not-utf8",
+        "wrong-type",
+        "other-event",
+        "two-events",
+        "unknown-schema",
+        "other-kind",
+    ],
 )
-async def test_an_entry_that_is_no_bet_is_found_among_bets(
+async def test_audit_finds_an_undecodable_entry_in_a_run_of_bets(
     record: NewEntry, store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
-    store.delete_derived_data()  # among so few entries a snapshot has each of them folded by itself
+    store.delete_derived_data()  # a snapshot within a short run has its bets replayed one by one
     append(store, STREAM, BET)
     head, key = store.head(STREAM), "forged"
     entries, _ = extend_stream(head, STREAM, 2**50, hash_cause("x", key, bytes(32)), [record])
     store.write([Proposal("x", key, bytes(32), (Append(STREAM, head, entries),))])
     append(store, STREAM, BET)
-    with pytest.raises(TamperedData) as told:
+    with pytest.raises(TamperedData) as error:
         decode(entries[0])
 
-    assert findings(store, tmp_path) == [str(told.value)]
-    assert told.value.where == f"{STREAM} version {head.version + 1}"
+    assert findings(store, tmp_path) == [str(error.value)]
+    assert error.value.where == f"{STREAM} version {head.version + 1}"
 
 
 @pytest.mark.anyio
@@ -72,7 +80,7 @@ async def test_an_entry_that_is_no_bet_is_found_among_bets(
         ({"player": "nobody"}, "'nobody'"),
     ],
 )
-async def test_a_bet_that_nobody_could_place_is_found_among_bets(
+async def test_audit_finds_an_impossible_bet_in_a_run_of_bets(
     bet: dict[str, Any], problem: str, store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -89,7 +97,7 @@ async def test_a_bet_that_nobody_could_place_is_found_among_bets(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("after", [0, 1, 2])
-async def test_a_snapshot_made_between_two_bets_is_compared(
+async def test_audit_compares_a_snapshot_taken_within_a_run_of_bets(
     after: int, store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -106,11 +114,13 @@ async def test_a_snapshot_made_between_two_bets_is_compared(
     assert findings(store, tmp_path) == [f"{where}: differs from the replayed state"]
 
 
-# --- what is kept beside the log ----------------------------------------------------------------
+# --- derived data -------------------------------------------------------------------------------
 
 
 @pytest.mark.anyio
-async def test_a_line_whose_text_is_none_is_found(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_finds_a_statement_row_whose_subject_is_not_utf8(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
     with tampering(store.path) as run:
         run("UPDATE lines SET subject = CAST(x'ff' AS TEXT) WHERE stream = 'table/1' AND place = 1")
@@ -122,7 +132,9 @@ async def test_a_line_whose_text_is_none_is_found(store: SqliteStore, tmp_path: 
 
 
 @pytest.mark.anyio
-async def test_a_snapshot_of_no_version_is_found(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_finds_a_snapshot_whose_version_is_not_a_number(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
     store.save_snapshot(load_stream(store, STREAM).take_snapshot())
     with tampering(store.path, lax=True) as run:

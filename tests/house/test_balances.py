@@ -1,4 +1,4 @@
-"""A table whose state and postings disagree stops; the others go on, and nothing is written."""
+"""A table whose state and postings disagree stops without writing; the other tables go on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import People
+from tests.house.house_driver import People
 from threedice.errors import BalanceMismatch, InvariantBroken
 from threedice.house.house import House
 from threedice.house.stream_state import StreamBalances, fold_of
@@ -36,7 +36,7 @@ async def misstate(handler: CommandHandler, account: str, amount: int) -> None:
         ("layout", "ann withdraws 50 from big"),
     ],
 )
-async def test_a_table_stops_before_a_wrong_balance_is_acknowledged(
+async def test_table_stops_before_acknowledging_a_command_after_a_balance_mismatch(
     account: str, line: str, tmp_path: Path
 ) -> None:
     store = MemoryStore()
@@ -64,7 +64,7 @@ async def test_a_table_stops_before_a_wrong_balance_is_acknowledged(
         assert (await house.command_handler.table("1")).table.seats["ann"].stack == 950
 
 
-async def test_a_wrong_layout_is_found_at_the_settlement_at_the_latest(tmp_path: Path) -> None:
+async def test_wrong_layout_balance_is_found_at_settlement(tmp_path: Path) -> None:
     async with House("memory:", store=MemoryStore(), state_dir=tmp_path) as house:
         people = People(house.command_handler)
         await people.open()
@@ -76,7 +76,7 @@ async def test_a_wrong_layout_is_found_at_the_settlement_at_the_latest(tmp_path:
             await people.play("dice 6 5 4")
 
 
-def test_a_state_that_lost_money_differs_from_its_postings() -> None:
+def test_event_missing_from_the_state_is_a_balance_mismatch() -> None:
     fold = fold_of("table/1")
     state = fold.state_type()
     state.table.open, state.table.float_amount = True, 100
@@ -87,7 +87,7 @@ def test_a_state_that_lost_money_differs_from_its_postings() -> None:
         balances.post(filled, state)  # the event was not applied to the state
 
 
-def test_every_account_is_compared_when_a_stream_is_audited() -> None:
+def test_comparing_all_balances_includes_debts() -> None:
     fold = fold_of("table/1")
     state = fold.state_type()
     balances = StreamBalances("table/1", fold, state)

@@ -1,4 +1,4 @@
-"""Events as bytes: what was written once is readable for ever."""
+"""Decoding of stored events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def entry(kind: str, schema: int, data: bytes) -> Entry:
         ("SeedLost", 1, b'{"type":"KeyPressed","key":1}', "a KeyPressed is stored as SeedLost"),
     ],
 )
-def test_bytes_that_are_no_event_are_told_with_their_place(
+def test_undecodable_entry_is_reported_with_its_stream_and_version(
     kind: str, schema: int, data: bytes, problem: str
 ) -> None:
     with pytest.raises(TamperedData, match=problem) as found:

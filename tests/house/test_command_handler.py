@@ -1,4 +1,4 @@
-"""Commands that come in, and answers that hold."""
+"""Commands and their results: durability, idempotency keys, concurrency, transfers and tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import SUPERVISOR, People, player
+from tests.house.house_driver import SUPERVISOR, People, player
 from tests.log.proposing import PATIENCE
 from threedice.account.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import InvalidInput, KeyReused, QueueFull, Refusal
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_accepted_command_is_in_the_log_when_it_is_answered() -> None:
+async def test_accepted_command_is_in_the_log_when_its_result_returns() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -43,7 +43,7 @@ async def test_an_accepted_command_is_in_the_log_when_it_is_answered() -> None:
         assert isinstance(answer.events[0], BetPlaced)
 
 
-async def test_a_refused_command_leaves_no_trace_and_is_decided_anew() -> None:
+async def test_refused_command_is_not_stored_and_its_key_can_be_used_again() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -60,7 +60,9 @@ async def test_a_refused_command_leaves_no_trace_and_is_decided_anew() -> None:
 
 
 @pytest.mark.parametrize(("account", "key"), [("ann", "\ud800"), ("\udfff", "mine")])
-async def test_a_key_that_is_no_text_is_refused_every_time(account: str, key: str) -> None:
+async def test_account_or_key_that_is_not_encodable_is_refused_every_time(
+    account: str, key: str
+) -> None:
     async with CommandHandler(MemoryStore()) as handler:
         deposit = OpenAccount(by="cage", player="ann", currency="SGD")
         for _ in range(2):
@@ -68,7 +70,7 @@ async def test_a_key_that_is_no_text_is_refused_every_time(account: str, key: st
                 await handler.handle(deposit, account=account, key=key)
 
 
-async def test_the_same_key_and_command_get_the_same_answer_again() -> None:
+async def test_repeated_key_and_command_return_the_first_result() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         await people.open()
@@ -81,7 +83,9 @@ async def test_the_same_key_and_command_get_the_same_answer_again() -> None:
         assert await people.stack("ann") == 950
 
 
-async def test_so_do_they_after_the_house_was_closed_and_though_betting_is() -> None:
+async def test_repeated_command_returns_its_first_result_after_a_restart_and_closed_betting() -> (
+    None
+):
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -98,7 +102,7 @@ async def test_so_do_they_after_the_house_was_closed_and_though_betting_is() -> 
         assert await people.stack("ann") == 950
 
 
-async def test_so_do_they_where_they_would_be_accepted_a_second_time() -> None:
+async def test_repeated_command_is_not_executed_again_after_a_restart() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -117,7 +121,7 @@ async def test_so_do_they_where_they_would_be_accepted_a_second_time() -> None:
         assert (await people.stack("ann"), await people.stack("bob")) == (950, 900)
 
 
-async def test_the_same_key_asked_twice_at_once_is_one_command() -> None:
+async def test_concurrent_repeats_of_a_key_execute_one_command() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         await people.open()
@@ -132,7 +136,7 @@ async def test_the_same_key_asked_twice_at_once_is_one_command() -> None:
 
 
 @pytest.mark.parametrize("restart", [False, True])
-async def test_the_same_key_for_another_command_is_refused(restart: bool) -> None:
+async def test_key_reused_for_another_command_is_refused(restart: bool) -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -147,10 +151,10 @@ async def test_the_same_key_for_another_command_is_refused(restart: bool) -> Non
         people = People(handler)
         with pytest.raises(KeyReused, match="mine"):
             await people.bet("ann", 55, "big", key="mine")
-        assert (await people.bet("bob", 50, "big", key="mine")).events  # keys are each account's
+        assert (await people.bet("bob", 50, "big", key="mine")).events  # keys are per account
 
 
-async def test_what_nobody_asks_in_his_own_name_is_refused() -> None:
+async def test_command_without_account_or_key_is_refused() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(InvalidInput, match="an account and an idempotency key"):
             await handler.handle(
@@ -158,7 +162,7 @@ async def test_what_nobody_asks_in_his_own_name_is_refused() -> None:
             )
 
 
-async def test_a_table_without_a_name_is_not_set_up() -> None:
+async def test_establishing_a_table_without_a_name_is_refused() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         command = EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a")
@@ -167,7 +171,7 @@ async def test_a_table_without_a_name_is_not_set_up() -> None:
     assert store.streams() == []
 
 
-async def test_two_handlers_on_one_store_lose_nothing_and_double_nothing() -> None:
+async def test_two_handlers_on_one_store_write_every_command_once() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as one, CommandHandler(store) as other:
         people, others = People(one), People(other)
@@ -190,8 +194,8 @@ async def test_two_handlers_on_one_store_lose_nothing_and_double_nothing() -> No
         )
 
 
-class Late(MemoryStore):
-    """A store of which one may be read a little late: others write meanwhile."""
+class DelayedStore(MemoryStore):
+    """A store whose next read returns late, so that entries are written meanwhile."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -206,16 +210,16 @@ class Late(MemoryStore):
         return entries
 
 
-@pytest.mark.parametrize("known", [False, True], ids=["being loaded", "being mended"])
+@pytest.mark.parametrize("known", [False, True], ids=["first-load", "reload"])
 @pytest.mark.parametrize(
     "hint",
     [lambda streams: streams.mark_changed("table/1", 8), LiveStreams.mark_all_changed],
-    ids=["told of", "not told of"],
+    ids=["notified", "not-notified"],
 )
-async def test_what_others_write_while_a_stream_is_read_is_not_missed(
+async def test_entries_written_while_a_stream_is_read_are_loaded(
     known: bool, hint: Callable[[LiveStreams], None]
 ) -> None:
-    store = Late()
+    store = DelayedStore()
     async with CommandHandler(store) as one, CommandHandler(store) as other:
         people, others = People(one), People(other)
         await people.open()
@@ -226,7 +230,7 @@ async def test_what_others_write_while_a_stream_is_read_is_not_missed(
         if known:
             hint(other.streams)
         store.late = True
-        looking = asyncio.create_task(others.stack("ann"))
+        loading = asyncio.create_task(others.stack("ann"))
         await asyncio.to_thread(store.has_read.wait, PATIENCE)
         answer = await people.bet("ann", 50, "big")
         assert answer.version("table/1") == 8
@@ -234,10 +238,10 @@ async def test_what_others_write_while_a_stream_is_read_is_not_missed(
         hint(other.streams)
         store.go_on.set()
 
-        assert await looking == 900
+        assert await loading == 900
 
 
-async def test_a_full_queue_is_told_at_once_and_harms_nothing() -> None:
+async def test_commands_over_the_queue_limit_are_refused_and_change_nothing() -> None:
     async with CommandHandler(MemoryStore(), max_queued=5) as handler:
         people = People(handler)
         await people.open()
@@ -255,18 +259,20 @@ async def test_a_full_queue_is_told_at_once_and_harms_nothing() -> None:
 # --- player accounts ----------------------------------------------------------------------------
 
 
-async def test_money_goes_from_an_account_to_a_table_and_back_in_one_append() -> None:
+async def test_transfer_between_account_and_table_is_one_append() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
         await people.open()
-        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
-        await people.ask(Deposit(by="cashier", player="cat", amount=1000))
+        await people.send(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.send(Deposit(by="cashier", player="cat", amount=1000))
 
-        await people.ask(
+        await people.send(
             commands.BuyIn(by=player("cat"), player="cat", amount=600, source="account")
         )
-        await people.ask(commands.CashOut(by=player("cat"), player="cat", amount=100, to="account"))
+        await people.send(
+            commands.CashOut(by=player("cat"), player="cat", amount=100, to="account")
+        )
 
         assert (await handler.account("cat")).balance == 500
         assert await people.stack("cat") == 500
@@ -301,18 +307,18 @@ async def test_money_goes_from_an_account_to_a_table_and_back_in_one_append() ->
         ),
     ],
 )
-async def test_a_transfer_happens_on_both_sides_or_on_neither(command: object, code: str) -> None:
+async def test_refused_account_command_writes_to_no_stream(command: object, code: str) -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
         await people.open()
         for name, currency in (("cat", "SGD"), ("eve", "NZD")):
-            await people.ask(OpenAccount(by="cashier", player=name, currency=currency))
-            await people.ask(Deposit(by="cashier", player=name, amount=1000))
+            await people.send(OpenAccount(by="cashier", player=name, currency=currency))
+            await people.send(Deposit(by="cashier", player=name, amount=1000))
         before = store.heads()
 
         with pytest.raises(Refusal) as refused:
-            await people.ask(command)  # type: ignore[arg-type]
+            await people.send(command)  # type: ignore[arg-type]
 
         assert refused.value.code == code
         assert store.heads() == before
@@ -321,7 +327,7 @@ async def test_a_transfer_happens_on_both_sides_or_on_neither(command: object, c
 # --- tables -------------------------------------------------------------------------------------
 
 
-async def test_a_table_that_was_not_set_up_is_refused() -> None:
+async def test_command_for_an_unknown_table_is_refused() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(Refusal) as refused:
             await People(handler, "9").bet("ann", 5, "big")
@@ -332,14 +338,14 @@ async def test_a_table_that_was_not_set_up_is_refused() -> None:
     ("game", "code"),
     [("nonsense", "floor/unknown-game"), ("sg-rws-tai-sai-v6/z", "floor/unknown-game")],
 )
-async def test_a_table_for_a_game_that_there_is_not_is_refused(game: str, code: str) -> None:
+async def test_table_for_an_unknown_game_is_refused(game: str, code: str) -> None:
     async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(Refusal) as refused:
-            await People(handler).ask(EstablishTable(by=SUPERVISOR, game=game))
+            await People(handler).send(EstablishTable(by=SUPERVISOR, game=game))
         assert refused.value.code == code
 
 
-async def test_an_open_table_is_not_set_up_anew() -> None:
+async def test_open_table_cannot_be_established_again() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         await people.open()
@@ -351,26 +357,26 @@ async def test_an_open_table_is_not_set_up_anew() -> None:
         assert (await handler.table("1")).game == "triple-dice/mat"
 
 
-async def test_readings_in_another_order_are_the_same_command() -> None:
+async def test_order_of_readings_does_not_change_a_command() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         one = {"pro-rata": "absorb", "minimum": "box-total"}
         other = dict(reversed(one.items()))
         for readings in (one, other):
             command = EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a", readings=readings)
-            await people.ask(command, key="same")
+            await people.send(command, key="same")
         with pytest.raises(KeyReused):
-            await people.ask(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"), key="same")
+            await people.send(EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a"), key="same")
 
 
-async def test_a_caller_who_is_cancelled_harms_neither_others_nor_himself() -> None:
+async def test_cancelled_caller_does_not_cancel_the_command() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
-        await people.ask(OpenAccount(by="c", player="ann", currency="SGD"))
-        await people.ask(Deposit(by="c", player="ann", amount=100))
+        await people.send(OpenAccount(by="c", player="ann", currency="SGD"))
+        await people.send(Deposit(by="c", player="ann", amount=100))
         command = Withdraw(by="c", player="ann", amount=100)
-        first = asyncio.create_task(people.ask(command, key="w1"))
-        second = asyncio.create_task(people.ask(command, key="w1"))
+        first = asyncio.create_task(people.send(command, key="w1"))
+        second = asyncio.create_task(people.send(command, key="w1"))
         await asyncio.sleep(0)
 
         first.cancel()
@@ -378,11 +384,11 @@ async def test_a_caller_who_is_cancelled_harms_neither_others_nor_himself() -> N
         with pytest.raises(asyncio.CancelledError):
             await first
         answer = await second
-        assert await people.ask(command, key="w1") == answer
+        assert await people.send(command, key="w1") == answer
         assert (await handler.account("ann")).balance == 0
 
 
-async def test_whoever_follows_a_table_hears_of_a_bet_without_a_poll(tmp_path: Path) -> None:
+async def test_written_entries_are_published_to_subscribers_at_once(tmp_path: Path) -> None:
     async with House(f"sqlite:///{tmp_path}/house.sqlite") as house:
         people = People(house.command_handler)
         await people.open()

@@ -1,22 +1,23 @@
-"""Tables that the house deals: timers, sealed dice, and what becomes of a lost seed."""
+"""Automatic tables: timers, sealed dice, lost seeds and shooters."""
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.house.setting import (
+from tests.house.house_driver import (
     DEALER,
     MANAGER,
     QUICK,
     SUPERVISOR,
-    HandClock,
+    ManualClock,
     People,
-    Watch,
-    begun,
-    is_open,
+    TableWatch,
+    is_betting_open,
+    start_round,
 )
 from threedice.errors import Refusal
 from threedice.house.codec import decode
@@ -50,14 +51,14 @@ def events(store: MemoryStore) -> list[AnyStreamEvent]:
 
 
 @pytest.mark.parametrize("game", GAMES)
-async def test_a_round_is_dealt_to_its_end_by_the_clock(game: str, tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_dealer_plays_rounds_to_their_end_by_the_clock(game: str, tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = People(house.command_handler), Watch(house)
+        people, watch = People(house.command_handler), TableWatch(house)
         await people.open(game, timing=QUICK)
         for number in range(1, 4):
             clock.move(QUICK.closing_seconds)
-            await watch.until("1", partial(is_open, number))
+            await watch.until("1", partial(is_betting_open, number))
             house_table = await house.command_handler.table("1")
             game_now = house.command_handler.game(house_table)
             assert game_now is not None
@@ -73,7 +74,7 @@ async def test_a_round_is_dealt_to_its_end_by_the_clock(game: str, tmp_path: Pat
 
 
 def check_dice(store: MemoryStore) -> None:
-    """Every result follows from the seed that was committed to before, and from every bet."""
+    """Check that every result follows from the seed committed before and from every bet."""
     entries = list(store.scan("table/1"))
     sealed, head, seed = "", b"", b""
     results = 0
@@ -96,32 +97,32 @@ def check_dice(store: MemoryStore) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("closed", [False, True])
-async def test_a_round_whose_seed_is_lost_is_void_and_counted(
+async def test_round_whose_seed_is_lost_is_voided_and_counted(
     game: str, closed: bool, tmp_path: Path
 ) -> None:
-    store, clock = MemoryStore(), HandClock()
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        _, watch = await begun(house, clock, game)
+        _, watch = await start_round(house, clock, game)
         if closed:
             clock.move(QUICK.betting_seconds)
             await watch.until("1", lambda t: "close-betting" in t.table.current.done)
 
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        house_table = await Watch(house).until("1", lambda t: t.seeds_lost == 1)
+        house_table = await TableWatch(house).until("1", lambda t: t.seeds_lost == 1)
         assert house_table.table.seats["ann"].stack == 1000
 
-    happened = events(store)
-    lost = next(i for i, event in enumerate(happened) if isinstance(event, SeedLost))
-    assert isinstance(happened[lost + 1], RoundVoided)
-    notices = [each for each in happened[lost:] if isinstance(each, PlayersNotified)]
+    stored = events(store)
+    lost = next(i for i, event in enumerate(stored) if isinstance(event, SeedLost))
+    assert isinstance(stored[lost + 1], RoundVoided)
+    notices = [each for each in stored[lost:] if isinstance(each, PlayersNotified)]
     assert notices[0] == PlayersNotified(round=1, players=["ann"], outcome="void")
 
 
 @pytest.mark.parametrize("game", GAMES)
-async def test_a_round_whose_dice_were_called_is_concluded(game: str, tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_round_with_called_dice_is_settled_after_a_restart(game: str, tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        _, watch = await begun(house, clock, game)
+        _, watch = await start_round(house, clock, game)
         clock.move(QUICK.betting_seconds)
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
         clock.move(QUICK.closing_seconds)
@@ -129,7 +130,7 @@ async def test_a_round_whose_dice_were_called_is_concluded(game: str, tmp_path: 
     called = next(each for each in events(store) if isinstance(each, ResultCalled))
 
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        watch = Watch(house)
+        watch = TableWatch(house)
         clock.move(QUICK.showing_seconds)
         house_table = await watch.until("1", lambda t: t.table.round is None)
         assert list(house_table.table.settled) == [1]
@@ -140,13 +141,13 @@ async def test_a_round_whose_dice_were_called_is_concluded(game: str, tmp_path: 
     assert notices == [PlayersNotified(round=1, players=["ann"], outcome="goes on")]
 
 
-async def test_only_one_server_deals_a_table_and_another_takes_over_when_its_lease_ends(
+async def test_second_server_does_not_deal_a_table_leased_to_the_first(
     tmp_path: Path,
 ) -> None:
-    store, clock = MemoryStore(), HandClock()
+    store, clock = MemoryStore(), ManualClock()
     one = House("memory:", store=store, state_dir=tmp_path / "one", runtime=clock)
     async with one as first:
-        people, watch = await begun(first, clock)
+        people, watch = await start_round(first, clock)
         async with House(
             "memory:", store=store, state_dir=tmp_path / "two", runtime=clock
         ) as second:
@@ -161,10 +162,10 @@ async def test_only_one_server_deals_a_table_and_another_takes_over_when_its_lea
     check_dice(store)
 
 
-async def test_people_do_not_deal_at_a_table_of_the_house(tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_human_dealer_is_refused_at_an_automatic_table(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, _ = await begun(house, clock)
+        people, _ = await start_round(house, clock)
 
         with pytest.raises(Refusal) as refused:
             await people.play("close betting")
@@ -172,35 +173,45 @@ async def test_people_do_not_deal_at_a_table_of_the_house(tmp_path: Path) -> Non
         assert refused.value.code == "floor/dealt-by-house"
 
 
-async def test_a_float_too_short_to_pay_waits_for_a_fill(tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_automatic_table_waits_for_a_fill_when_its_float_cannot_pay(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = People(house.command_handler), Watch(house)
-        await people.open("crown-and-anchor/main", timing=QUICK, float_amount=2000)
-        clock.move(QUICK.closing_seconds)
-        await watch.until("1", lambda t: t.table.round is not None)
-        house_table = await house.command_handler.table("1")
-        game = house.command_handler.game(house_table)
-        assert game is not None
-        for box in game.boxes:
-            await people.bet("ann", 100, box)
-        clock.move(QUICK.betting_seconds)
-        await watch.until("1", lambda t: "close-betting" in t.table.current.done)
-        clock.move(QUICK.closing_seconds)
-        await watch.until("1", lambda t: t.table.current.called is not None)
+        people, watch = People(house.command_handler), TableWatch(house)
+        await people.open(
+            "crown-and-anchor/main", timing=QUICK, stacks={"ann": 10_000}, float_amount=10_000
+        )
+        for number in range(1, 101):  # until Ann wins
+            clock.move(QUICK.closing_seconds)
+            await watch.until("1", partial(is_betting_open, number))
+            await people.bet("ann", 100, "single:crown")
+            clock.move(QUICK.betting_seconds)
+            await watch.until("1", lambda t: "close-betting" in t.table.current.done)
+            clock.move(QUICK.closing_seconds)
+            await watch.until("1", lambda t: t.table.current.called is not None)
+            clock.move(QUICK.showing_seconds)
+            async with asyncio.timeout(60):
+                while (await house.command_handler.table("1")).table.round is not None:
+                    if house.dealers["1"].error:
+                        break
+                    await asyncio.sleep(0.01)
+            if house.dealers["1"].error:
+                break
+            await people.play("credit 100")  # the float is empty again
+
+        assert "float" in house.dealers["1"].error
+
+        await people.play("fill 5000")
         clock.move(QUICK.showing_seconds)
-
         house_table = await watch.until("1", lambda t: t.table.round is None)
-
-        assert list(house_table.table.settled) == [1]
+        assert list(house_table.table.settled)[-1] == number
 
 
 # --- the shooter --------------------------------------------------------------------------------
 
 
-async def shooting(house: House, clock: HandClock) -> tuple[People, Watch]:
-    """Return a Triple Dice table dealt by the house, with the dice offered to Ann."""
-    people, watch = People(house.command_handler), Watch(house)
+async def offer_dice_to_ann(house: House, clock: ManualClock) -> tuple[People, TableWatch]:
+    """Open an automatic Triple Dice table and wait until the dice are offered to Ann."""
+    people, watch = People(house.command_handler), TableWatch(house)
     await people.open("triple-dice/mat", timing=QUICK)
     clock.move(QUICK.closing_seconds)
     await watch.until("1", has_dice("ann"))
@@ -211,12 +222,12 @@ def has_dice(name: str) -> Callable[[HouseTable], bool]:
     return lambda t: t.table.shooter is not None and t.table.shooter.player == name
 
 
-async def test_a_shooter_who_plays_along_is_waited_for_and_throws_himself(tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_dealer_waits_for_the_shooter_to_throw(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await shooting(house, clock)
+        people, watch = await offer_dice_to_ann(house, clock)
         await people.play("ann chooses dice 1 2 5")
-        await watch.until("1", partial(is_open, 1))
+        await watch.until("1", partial(is_betting_open, 1))
         await people.play("ann bets 50 on shooter", "bob bets 50 on red")
         clock.move(QUICK.betting_seconds)
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
@@ -228,14 +239,14 @@ async def test_a_shooter_who_plays_along_is_waited_for_and_throws_himself(tmp_pa
     check_dice(store)
 
 
-async def test_dice_pass_from_one_who_does_not_choose_or_does_not_bet(tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_dice_pass_from_a_shooter_who_does_not_choose_or_does_not_bet(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await shooting(house, clock)
+        people, watch = await offer_dice_to_ann(house, clock)
         clock.move(QUICK.betting_seconds)
         await watch.until("1", has_dice("bob"))
         await people.play("bob chooses dice 1 2 3")
-        await watch.until("1", partial(is_open, 1))
+        await watch.until("1", partial(is_betting_open, 1))
 
         clock.move(QUICK.betting_seconds)
 
@@ -243,11 +254,11 @@ async def test_dice_pass_from_one_who_does_not_choose_or_does_not_bet(tmp_path: 
 
 
 async def test_the_house_throws_for_a_shooter_who_has_gone(tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await shooting(house, clock)
+        people, watch = await offer_dice_to_ann(house, clock)
         await people.play("ann chooses dice 1 2 5")
-        await watch.until("1", partial(is_open, 1))
+        await watch.until("1", partial(is_betting_open, 1))
         await people.play("ann bets 50 on shooter")
         clock.move(QUICK.betting_seconds)
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
@@ -258,16 +269,16 @@ async def test_the_house_throws_for_a_shooter_who_has_gone(tmp_path: Path) -> No
     check_dice(store)
 
 
-async def test_a_shooters_series_outlives_a_round_whose_seed_is_lost(tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_shooter_series_survives_a_round_whose_seed_is_lost(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await shooting(house, clock)
+        people, watch = await offer_dice_to_ann(house, clock)
         await people.play("ann chooses dice 1 2 5")
-        await watch.until("1", partial(is_open, 1))
+        await watch.until("1", partial(is_betting_open, 1))
         await people.play("ann bets 50 on shooter", "bob bets 50 on red")
 
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        house_table = await Watch(house).until("1", lambda t: t.seeds_lost == 1)
+        house_table = await TableWatch(house).until("1", lambda t: t.seeds_lost == 1)
         assert house_table.table.shooter is not None
         assert house_table.table.shooter.stake == 50
         assert house_table.table.seats["bob"].stack == 1000
@@ -285,16 +296,16 @@ async def test_a_shooters_series_outlives_a_round_whose_seed_is_lost(tmp_path: P
         commands.MoveChips(by=DEALER, player="ann", box="big", to_box="small", amount=5),
     ],
 )
-async def test_nobody_calls_a_round_off_once_its_dice_can_be_known(
+async def test_automatic_round_cannot_be_called_off_after_betting_closes(
     command: Any, tmp_path: Path
 ) -> None:
-    clock = HandClock()
+    clock = ManualClock()
     async with House("memory:", store=MemoryStore(), state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await begun(house, clock)
+        people, watch = await start_round(house, clock)
         clock.move(QUICK.betting_seconds)
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
 
         with pytest.raises(Refusal) as refused:
-            await people.ask(command)
+            await people.send(command)
 
         assert refused.value.code == "floor/dealt-by-house"

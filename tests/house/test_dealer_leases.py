@@ -1,4 +1,4 @@
-"""Dealers of several servers: only who holds the lease of a table deals it."""
+"""Dealers of several servers: only the holder of a table's lease deals it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import (
+from tests.house.house_driver import (
     QUICK,
+    DealerClock,
     People,
-    Watch,
-    WatchedClock,
-    begun,
-    is_open,
+    TableWatch,
+    is_betting_open,
+    start_round,
 )
 from threedice.errors import StoreUnavailable
 from threedice.house.dealer.automatic import LEASE_SECONDS
@@ -36,8 +36,8 @@ pytestmark = pytest.mark.anyio
 AT_ONCE = Timing(betting_seconds=0, closing_seconds=0, showing_seconds=0)
 
 
-class SlowWay(MemoryStore):
-    """A server's way to a store that others have too; it can be held up."""
+class BlockableStore(MemoryStore):
+    """A server's access to a shared store; its reads and writes can be blocked."""
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__()
@@ -45,10 +45,10 @@ class SlowWay(MemoryStore):
         self.reads, self.writes, self.waits = (threading.Event() for _ in range(3))
         self.reads.set()
         self.writes.set()
-        self.away = False
+        self.is_unavailable = False
 
     def acquire_lease(self, name: str, holder: str, seconds: float) -> bool:
-        if self.away:
+        if self.is_unavailable:
             raise StoreUnavailable("the database does not answer")
         return super().acquire_lease(name, holder, seconds)
 
@@ -67,83 +67,83 @@ class SlowWay(MemoryStore):
 
 
 @pytest.fixture
-def clock() -> WatchedClock:
-    """The clock of the leases, and of the server that takes over."""
-    return WatchedClock()
+def clock() -> DealerClock:
+    """Return the clock of the leases and of the server that takes over."""
+    return DealerClock()
 
 
-async def take_over(house: House, clock: WatchedClock) -> None:
-    """Have a house take the table over from one that is held up, and begin the next round."""
-    watch = Watch(house)
+async def take_over(house: House, clock: DealerClock) -> None:
+    """Let a house take the table over from a blocked one, and start the next round."""
+    watch = TableWatch(house)
     await clock.let_pass(LEASE_SECONDS + 1)
     await watch.until("1", lambda t: t.seeds_lost == 1)
     await clock.let_pass(QUICK.closing_seconds)
-    await watch.until("1", partial(is_open, 2))
+    await watch.until("1", partial(is_betting_open, 2))
 
 
-async def goes_on(house: House) -> bool:
-    """Return whether the second round is being played, and only the first was lost."""
+async def is_second_round_open(house: House) -> bool:
+    """Return whether the second round is open and only the first was lost."""
     house.command_handler.streams.mark_all_changed()
     house_table = await house.command_handler.table("1")
-    return is_open(2, house_table) and house_table.seeds_lost == 1
+    return is_betting_open(2, house_table) and house_table.seeds_lost == 1
 
 
-async def test_a_dealer_who_was_held_up_leaves_the_round_to_who_deals_now(
-    tmp_path: Path, clock: WatchedClock
+async def test_delayed_dealer_does_not_act_after_its_lease_is_taken_over(
+    tmp_path: Path, clock: DealerClock
 ) -> None:
-    store, late = MemoryStore(clock), WatchedClock()
-    way = SlowWay(store)
+    store, late = MemoryStore(clock), DealerClock()
+    blockable = BlockableStore(store)
     async with (
-        House("memory:", store=way, state_dir=tmp_path / "one", runtime=late) as one,
+        House("memory:", store=blockable, state_dir=tmp_path / "one", runtime=late) as one,
         House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two,
     ):
-        await begun(one, late)
+        await start_round(one, late)
         two.note_change("table/1", is_urgent=True)
         await late.rest()
-        way.reads.clear()
+        blockable.reads.clear()
         one.command_handler.streams.mark_all_changed()
         one.note_change("table/1", is_urgent=False)
-        await asyncio.to_thread(way.waits.wait, 20)
+        await asyncio.to_thread(blockable.waits.wait, 20)
         late.time += int((LEASE_SECONDS + 1) * 1e6)
         await take_over(two, clock)
 
-        way.reads.set()
+        blockable.reads.set()
         await late.rest()
 
-        assert await goes_on(two)
+        assert await is_second_round_open(two)
 
 
-async def test_a_lost_round_is_called_off_once_and_not_the_next_in_its_place(
-    tmp_path: Path, clock: WatchedClock
+async def test_delayed_dealer_does_not_void_the_round_after_a_lost_one(
+    tmp_path: Path, clock: DealerClock
 ) -> None:
-    store, late = MemoryStore(clock), WatchedClock()
-    way = SlowWay(store)
+    store, late = MemoryStore(clock), DealerClock()
+    blockable = BlockableStore(store)
     async with House("memory:", store=store, state_dir=tmp_path / "gone", runtime=clock) as gone:
-        await begun(gone, clock)
-    way.writes.clear()
-    async with House("memory:", store=way, state_dir=tmp_path / "one", runtime=late):
-        await asyncio.to_thread(way.waits.wait, 20)
+        await start_round(gone, clock)
+    blockable.writes.clear()
+    async with House("memory:", store=blockable, state_dir=tmp_path / "one", runtime=late):
+        await asyncio.to_thread(blockable.waits.wait, 20)
         late.time += int((LEASE_SECONDS + 1) * 1e6)
         async with House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two:
             await People(two.command_handler).bet("bob", 5, "big")
             await take_over(two, clock)
 
-            way.writes.set()
+            blockable.writes.set()
             await late.rest()
 
-            assert await goes_on(two)
+            assert await is_second_round_open(two)
 
 
 def has_played(rounds: int, house_table: HouseTable) -> bool:
     return house_table.table.rounds > rounds
 
 
-async def test_a_table_without_pauses_stays_with_its_dealer(
-    tmp_path: Path, clock: WatchedClock
+async def test_dealer_of_a_table_without_pauses_renews_its_lease(
+    tmp_path: Path, clock: DealerClock
 ) -> None:
     store = MemoryStore(clock)
     async with House("memory:", store=store, state_dir=tmp_path / "one", runtime=clock) as one:
-        people, watch = People(one.command_handler), Watch(one)
+        people, watch = People(one.command_handler), TableWatch(one)
         await people.open(timing=AT_ONCE)
         await watch.until("1", partial(has_played, 1))
         async with House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock):
@@ -151,27 +151,29 @@ async def test_a_table_without_pauses_stays_with_its_dealer(
                 await clock.let_pass(LEASE_SECONDS * 0.6)
                 rounds = (await one.command_handler.table("1")).table.rounds
                 await watch.until("1", partial(has_played, rounds + 2))
-            assert store.acquire_lease("dealer/1", one.holder, LEASE_SECONDS)  # it still has it
+            assert store.acquire_lease(
+                "dealer/1", one.holder, LEASE_SECONDS
+            )  # the lease is still held
         assert (await one.command_handler.table("1")).seeds_lost == 0
 
 
-async def test_a_table_that_another_server_deals_now_is_not_stuck_any_more(
-    tmp_path: Path, clock: WatchedClock
+async def test_dealer_error_clears_when_another_server_deals_the_table(
+    tmp_path: Path, clock: DealerClock
 ) -> None:
-    store, late = MemoryStore(clock), WatchedClock()
-    way = SlowWay(store)
+    store, late = MemoryStore(clock), DealerClock()
+    blockable = BlockableStore(store)
     async with (
-        House("memory:", store=way, state_dir=tmp_path / "one", runtime=late) as one,
+        House("memory:", store=blockable, state_dir=tmp_path / "one", runtime=late) as one,
         House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two,
     ):
-        await begun(one, late)
+        await start_round(one, late)
         two.note_change("table/1", is_urgent=True)
-        way.away = True
+        blockable.is_unavailable = True
         await late.let_pass(LEASE_SECONDS + 1)
         assert one.dealers["1"].error
         await take_over(two, clock)
 
-        way.away = False
+        blockable.is_unavailable = False
         await late.let_pass(LEASE_SECONDS / 2)
 
         assert one.dealers["1"].error == ""

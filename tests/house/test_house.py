@@ -1,4 +1,4 @@
-"""Houses in service: several servers on one database, feeds, snapshots, people coming back."""
+"""Running houses: several servers on one database, feeds, snapshots, statements and restarts."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import asyncio
 import gc
 import sys
 from contextlib import AsyncExitStack, closing
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.house.setting import QUICK, HandClock, People, Watch
-from tests.house.stored_rows import results
+from tests.house.house_driver import (
+    QUICK,
+    ROUND,
+    SUPERVISOR,
+    ManualClock,
+    People,
+    TableWatch,
+    results,
+)
+from tests.log.logs import tampering
 from threedice.errors import Refusal, StoreUnusable
 from threedice.house import CommandHandler
 from threedice.house import house as house_module
 from threedice.house import live_stream as live_stream_module
 from threedice.house.audit.auditor import audit
+from threedice.house.commands import EstablishTable
 from threedice.house.dealer.automatic import AutomaticDealer
 from threedice.house.house import House
 from threedice.house.interpreter import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
@@ -26,17 +36,18 @@ from threedice.log.proof.keys import read_public_keys
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.sqlite import SqliteStore
 from threedice.log.stores.urls import open_store
+from threedice.table.events import WinnersPaid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     from tests.log.postgres_server import PostgresServer
-    from threedice.log.entry import Entry
+    from threedice.house.stream_state import HouseTable
+    from threedice.house.streams import PendingCommand
+    from threedice.log.entry import Entry, Head
 
 pytestmark = pytest.mark.anyio
-
-ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -47,7 +58,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.fresh()
 
 
-async def test_a_house_closes_its_books_and_signs_them(url: str, tmp_path: Path) -> None:
+async def test_closing_a_house_stores_its_statements_and_a_checkpoint(
+    url: str, tmp_path: Path
+) -> None:
     async with House(url, state_dir=tmp_path / "state") as house:
         people = People(house.command_handler)
         await people.open()
@@ -64,7 +77,7 @@ async def test_a_house_closes_its_books_and_signs_them(url: str, tmp_path: Path)
         store.close()
 
 
-async def test_a_table_of_peoples_comes_back_interrupted(url: str, tmp_path: Path) -> None:
+async def test_human_dealt_table_is_interrupted_after_a_restart(url: str, tmp_path: Path) -> None:
     async with House(url, state_dir=tmp_path / "state") as house:
         people = People(house.command_handler)
         await people.open()
@@ -78,7 +91,7 @@ async def test_a_table_of_peoples_comes_back_interrupted(url: str, tmp_path: Pat
             await People(house.command_handler).bet("ann", 5, "big")
 
 
-async def test_a_second_server_on_sqlite_is_refused_clearly(tmp_path: Path) -> None:
+async def test_second_server_on_the_same_sqlite_file_is_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/house.sqlite"
     async with House(url):
         with pytest.raises(StoreUnusable, match="serv"):
@@ -86,7 +99,7 @@ async def test_a_second_server_on_sqlite_is_refused_clearly(tmp_path: Path) -> N
                 pass
 
 
-async def test_servers_on_one_postgres_share_tables_feeds_and_nothing_is_interrupted(
+async def test_two_servers_on_postgres_share_tables_and_feeds(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
@@ -120,7 +133,7 @@ async def test_servers_on_one_postgres_share_tables_feeds_and_nothing_is_interru
         assert await people.stack("bob") == await others.stack("bob") == 850
 
 
-async def test_a_server_that_starts_beside_another_interrupts_nothing(
+async def test_starting_a_second_server_interrupts_no_table(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
@@ -133,22 +146,22 @@ async def test_a_server_that_starts_beside_another_interrupts_nothing(
             await People(two.command_handler).bet("ann", 5, "big")
 
 
-async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
+async def test_second_server_takes_over_an_automatic_table_when_the_first_closes(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    url, clock = postgres.fresh(), HandClock()
+    url, clock = postgres.fresh(), ManualClock()
     async with AsyncExitStack() as later:
         async with House(url, state_dir=tmp_path / "one", runtime=clock) as one:
             people = People(one.command_handler)
             await people.open(timing=QUICK)
             clock.move(QUICK.closing_seconds)
-            await Watch(one).until("1", lambda t: t.betting_since > 0)
+            await TableWatch(one).until("1", lambda t: t.betting_since > 0)
             await people.bet("ann", 100, "big")
-            # not before, or it might be the one that deals
+            # only now, or the second server might be the one that deals
             second = House(url, state_dir=tmp_path / "two", runtime=clock)
             two = await later.enter_async_context(second)
-        watch = Watch(two)
-        # The first has given its lease back; the second looks for it soon, and finds no seed.
+        watch = TableWatch(two)
+        # The first has released its lease; the second acquires it soon, without the seed.
         async with asyncio.timeout(60):
             while not (await two.command_handler.table("1")).seeds_lost:
                 clock.move(10)
@@ -157,49 +170,64 @@ async def test_a_table_dealt_by_one_server_is_taken_over_by_another(
         assert house_table.table.seats["ann"].stack == 1000
 
 
-async def test_a_table_has_one_dealer_though_two_see_to_it_at_once(
+async def test_concurrent_starts_create_one_dealer_per_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two, each would call the other's rounds off, and one would never be closed."""
-    dealt: list[AutomaticDealer] = []
+    """Of two dealers, each would void the other's rounds, and one would never be closed."""
+    monkeypatch.setattr(house_module, "STATEMENT_DELAY_SECONDS", 0.0)
+    started: list[AutomaticDealer] = []
     run = AutomaticDealer.run
 
-    def noted(dealer: AutomaticDealer) -> Coroutine[Any, Any, None]:
-        dealt.append(dealer)
+    def record(dealer: AutomaticDealer) -> Coroutine[Any, Any, None]:
+        started.append(dealer)
         return run(dealer)
 
-    monkeypatch.setattr(AutomaticDealer, "run", noted)
-    store = MemoryStore()
-    async with (
-        House("memory:", store=store, state_dir=tmp_path, runtime=HandClock()) as house,
-        CommandHandler(store) as elsewhere,
-    ):
-        await People(elsewhere).open(timing=QUICK)
-        # whoever has set it up, and whoever updates the statements; both wait until it is loaded
-        await asyncio.gather(house._ensure_dealer("table/1"), house._ensure_dealer("table/1"))
-        for dealer in dealt:
+    monkeypatch.setattr(AutomaticDealer, "run", record)
+    async with House(
+        "memory:", store=MemoryStore(), state_dir=tmp_path, runtime=ManualClock()
+    ) as house:
+        load, loads, both = house.command_handler.table, count(1), asyncio.Event()
+
+        async def load_together(table: str) -> HouseTable:
+            if next(loads) == 2:
+                both.set()
+            await both.wait()
+            return await load(table)
+
+        monkeypatch.setattr(house.command_handler, "table", load_together)
+        await People(house.command_handler).send(
+            EstablishTable(by=SUPERVISOR, game="sg-rws-tai-sai-v6/a", dealt_by_house=QUICK)
+        )
+        house.note_change("table/1", is_urgent=True)  # so that maintenance starts a dealer as well
+        async with asyncio.timeout(60):
+            await both.wait()
+            while not started:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)
+        for dealer in started:
             dealer.close()
-    assert dealt == list(house.dealers.values())
+    assert started == list(house.dealers.values())
 
 
 @pytest.fixture
-def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Books that are kept without a pause."""
+def no_statement_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Update statements without a pause."""
     monkeypatch.setattr(house_module, "STATEMENT_DELAY_SECONDS", 0.0)
 
 
-def spoil(store: SqliteStore, entry: Entry) -> None:
-    """Leave of an entry what nobody can read."""
+def corrupt(store: SqliteStore, entry: Entry) -> None:
+    """Overwrite an entry with an undecodable event."""
     overwrite(store, entry, b"{}")
 
 
 def overwrite(store: SqliteStore, entry: Entry, data: bytes) -> None:
-    sql = "UPDATE entries SET data = ? WHERE stream = ? AND version = ?"
-    store._transact(lambda run: run(sql, (data, entry.stream, entry.version)))
+    with tampering(store.path) as run:
+        where = (entry.stream, entry.version)
+        run("UPDATE entries SET data = ? WHERE stream = ? AND version = ?", data, *where)
 
 
-async def comes_true(house: House, holds: Callable[[], object]) -> None:
-    """Wait until something holds, while tables give the house statements to update."""
+async def wait_until(house: House, holds: Callable[[], object]) -> None:
+    """Poll until a condition holds, waking the house's maintenance each time."""
     async with asyncio.timeout(60):
         while not holds():
             house.note_change("table/2", is_urgent=True)
@@ -210,82 +238,82 @@ def rounds_of(house: House, table: str) -> list[int]:
     return [each.row.round for each in results(house.command_handler.store, table)]
 
 
-@pytest.mark.usefixtures("brisk")
-async def test_the_books_of_a_damaged_table_stay_behind_alone_until_it_is_sound(
+@pytest.mark.usefixtures("no_statement_delay")
+async def test_damaged_table_does_not_stop_statements_of_other_tables(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "house.sqlite"
     async with House(f"sqlite:///{path}") as house:
-        with closing(SqliteStore(path)) as beside:
+        with closing(SqliteStore(path)) as other_store:
             first, second = People(house.command_handler, "1"), People(house.command_handler, "2")
             for people in (first, second):
                 await people.open()
                 await people.play("open betting")
-            written = beside.read("table/1")[-1]
-            spoil(beside, written)
+            written = other_store.read("table/1")[-1]
+            corrupt(other_store, written)
             for people in (first, second):
                 await people.play("ann bets 100 on big", "dice 6 5 4")
 
-            await comes_true(house, lambda: house.background_error and rounds_of(house, "2") == [1])
+            await wait_until(house, lambda: house.background_error and rounds_of(house, "2") == [1])
             assert house.background_error.startswith(f"table/1 version {written.version}: ")
             assert rounds_of(house, "1") == []
 
             await second.play(*ROUND)
-            await comes_true(house, lambda: rounds_of(house, "2") == [1, 2])
+            await wait_until(house, lambda: rounds_of(house, "2") == [1, 2])
 
-            overwrite(beside, written, written.data)
-            await comes_true(house, lambda: not house.background_error)
+            overwrite(other_store, written, written.data)
+            await wait_until(house, lambda: not house.background_error)
             assert rounds_of(house, "1") == [1]
-            assert audit(beside, public_keys=read_public_keys(house.state_dir)).findings == ()
+            assert audit(other_store, public_keys=read_public_keys(house.state_dir)).findings == ()
 
 
-@pytest.mark.usefixtures("brisk")
-async def test_a_table_that_was_damaged_at_the_start_is_dealt_once_it_is_sound(
+@pytest.mark.usefixtures("no_statement_delay")
+async def test_table_damaged_at_start_is_dealt_once_it_is_repaired(
     tmp_path: Path,
 ) -> None:
-    path, clock = tmp_path / "house.sqlite", HandClock()
+    path, clock = tmp_path / "house.sqlite", ManualClock()
     async with House(f"sqlite:///{path}", runtime=clock) as house:
         await People(house.command_handler, "1").open(timing=QUICK)
         await People(house.command_handler, "2").open()
-    with closing(SqliteStore(path)) as beside:
-        written = beside.read("table/1")[0]
-        spoil(beside, written)
-        beside.delete_derived_data()
+    with closing(SqliteStore(path)) as other_store:
+        written = other_store.read("table/1")[0]
+        corrupt(other_store, written)
+        other_store.delete_derived_data()
         async with House(f"sqlite:///{path}", runtime=clock) as house:
             await People(house.command_handler, "2").play(*ROUND)
-            await comes_true(house, lambda: house.background_error and rounds_of(house, "2") == [1])
+            await wait_until(house, lambda: house.background_error and rounds_of(house, "2") == [1])
             assert list(house.damaged) == ["table/1"]
             assert "table/1" in house.background_error
             assert list(house.dealers) == []
 
-            overwrite(beside, written, written.data)
-            await comes_true(house, lambda: not house.background_error)
+            overwrite(other_store, written, written.data)
+            await wait_until(house, lambda: not house.background_error)
             assert house.damaged == {}
             assert list(house.dealers) == ["1"]
 
 
-async def test_a_house_that_closes_beside_a_damaged_table_closes_the_books_of_the_others(
+async def test_closing_a_house_stores_statements_of_tables_that_are_not_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         house_module, "STATEMENT_DELAY_SECONDS", 1e6
-    )  # so that only its close keeps them
+    )  # only closing the house stores rows
     path = tmp_path / "house.sqlite"
-    with closing(SqliteStore(path)) as beside:
+    with closing(SqliteStore(path)) as other_store:
         async with House(f"sqlite:///{path}") as house:
             for table in ("1", "2"):
                 await People(house.command_handler, table).open()
                 await People(house.command_handler, table).play("open betting")
-            spoil(beside, beside.read("table/1")[-1])
+            corrupt(other_store, other_store.read("table/1")[-1])
             for table in ("1", "2"):
                 await People(house.command_handler, table).play("ann bets 100 on big", "dice 6 5 4")
-        assert [each.row.round for each in results(beside, "2")] == [1]
-        assert results(beside, "1") == []
-        assert signed_heads(beside.checkpoints()) == beside.heads()
+        assert [each.row.round for each in results(other_store, "2")] == [1]
+        assert results(other_store, "1") == []
+        assert signed_heads(other_store.checkpoints()) == other_store.heads()
 
 
-@pytest.mark.usefixtures("brisk")
-async def test_no_books_are_made_of_a_past_that_was_changed_though_it_can_be_read(
+@pytest.mark.usefixtures("no_statement_delay")
+async def test_no_statements_are_derived_from_entries_with_a_broken_hash_chain(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "house.sqlite"
@@ -293,27 +321,49 @@ async def test_no_books_are_made_of_a_past_that_was_changed_though_it_can_be_rea
         for table in ("1", "2"):
             await People(house.command_handler, table).open()
             await People(house.command_handler, table).play(*ROUND)
-    with closing(SqliteStore(path)) as beside:
-        beside._transact(lambda run: run("UPDATE entries SET at = 1 WHERE stream = 'table/1'", ()))
-        beside.delete_derived_data()
+    with closing(SqliteStore(path)) as other_store:
+        with tampering(path) as run:
+            run("UPDATE entries SET at = 1 WHERE stream = 'table/1'")
+        other_store.delete_derived_data()
         async with House(f"sqlite:///{path}") as house:
-            await comes_true(house, lambda: house.background_error and rounds_of(house, "2") == [1])
+            await wait_until(house, lambda: house.background_error and rounds_of(house, "2") == [1])
             assert "table/1" in house.background_error
-        assert results(beside, "1") == []
+        assert results(other_store, "1") == []
 
 
-async def test_a_round_settled_before_a_halt_is_in_the_books_once_the_house_is_released(
+class CountingStore(MemoryStore):
+    """A store that counts the passes of the house's maintenance, which reads all heads."""
+
+    passes = 0
+
+    def heads(self) -> dict[str, Head]:
+        self.passes += 1
+        return super().heads()
+
+
+@pytest.mark.usefixtures("no_statement_delay")
+async def test_round_settled_before_a_suspension_is_in_the_statements_after_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(house_module, "STATEMENT_DELAY_SECONDS", 1e6)
-    store = MemoryStore()
+    monkeypatch.setattr(house_module, "CHECKPOINT_SECONDS", 0.01)
+    store = CountingStore()
     async with House("memory:", store=store, state_dir=tmp_path) as house:
+        streams = house.command_handler.streams
+        on_written = streams.on_written
+
+        def suspend_after_settlement(pending: PendingCommand) -> None:
+            if any(isinstance(event, WinnersPaid) for events in pending.events for event in events):
+                streams.writer.suspend("the disk is full")
+            on_written(pending)
+
+        streams.on_written = suspend_after_settlement
         people = People(house.command_handler)
         await people.open()
         await people.play(*ROUND)
-        house.command_handler.streams.writer.suspend("the disk is full")
-        settled, house._changed = house._changed, set()
-        await house._update_streams(settled)
+        passes = store.passes
+        async with asyncio.timeout(60):
+            while store.passes < passes + 2:
+                await asyncio.sleep(0.01)
         assert results(store, "1") == []
 
         await house.release("sue", "there is room again")
@@ -321,14 +371,16 @@ async def test_a_round_settled_before_a_halt_is_in_the_books_once_the_house_is_r
     assert [each.row.round for each in results(store, "1")] == [1]
 
 
-async def test_a_house_in_service_collects_garbage_seldom_and_tidies_up(tmp_path: Path) -> None:
+async def test_running_house_sets_gc_thresholds_and_restores_them(tmp_path: Path) -> None:
     before = gc.get_threshold()
     async with House("memory:", store=MemoryStore(), state_dir=tmp_path):
         assert gc.get_threshold() == GC_THRESHOLDS
     assert gc.get_threshold() == before
 
 
-async def test_so_does_one_of_several_that_come_and_go_in_any_order(tmp_path: Path) -> None:
+async def test_interpreter_settings_are_restored_when_the_last_of_several_houses_closes(
+    tmp_path: Path,
+) -> None:
     before, turn = gc.get_threshold(), sys.getswitchinterval()
     first = House("memory:", store=MemoryStore(), state_dir=tmp_path / "one")
     second = House("memory:", store=MemoryStore(), state_dir=tmp_path / "two")
@@ -341,7 +393,7 @@ async def test_so_does_one_of_several_that_come_and_go_in_any_order(tmp_path: Pa
     assert sys.getswitchinterval() == turn
 
 
-async def test_a_stream_starts_from_its_snapshot_and_replays_to_the_same_without(
+async def test_stream_loaded_from_its_snapshot_equals_a_full_replay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(live_stream_module, "SNAPSHOT_INTERVAL_ENTRIES", 20)

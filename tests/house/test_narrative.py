@@ -1,4 +1,4 @@
-"""Bets explained from the log: as from the whole history, in one pass, in a currency if need be."""
+"""Explanations of bets, read from the log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from threedice.table.events import AnyEvent
 
 
-def logged(events: Iterable[AnyEvent]) -> MemoryStore:
+def store_events(events: Iterable[AnyEvent]) -> MemoryStore:
     store = MemoryStore()
     cause = hash_cause("night", "all of it", bytes(32))
     entries, _ = extend_stream(EMPTY_HEAD, "table/1", 5, cause, map(encode, events))
@@ -32,31 +32,31 @@ def logged(events: Iterable[AnyEvent]) -> MemoryStore:
     return store
 
 
-def test_every_bet_is_explained_from_the_log_as_from_all_that_happened() -> None:
+def test_bets_are_explained_from_the_log_as_from_the_full_history() -> None:
     explained = 0
     for number, (name, readings) in enumerate(GAMES):
         table = drive(load(name, readings), "record", number, 400)
-        store, game = logged(table.events), table.game
+        store, game = store_events(table.events), table.game
         bets = [event for event in table.events if isinstance(event, BetPlaced)]
         rounds = [event.round for event in table.events if isinstance(event, RoundStarted)]
         for round_ in rounds[:: max(1, len(rounds) // 4)]:
             for player in {bet.player for bet in bets}:
-                told = explain_player_bets(store, lambda _: game, "1", round_, player)  # noqa: B023
-                assert told is not None
-                for spot, lines in told.items():
+                explanations = explain_player_bets(store, lambda _: game, "1", round_, player)  # noqa: B023
+                assert explanations is not None
+                for spot, lines in explanations.items():
                     assert lines == explain(game, table.events, BetRef(round_, player, spot))
                     explained += 1
         assert explain_player_bets(store, lambda _: game, "1", 10**6, "ann") is None  # noqa: B023
     assert explained > 50
 
 
-def test_amounts_are_said_as_whoever_reads_them_counts() -> None:
+def test_bet_explanations_format_amounts_in_the_table_currency() -> None:
     table = Table()
     table.play("open betting", "ann bets 150 on big", "ann bets 50 on total:15", "dice 6 5 4")
-    store, say = logged(table.events), partial(format_currency, currency="SGD")
-    told = explain_player_bets(store, lambda _: table.game, "1", 1, "ann", say)
+    store, format_amount = store_events(table.events), partial(format_currency, currency="SGD")
+    explanations = explain_player_bets(store, lambda _: table.game, "1", 1, "ann", format_amount)
 
-    assert told is not None
-    assert told["big"][0] == "1.50 placed on big."
-    assert told["big"][-1] == "1.50 at 1 to 1 pays 1.50; 1.50 is handed back."
-    assert told["total:15"][-1].startswith("0.50 at ")
+    assert explanations is not None
+    assert explanations["big"][0] == "1.50 placed on big."
+    assert explanations["big"][-1] == "1.50 at 1 to 1 pays 1.50; 1.50 is handed back."
+    assert explanations["total:15"][-1].startswith("0.50 at ")

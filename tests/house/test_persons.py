@@ -1,4 +1,4 @@
-"""Personal data is outside the chain, and can be erased."""
+"""Personal data is stored outside the hash chain and can be erased."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import People
-from tests.house.test_statements import ROUND
+from tests.house.house_driver import ROUND, People
 from threedice.errors import InvalidInput
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.anyio
-async def test_a_person_is_erased_and_the_log_stays_proved(tmp_path: Path) -> None:
+async def test_erasing_a_person_leaves_the_audit_without_findings(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "house.sqlite")
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -54,7 +53,7 @@ def test_age_counts_full_years(born: date | None, today: date, age: int | None) 
     assert Person("Ann", born).age(today) == age
 
 
-def test_a_person_has_a_name_and_an_id(tmp_path: Path) -> None:
+def test_person_without_a_name_or_an_id_is_refused(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "house.sqlite")
     for player, name in (("", "Ann"), ("ann", " ")):
         with pytest.raises(InvalidInput):

@@ -1,4 +1,4 @@
-"""A house that went away in the middle of a round, cut anywhere, and resolved when it is back."""
+"""Rounds interrupted after any event, and their resolution after the restart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import DEALER, SUPERVISOR, People
+from tests.house.house_driver import DEALER, SUPERVISOR, People
 from tests.log.stored import all_games
 from tests.oracle import brute_force as oracle
 from threedice.errors import Refusal
@@ -50,8 +50,8 @@ ROUNDS = {
 }  # fmt: skip
 
 
-async def log_of(game: str) -> tuple[list[Entry], dict[str, bytes]]:
-    """Return the entries of a table on which one round was played, and its game."""
+async def play_round(game: str) -> tuple[list[Entry], dict[str, bytes]]:
+    """Play one round and return the entries of its table and the pinned games."""
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -61,7 +61,7 @@ async def log_of(game: str) -> tuple[list[Entry], dict[str, bytes]]:
     return list(store.scan("table/1")), all_games(store)
 
 
-def cut(entries: list[Entry], games: dict[str, bytes], after: int) -> MemoryStore:
+def truncated_store(entries: list[Entry], games: dict[str, bytes], after: int) -> MemoryStore:
     """Return a store that holds the log up to a version."""
     store = MemoryStore()
     head = EMPTY_HEAD
@@ -79,14 +79,16 @@ def cut(entries: list[Entry], games: dict[str, bytes], after: int) -> MemoryStor
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.4", "sg-rws-tai-sai-v6 5.12", "nz-tai-sai-2008 7.3")
 @pytest.mark.parametrize("known", [[], [6, 6], [6, 6, 3]])
 @pytest.mark.parametrize("game", ROUNDS)
-async def test_cut_between_any_two_events_the_rulebook_decides(game: str, known: list[int]) -> None:
-    entries, games = await log_of(game)
+async def test_round_interrupted_after_any_event_is_resolved_by_the_rulebook(
+    game: str, known: list[int]
+) -> None:
+    entries, games = await play_round(game)
     first = next(entry.version for entry in entries if entry.kind == "RoundStarted")
     outcomes = set()
     for after in range(first, len(entries)):
-        store = cut(entries, games, after)
+        store = truncated_store(entries, games, after)
         async with CommandHandler(store) as handler:
-            outcomes.add(await come_back(handler, game, known))
+            outcomes.add(await resolve_round(handler, game, known))
         assert sorted(notices(store)[-1].players) == bettors(entries[:after])
     assert "void" in outcomes
     assert "goes on" in outcomes
@@ -98,13 +100,13 @@ def notices(store: MemoryStore) -> list[PlayersNotified]:
 
 
 def bettors(entries: list[Entry]) -> list[str]:
-    """Return who has bet."""
+    """Return the players who have bet."""
     events = [decode(entry) for entry in entries]
     return sorted({each.player for each in events if isinstance(each, BetPlaced)})
 
 
-async def come_back(handler: CommandHandler, game: str, known: list[int]) -> str:
-    """Have a cut-off round resolved by its people, and check that it is as the rulebook says."""
+async def resolve_round(handler: CommandHandler, game: str, known: list[int]) -> str:
+    """Resolve an interrupted round and check the outcome that the rulebook requires."""
     people = People(handler)
     before = await handler.table("1")
     current = before.table.current
@@ -117,13 +119,13 @@ async def come_back(handler: CommandHandler, game: str, known: list[int]) -> str
     dice_lie = bool({"tumble", "throw"} & done)
     stated = known if dice_lie and not called else []
     command = ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=stated)
-    answer = await people.ask(command)
+    answer = await people.send(command)
     kinds = [entry.kind for entry in answer.entries]
     assert kinds[0] == "InterruptionResolved"
     assert kinds[-1] == "PlayersNotified"
     after = await handler.table("1")
     assert not after.interrupted
-    if expected(game, called, stated, done) == "void":
+    if expected_outcome(game, called, stated, done) == "void":
         assert after.table.round is None
         money = {name: seat.stack + seat.at_risk for name, seat in after.table.seats.items()}
         assert money == staked
@@ -132,8 +134,8 @@ async def come_back(handler: CommandHandler, game: str, known: list[int]) -> str
     return "goes on"
 
 
-def expected(game: str, called: object, stated: list[int], done: set[str]) -> str:
-    """Say by the documents whether an interrupted round goes on."""
+def expected_outcome(game: str, called: object, stated: list[int], done: set[str]) -> str:
+    """Return the outcome of an interrupted round by the rule documents."""
     if called:
         return "goes on"
     if stated and "close-betting" not in done:
@@ -148,7 +150,9 @@ def expected(game: str, called: object, stated: list[int], done: set[str]) -> st
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-async def test_losers_are_told_of_an_outage_though_nothing_of_theirs_is_left(leaves: bool) -> None:
+async def test_players_whose_bets_were_collected_are_notified_of_an_interruption(
+    leaves: bool,
+) -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -159,29 +163,29 @@ async def test_losers_are_told_of_an_outage_though_nothing_of_theirs_is_left(lea
         if leaves:
             await people.play("ann leaves with 900")
         await interrupt_tables(handler)
-        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+        await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
     assert notices(store) == [
         PlayersNotified(round=1, players=["ann", "bob"], outcome="goes on"),
     ]
 
 
-async def test_one_person_alone_does_not_resolve_an_interruption() -> None:
-    entries, games = await log_of("sg-rws-tai-sai-v6/a")
+async def test_resolving_an_interruption_needs_two_staff_members() -> None:
+    entries, games = await play_round("sg-rws-tai-sai-v6/a")
     first = next(entry.version for entry in entries if entry.kind == "BettingClosed")
-    async with CommandHandler(cut(entries, games, first)) as handler:
+    async with CommandHandler(truncated_store(entries, games, first)) as handler:
         await interrupt_tables(handler)
         people = People(handler)
         alone = Actor(id=DEALER.id, role="supervisor")
         for second in (alone, Actor(id="ann", role="player")):
             with pytest.raises(Refusal):
-                await people.ask(ResolveInterruption(by=DEALER, confirmed_by=second))
+                await people.send(ResolveInterruption(by=DEALER, confirmed_by=second))
         with pytest.raises(Refusal):
-            await people.ask(
+            await people.send(
                 ResolveInterruption(by=Actor(id="ann", role="player"), confirmed_by=SUPERVISOR)
             )
 
 
-async def test_between_rounds_nothing_is_interrupted_and_a_shooters_series_goes_on() -> None:
+async def test_restart_between_rounds_keeps_the_shooter_series_and_interrupts_nothing() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -196,7 +200,7 @@ async def test_between_rounds_nothing_is_interrupted_and_a_shooters_series_goes_
         assert shooter.throws == 2
 
 
-async def test_a_round_that_was_settled_before_it_could_be_marked_is_left_alone() -> None:
+async def test_round_settled_before_it_is_marked_is_not_interrupted() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler, CommandHandler(store) as elsewhere:
         people = People(elsewhere)
@@ -207,7 +211,7 @@ async def test_a_round_that_was_settled_before_it_could_be_marked_is_left_alone(
         assert await interrupt_tables(handler) == []
 
 
-async def test_of_servers_that_come_back_together_one_marks_what_was_interrupted(
+async def test_one_of_two_servers_starting_together_marks_an_interruption(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
@@ -225,7 +229,7 @@ async def test_of_servers_that_come_back_together_one_marks_what_was_interrupted
 
 
 @pytest.mark.parametrize("known", [[9, 9, 9, 9], [6, 6, 6]])
-async def test_dice_that_were_called_are_not_known_to_show_others(known: list[int]) -> None:
+async def test_known_dice_that_contradict_the_called_dice_are_refused(known: list[int]) -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         await people.open()
@@ -233,11 +237,11 @@ async def test_dice_that_were_called_are_not_known_to_show_others(known: list[in
         await people.play("call 1 3 6")
         await interrupt_tables(handler)
         with pytest.raises(Refusal) as refused:
-            await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=known))
+            await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=known))
         assert refused.value.code == "floor/dice"
 
 
-async def test_where_a_rulebook_is_silent_dice_that_were_known_are_those_that_count() -> None:
+async def test_result_must_match_known_dice_where_the_rulebook_is_silent() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         await people.open("crown-and-anchor/main")
@@ -245,31 +249,31 @@ async def test_where_a_rulebook_is_silent_dice_that_were_known_are_those_that_co
             "open betting", "ann bets 5 on single:crown", "close betting", "dealer throws"
         )
         await interrupt_tables(handler)
-        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
+        await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
         with pytest.raises(Refusal, match="known to show"):
-            await people.ask(commands.CallResult(by=DEALER, dice=(4, 5, 6)))
+            await people.send(commands.CallResult(by=DEALER, dice=(4, 5, 6)))
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.4", "nz-tai-sai-2008 7.3")
 @pytest.mark.parametrize("game", ROUNDS)
-async def test_what_was_confirmed_at_one_interruption_stands_at_the_next(game: str) -> None:
-    entries, games = await log_of(game)
+async def test_dice_confirmed_at_one_interruption_bind_the_next(game: str) -> None:
+    entries, games = await play_round(game)
     called = next(entry.version for entry in entries if entry.kind == "ResultCalled")
-    async with CommandHandler(cut(entries, games, called - 1)) as handler:
+    async with CommandHandler(truncated_store(entries, games, called - 1)) as handler:
         people = People(handler)
         await interrupt_tables(handler)
-        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
+        await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[1, 2, 3]))
         await interrupt_tables(handler)
         for others in ([4, 5, 6], [1, 2], [1, 2, 4]):
             again = ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=others)
             with pytest.raises(Refusal) as refused:
-                await people.ask(again)
+                await people.send(again)
             assert refused.value.code == "floor/dice"
 
-        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+        await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
 
         assert (await handler.table("1")).table.current.known == [1, 2, 3]
         await interrupt_tables(handler)
-        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[3, 2, 1]))
+        await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[3, 2, 1]))
         with pytest.raises(Refusal, match="known to show"):
-            await people.ask(commands.CallResult(by=DEALER, dice=(4, 5, 6)))
+            await people.send(commands.CallResult(by=DEALER, dice=(4, 5, 6)))

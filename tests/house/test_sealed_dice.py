@@ -1,4 +1,4 @@
-"""Sealed dice: drawn without bias, and checked from the log alone."""
+"""Sealed dice are drawn without bias and can be checked from the log alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import structs
 
-from tests.house.setting import DEALER, QUICK, SUPERVISOR, HandClock, begun
+from tests.house.house_driver import DEALER, QUICK, SUPERVISOR, ManualClock, start_round
 from threedice.errors import StoreUnavailable
 from threedice.house import events as house_events
 from threedice.house.codec import decode, encode, normalise_command
@@ -48,16 +48,16 @@ CLOSING = hash_cause(
 
 
 def log(*events: object, closed_at: int = CLOSED_AT, cause: bytes = CLOSING) -> list[Entry]:
-    """Return entries of a table; where dice are to be called, they are drawn by the rules."""
+    """Return entries of a table; the event "dice" stands for dice drawn from the seed."""
     entries: list[Entry] = []
     head, closed = EMPTY_HEAD, b""
     for event in (ESTABLISHED, *events):
         called = table_events.ResultCalled(dice=draw_dice(SEED, closed), call="", by=HOUSE_DEALER)
-        said: Any = called if event == "dice" else event
+        stored: Any = called if event == "dice" else event
         closing = isinstance(event, table_events.BettingClosed)
         at = closed_at if closing else max(head.version and entries[-1].at, OPENED_AT)
         why = cause if closing else bytes(32)
-        fresh, head = extend_stream(head, "table/1", at, why, [encode(said)])
+        fresh, head = extend_stream(head, "table/1", at, why, [encode(stored)])
         entries += fresh
         closed = head.hash if closing else closed
     return entries
@@ -75,7 +75,7 @@ VOID = table_events.RoundVoided(round=1, cause="c", bets="returned", returned=[]
 WRONG = table_events.ResultCalled(dice=(1, 1, 1), call="", by=HOUSE_DEALER)
 
 
-def test_dice_that_follow_from_the_seed_and_the_bets_are_fair() -> None:
+def test_dice_drawn_from_the_committed_seed_and_the_bets_pass_the_check() -> None:
     entries = log(COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice")
     (checked,) = check_dice(entries)
     assert checked == DiceCheck(1, draw_dice(SEED, entries[4].hash))
@@ -116,7 +116,9 @@ def test_dice_that_follow_from_the_seed_and_the_bets_are_fair() -> None:
         ((COMMITTED, STARTED, REVEALED, "dice"), "do not follow"),
     ],
 )
-def test_anything_else_is_not(events: tuple[object, ...], problem: str) -> None:
+def test_dice_without_a_committed_and_revealed_seed_fail_the_check(
+    events: tuple[object, ...], problem: str
+) -> None:
     (checked,) = check_dice(log(*events))
     assert problem in checked.problem
 
@@ -129,7 +131,9 @@ def test_anything_else_is_not(events: tuple[object, ...], problem: str) -> None:
         {"cause": hash_cause(HOUSE_ACCOUNT, "another key", bytes(32))},
     ],
 )
-def test_a_house_that_chose_its_close_could_choose_its_dice(choice: dict[str, Any]) -> None:
+def test_betting_closed_at_another_time_or_by_another_command_fails_the_check(
+    choice: dict[str, Any],
+) -> None:
     entries = log(COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice", **choice)
     (checked,) = check_dice(entries)
     assert checked.problem == (
@@ -150,7 +154,9 @@ DEALT = (COMMITTED, STARTED, OPENED, CLOSED, REVEALED, "dice")
         table_events.WinnersPaid(round=1, dice=(1, 1, 1), bets=[]),
     ],
 )
-def test_other_dice_than_those_called_are_not_fair_either(other: object) -> None:
+def test_dice_entered_amended_or_paid_differently_from_the_call_fail_the_check(
+    other: object,
+) -> None:
     fair = decode(log(*DEALT)[-1])
     assert isinstance(fair, table_events.ResultCalled)
     for events in (
@@ -162,7 +168,7 @@ def test_other_dice_than_those_called_are_not_fair_either(other: object) -> None
         assert "1 1 1 were used instead" in checked.problem
 
 
-def test_dice_that_are_entered_and_paid_as_they_were_called_are_fair() -> None:
+def test_dice_entered_and_paid_as_called_pass_the_check() -> None:
     called = decode(log(*DEALT)[-1])
     assert isinstance(called, table_events.ResultCalled)
     entered = table_events.ResultEntered(dice=called.dice, by=HOUSE_DEALER)
@@ -170,7 +176,7 @@ def test_dice_that_are_entered_and_paid_as_they_were_called_are_fair() -> None:
     assert list(check_dice(log(*DEALT, entered, paid))) == [DiceCheck(1, called.dice)]
 
 
-def test_dice_that_were_paid_and_never_called_are_checked() -> None:
+def test_dice_paid_without_a_call_are_checked() -> None:
     paid = table_events.WinnersPaid(round=1, dice=(1, 1, 1), bets=[])
     (checked,) = check_dice(log(COMMITTED, STARTED, OPENED, CLOSED, REVEALED, paid))
     assert "do not follow" in checked.problem
@@ -179,18 +185,18 @@ def test_dice_that_were_paid_and_never_called_are_checked() -> None:
 @pytest.mark.parametrize(
     "dice", [WRONG, table_events.WinnersPaid(round=1, dice=(1, 1, 1), bets=[])]
 )
-def test_dice_of_the_house_without_a_seed_are_not_fair(dice: object) -> None:
+def test_automatic_dice_without_a_seed_fail_the_check(dice: object) -> None:
     (checked,) = check_dice(log(STARTED, OPENED, CLOSED, dice))
     assert checked == DiceCheck(1, (1, 1, 1), "no seed was committed to")
 
 
-def test_rounds_that_people_dealt_are_not_spoken_of() -> None:
+def test_rounds_dealt_by_people_are_not_checked() -> None:
     called = table_events.ResultCalled(dice=(1, 1, 1), call="", by=DEALER)
     paid = table_events.WinnersPaid(round=1, dice=(1, 1, 1), bets=[])
     assert list(check_dice(log(STARTED, OPENED, CLOSED, called, paid))) == []
 
 
-def test_tables_that_people_deal_are_not_spoken_of() -> None:
+def test_tables_dealt_by_people_are_not_checked() -> None:
     called = table_events.ResultCalled(dice=(1, 1, 1), call="", by=DEALER)
     paid = table_events.WinnersPaid(round=1, dice=(1, 1, 1), bets=[])
     theirs = structs.replace(ESTABLISHED, dealt_by_house=None)
@@ -199,7 +205,7 @@ def test_tables_that_people_deal_are_not_spoken_of() -> None:
 
 
 def test_faces_are_drawn_without_bias() -> None:
-    """Each face comes up a sixth of the time, within five standard deviations."""
+    """Compare the frequency of each face with a sixth, within five standard deviations."""
     rolls = 20_000
     faces = Counter(
         face for i in range(rolls) for face in draw_dice(SEED, sha256(str(i).encode()).digest())
@@ -209,45 +215,45 @@ def test_faces_are_drawn_without_bias() -> None:
     assert all(abs(count - expected) < 5 * deviation for count in faces.values())
 
 
-def test_dice_depend_on_the_seed_and_on_every_bet() -> None:
+def test_dice_depend_on_the_seed_and_on_the_last_entry_hash() -> None:
     heads = [sha256(str(i).encode()).digest() for i in range(200)]
     assert len({draw_dice(SEED, head) for head in heads}) > 50
     assert len({draw_dice(head, SEED) for head in heads}) > 50
 
 
 @pytest.mark.anyio
-async def test_a_round_that_was_void_while_bets_were_placed_is_shown(tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_round_voided_during_betting_is_reported_as_never_drawn(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, _ = await begun(house, clock)
-        await people.ask(commands.CloseTable(by=SUPERVISOR))
+        people, _ = await start_round(house, clock)
+        await people.send(commands.CloseTable(by=SUPERVISOR))
 
     (checked,) = check_dice(store.scan("table/1"))
     assert (checked.round, checked.dice) == (1, None)
     assert "never drawn" in checked.problem
 
 
-class Leaving(MemoryStore):
-    """A store that can be away."""
+class UnavailableStore(MemoryStore):
+    """A store that can be unavailable."""
 
-    away = False
+    is_unavailable = False
 
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        if self.away:
+        if self.is_unavailable:
             raise StoreUnavailable("the database does not answer")
         return super().write(proposals)
 
 
 @pytest.mark.anyio
-async def test_a_late_bet_that_was_never_written_does_not_put_the_close_off(tmp_path: Path) -> None:
-    store, clock = Leaving(), HandClock()
+async def test_late_bet_that_was_not_written_does_not_delay_the_close(tmp_path: Path) -> None:
+    store, clock = UnavailableStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await begun(house, clock)
+        people, watch = await start_round(house, clock)
         clock.time += int((QUICK.betting_seconds + 0.3) * 1e6)  # the dealer is about to wake
-        store.away = True
+        store.is_unavailable = True
         with pytest.raises(StoreUnavailable):
             await people.bet("ann", 5, "big")
-        store.away = False
+        store.is_unavailable = False
         clock.move(0)
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
         clock.move(QUICK.closing_seconds)

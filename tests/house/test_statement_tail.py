@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import SUPERVISOR, People
+from tests.house.house_driver import SUPERVISOR, People
 from tests.properties.test_table import GAMES, drive
 from threedice import load
 from threedice.account.commands import Deposit, OpenAccount
@@ -38,12 +38,12 @@ STREAM = "table/1"
 
 
 async def statement(handler: CommandHandler, player: str) -> list[tuple[str, int]]:
-    """Return what a player's statement says and how much of it, as the house shows it."""
+    """Return the kinds and amounts of a player's statement as the house shows it."""
     reader = await handler.streams.statements(account_stream(player))
     return [(each.row.what, each.row.amount) for each in reader.rows(player_subject(player))]
 
 
-async def test_a_statement_has_every_acknowledged_command_before_any_row_is_stored() -> None:
+async def test_statement_has_every_acknowledged_command_before_rows_are_stored() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -57,13 +57,13 @@ async def test_a_statement_has_every_acknowledged_command_before_any_row_is_stor
         assert store.lines(VIEW) == []
 
 
-async def test_money_between_account_and_table_is_on_the_statement_at_once() -> None:
+async def test_transfer_between_account_and_table_is_on_the_statement_at_once() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         await people.open()
-        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
-        await people.ask(Deposit(by="cashier", player="cat", amount=500))
-        await people.ask(
+        await people.send(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.send(Deposit(by="cashier", player="cat", amount=500))
+        await people.send(
             commands.BuyIn(by=SUPERVISOR, player="cat", amount=300, source="account", age_years=30)
         )
 
@@ -74,7 +74,7 @@ async def test_money_between_account_and_table_is_on_the_statement_at_once() -> 
         ]
 
 
-async def test_rows_that_were_not_stored_before_a_crash_are_on_the_statement() -> None:
+async def test_statement_after_a_crash_has_rows_that_were_not_stored() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -88,7 +88,7 @@ async def test_rows_that_were_not_stored_before_a_crash_are_on_the_statement() -
         assert await statement(handler, "ann") == before == [("bought in", 1000), ("won", 100)]
 
 
-async def test_another_server_shows_what_it_has_heard_of(
+async def test_second_server_shows_statements_up_to_the_last_notification(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
@@ -109,7 +109,7 @@ async def test_another_server_shows_what_it_has_heard_of(
         assert await statement(there.command_handler, "ann") == [("bought in", 1000), ("won", 100)]
 
 
-def test_stored_rows_and_the_tail_are_the_rows_of_the_whole_stream() -> None:
+def test_stored_rows_plus_tail_equal_the_projection_of_the_whole_stream() -> None:
     for number, (name, readings) in enumerate(GAMES):
         table = drive(load(name, readings), "record", number, 300)
         entries, _ = extend_stream(EMPTY_HEAD, STREAM, 5, bytes(32), map(encode, table.events))
@@ -133,7 +133,7 @@ def test_stored_rows_and_the_tail_are_the_rows_of_the_whole_stream() -> None:
                     assert reader.rows(subject, limit=2) == expected[-2:]
 
 
-def test_events_that_are_skipped_change_nothing_that_a_statement_shows() -> None:
+def test_events_without_rows_move_only_bets() -> None:
     seen = set()
     for number, (name, readings) in enumerate(GAMES):
         for event in drive(load(name, readings), "record", number, 300).events:

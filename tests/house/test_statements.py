@@ -1,4 +1,4 @@
-"""Statements: results, shift figures and exposure, and that they follow from the log."""
+"""Statements: results, shift figures, exposure, and their derivation from the log."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import MANAGER, HandClock, People, player
-from tests.house.stored_rows import results, shift_figures, statement
-from tests.log.logs import put_entries
+from tests.house.house_driver import (
+    MANAGER,
+    ROUND,
+    ManualClock,
+    People,
+    play_lines,
+    player,
+    results,
+    shift_figures,
+    statement,
+    store_statements,
+)
 from tests.oracle import brute_force as oracle
 from tests.oracle.table_figures import compute_table_figures
 from threedice import load
@@ -28,31 +37,13 @@ from threedice.table import commands
 from threedice.table.events import TableClosed, TableEvent
 
 if TYPE_CHECKING:
-    from threedice.log.store import Store
+    from threedice.log.entry import Entry
 
 pytestmark = pytest.mark.anyio
 
-ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
 
-
-async def played(*lines: str, game: str = "sg-rws-tai-sai-v6/a") -> MemoryStore:
-    """Return the store of a house in which lines of a case were played."""
-    store = MemoryStore()
-    async with CommandHandler(store) as handler:
-        people = People(handler)
-        await people.open(game)
-        await people.play(*lines)
-        keep(store, handler)
-    return store
-
-
-def keep(store: Store, handler: CommandHandler) -> None:
-    for stream in store.streams():
-        update_statements(store, stream, handler.streams.games.load_pinned)
-
-
-async def test_every_round_has_its_result_with_what_it_brought() -> None:
-    store = await played(*ROUND, *ROUND)
+async def test_result_row_has_dice_win_turnover_and_expected_win() -> None:
+    store = await play_lines(*ROUND, *ROUND)
 
     first, second = results(store, "1")
 
@@ -63,8 +54,8 @@ async def test_every_round_has_its_result_with_what_it_brought() -> None:
     assert second.row.round == 2
 
 
-async def test_a_shift_agrees_with_the_accounting_of_its_events() -> None:
-    store = await played(
+async def test_shift_figures_match_the_accounting_oracle() -> None:
+    store = await play_lines(
         *ROUND, "fill 5000", "credit 1000", *ROUND,
         "open betting", "ann bets 200 on total:9", "dealer reports dice-not-flat",
         "dealer corrects round 1 for ann by -25 with supervisor: misread",
@@ -86,22 +77,22 @@ async def test_a_shift_agrees_with_the_accounting_of_its_events() -> None:
     assert report.hold == accounts.hold
 
 
-async def test_money_from_an_account_is_drop_of_the_shift_and_not_in_the_tables_drop_box() -> None:
+async def test_buy_in_from_an_account_counts_as_shift_drop_and_not_in_the_drop_box() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
         await people.open(stacks={"ann": 1000})
-        await people.ask(OpenAccount(by="cashier", player="zoe", currency="SGD"))
-        await people.ask(Deposit(by="cashier", player="zoe", amount=900))
-        await people.ask(
+        await people.send(OpenAccount(by="cashier", player="zoe", currency="SGD"))
+        await people.send(Deposit(by="cashier", player="zoe", amount=900))
+        await people.send(
             commands.BuyIn(
                 by=player("zoe"), player="zoe", amount=900, source="account", age_years=40
             )
         )
         await people.play("open betting", "zoe bets 100 on small", "dice 6 5 4")
         own = (await handler.table("1")).table.drop
-        await people.ask(commands.CloseTable(by=MANAGER))
-        keep(store, handler)
+        await people.send(commands.CloseTable(by=MANAGER))
+        store_statements(store, handler)
     closed = [
         each for entry in store.scan("table/1") if isinstance(each := decode(entry), TableClosed)
     ]
@@ -112,8 +103,8 @@ async def test_money_from_an_account_is_drop_of_the_shift_and_not_in_the_tables_
     assert (report.drop, report.hold) == (1900, Fraction(100, 1900))
 
 
-async def test_a_shift_counts_only_its_own_time_and_undoes_what_came_before() -> None:
-    store = await played(*ROUND)
+async def test_reversal_of_an_earlier_round_counts_in_the_shift_of_the_reversal() -> None:
+    store = await play_lines(*ROUND)
     since = results(store, "1")[-1].at + 1
 
     assert shift_figures(store, "1", until=since).win == -50
@@ -122,7 +113,7 @@ async def test_a_shift_counts_only_its_own_time_and_undoes_what_came_before() ->
 
     async with CommandHandler(store) as handler:
         await People(handler).play("supervisor reports dice-damaged affecting 1 with shift-manager")
-        keep(store, handler)
+        store_statements(store, handler)
     undone = shift_figures(store, "1", since=since)
     assert (undone.win, undone.rounds, undone.turnover) == (50, -1, -150)
 
@@ -131,8 +122,8 @@ CORRECTION = "dealer corrects round 1 for ann by 5000 with supervisor: misread"
 REVERSAL = "supervisor reports dice-damaged affecting 1 with shift-manager"
 
 
-async def test_reversing_a_corrected_round_takes_back_the_correction_with_the_result() -> None:
-    store = await played(*ROUND, CORRECTION, REVERSAL)
+async def test_reversing_a_corrected_round_reverses_its_correction() -> None:
+    store = await play_lines(*ROUND, CORRECTION, REVERSAL)
 
     report = shift_figures(store, "1")
 
@@ -158,17 +149,17 @@ async def test_reversing_a_corrected_round_takes_back_the_correction_with_the_re
         ((ROUND, (CORRECTION,), (CORRECTION, REVERSAL)), [-50, -5000, 5050]),
     ],
 )
-async def test_the_shift_of_a_reversal_takes_back_results_and_corrections_of_earlier_shifts(
+async def test_shift_of_a_reversal_reverses_results_and_corrections_of_earlier_shifts(
     shifts: tuple[tuple[str, ...], ...], wins: list[int]
 ) -> None:
-    store, clock, starts = MemoryStore(), HandClock(), list[int]()
+    store, clock, starts = MemoryStore(), ManualClock(), list[int]()
     async with CommandHandler(store, runtime=clock) as handler:
         people = People(handler)
         await people.open()
         for lines in shifts:
             starts.append(clock.now())
             await people.play(*lines)
-        keep(store, handler)
+        store_statements(store, handler)
     ends = [*starts[1:], clock.now()]
 
     reports = [shift_figures(store, "1", *shift) for shift in zip(starts, ends, strict=True)]
@@ -178,8 +169,8 @@ async def test_the_shift_of_a_reversal_takes_back_results_and_corrections_of_ear
     assert shift_figures(store, "1").win == 0
 
 
-async def test_a_reversal_takes_back_neither_rulings_nor_corrections_of_other_rounds() -> None:
-    store = await played(
+async def test_reversal_keeps_rulings_and_corrections_of_other_rounds() -> None:
+    store = await play_lines(
         *ROUND, *ROUND, CORRECTION,
         "dealer corrects round 2 for bob by 200 with supervisor: misread",
         "shift-manager rules 50 for bob: spilt drink",
@@ -189,8 +180,8 @@ async def test_a_reversal_takes_back_neither_rulings_nor_corrections_of_other_ro
     assert shift_figures(store, "1").win == -50 - 200 - 50
 
 
-async def test_a_correction_that_became_debt_is_taken_back_in_full() -> None:
-    store = await played(
+async def test_reversal_of_a_correction_that_became_debt_is_complete() -> None:
+    store = await play_lines(
         *ROUND,
         "dealer corrects round 1 for bob by -1500 with supervisor: misread",
         "bob repays 100 in cash",
@@ -200,8 +191,8 @@ async def test_a_correction_that_became_debt_is_taken_back_in_full() -> None:
     assert shift_figures(store, "1").win == 0
 
 
-async def test_losers_collected_in_an_unsettled_round_count_for_nothing_when_reversed() -> None:
-    store = await played(
+async def test_reversed_unsettled_round_with_collected_losers_has_no_win() -> None:
+    store = await play_lines(
         *ROUND, CORRECTION, *ROUND[:-1],
         "close betting", "tumbles 3 times", "uncover the dice", "call 6 5 4", "enter 6 5 4",
         "light the areas", "collect the losers",
@@ -213,24 +204,26 @@ async def test_losers_collected_in_an_unsettled_round_count_for_nothing_when_rev
     assert (report.win, report.rounds, report.void) == (0, 0, 1)
 
 
-async def test_a_statement_tells_a_player_everything_and_nothing_of_others() -> None:
+async def test_statement_has_all_rows_of_its_player_and_no_others() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
         await people.open()
-        await people.ask(OpenAccount(by="cashier", player="ann", currency="SGD"))
-        await people.ask(Deposit(by="cashier", player="ann", amount=500))
-        await people.ask(
+        await people.send(OpenAccount(by="cashier", player="ann", currency="SGD"))
+        await people.send(Deposit(by="cashier", player="ann", amount=500))
+        await people.send(
             commands.BuyIn(by=player("ann"), player="ann", amount=300, source="account")
         )
         await people.play(*ROUND)
-        await people.ask(commands.CashOut(by=player("ann"), player="ann", amount=100, to="account"))
-        await people.ask(Withdraw(by="cashier", player="ann", amount=50))
-        keep(store, handler)
+        await people.send(
+            commands.CashOut(by=player("ann"), player="ann", amount=100, to="account")
+        )
+        await people.send(Withdraw(by="cashier", player="ann", amount=50))
+        store_statements(store, handler)
 
-    told = statement(store, "ann")
+    rows = statement(store, "ann")
 
-    assert [(each.row.what, each.row.amount) for each in told] == [
+    assert [(each.row.what, each.row.amount) for each in rows] == [
         ("bought in", 1000),
         ("deposited", 500),
         ("sent to table", -300),
@@ -240,11 +233,11 @@ async def test_a_statement_tells_a_player_everything_and_nothing_of_others() -> 
         ("cashed out", -100),
         ("withdrawn", -50),
     ]
-    assert not statement(store, "ann", since=told[-1].at + 1)
+    assert not statement(store, "ann", since=rows[-1].at + 1)
 
 
-async def test_a_shooters_bet_is_in_the_books_when_it_is_decided() -> None:
-    store = await played(
+async def test_shooter_bet_is_on_the_statement_when_it_is_decided() -> None:
+    store = await play_lines(
         "offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
         "ann bets 50 on shooter", "dice crown crown heart",
         "open betting", "dice heart heart spade",
@@ -257,15 +250,15 @@ async def test_a_shooters_bet_is_in_the_books_when_it_is_decided() -> None:
     ]
 
 
-async def test_the_books_are_the_same_when_they_are_made_again() -> None:
-    store = await played(*ROUND, *ROUND)
+async def test_rebuilt_statements_equal_the_stored_ones() -> None:
+    store = await play_lines(*ROUND, *ROUND)
     before = store.lines(VIEW)
-    heard: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
-    assert rebuild(store, lambda *each: heard.append(each)) == (1, {})
+    assert rebuild(store, lambda *each: progress.append(each)) == (1, {})
 
     assert store.lines(VIEW) == before
-    assert heard == [(1, 1)]
+    assert progress == [(1, 1)]
 
 
 SHOOTING = (
@@ -281,6 +274,17 @@ VOID = (
 )
 
 
+class PrefixStore(MemoryStore):
+    """A store that reads the first entries of each stream of another store."""
+
+    def __init__(self, whole: MemoryStore) -> None:
+        super().__init__()
+        self.whole, self.count = whole, 0
+
+    def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
+        return self.whole.read(stream, after, max(0, min(limit, self.count - after)))
+
+
 @pytest.mark.parametrize(
     ("game", "lines"),
     [
@@ -288,13 +292,13 @@ VOID = (
         ("triple-dice/mat", SHOOTING),
     ],
 )
-async def test_the_books_are_the_same_however_often_they_are_kept(
+async def test_statements_do_not_depend_on_how_often_they_are_updated(
     game: str, lines: tuple[str, ...]
 ) -> None:
-    whole = await played(*lines, game=game)
-    entries, store = list(whole.scan("table/1")), MemoryStore()
+    whole = await play_lines(*lines, game=game)
+    entries, store = list(whole.scan("table/1")), PrefixStore(whole)
     for count in range(1, len(entries) + 1):
-        put_entries(store, entries[:count])
+        store.count = count
         reached = update_statements(store, "table/1", GameRegistry(whole).load_pinned)
         projector = StatementProjector("table/1", GameRegistry(whole).load_pinned)
         for entry in entries[:reached]:
@@ -304,13 +308,13 @@ async def test_the_books_are_the_same_however_often_they_are_kept(
     assert store.lines(VIEW) == whole.lines(VIEW) != []
 
 
-async def test_what_happens_beside_the_bets_is_told_while_the_round_is_played() -> None:
-    store = await played("open betting", "ann bets 100 on big", "bob buys 500")
+async def test_buy_in_during_a_round_is_on_the_statement_at_once() -> None:
+    store = await play_lines("open betting", "ann bets 100 on big", "bob buys 500")
 
     assert [each.row.amount for each in statement(store, "bob")] == [1000, 500]
 
 
-async def test_exposure_is_what_each_of_the_216_rolls_would_bring() -> None:
+async def test_exposure_matches_the_house_net_of_each_of_the_216_rolls() -> None:
     game = load("sg-rws-tai-sai-v6/a")
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
@@ -328,20 +332,20 @@ async def test_exposure_is_what_each_of_the_216_rolls_would_bring() -> None:
         assert nets[roll] == expected
 
 
-async def test_chips_carried_away_are_on_the_statement() -> None:
+async def test_chips_carried_away_at_the_close_are_on_the_statement() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
         await people.open()
         await people.play("close the table")
-        keep(store, handler)
+        store_statements(store, handler)
     assert [(each.row.what, each.row.amount) for each in statement(store, "ann")] == [
         ("bought in", 1000),
         ("carried away", -1000),
     ]
 
 
-async def test_a_player_called_like_a_table_is_told_apart() -> None:
+async def test_player_and_table_with_the_same_id_have_separate_statements() -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         people = People(handler)
@@ -350,7 +354,7 @@ async def test_a_player_called_like_a_table_is_told_apart() -> None:
     async with CommandHandler(store) as handler:
         people = People(handler, "2")
         await people.open(stacks={"2": 1000})
-        await people.ask(commands.MakeRuling(by=MANAGER, player="2", amount=50, reason="r"))
-        keep(store, handler)
+        await people.send(commands.MakeRuling(by=MANAGER, player="2", amount=50, reason="r"))
+        store_statements(store, handler)
     assert shift_figures(store, "2").win == -50
     assert [each.row.what for each in statement(store, "2")] == ["bought in", "ruling"]

@@ -1,4 +1,4 @@
-"""A disk that fails: nothing is acknowledged, tables are suspended, a person lets play go on."""
+"""Suspension after a failed write, and release by a person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import Failing, People
+from tests.house.house_driver import FailingStore, People
 from threedice.errors import InvalidInput, OperatingFailure, StoreFailed, StoreUnavailable
 from threedice.house import CommandHandler
 from threedice.house.codec import decode
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-async def test_nothing_is_acknowledged_after_a_failed_write(tmp_path: Path) -> None:
-    store = Failing()
+async def test_no_command_is_acknowledged_after_a_failed_write(tmp_path: Path) -> None:
+    store = FailingStore()
     async with CommandHandler(store, state_dir=tmp_path) as handler:
         people = People(handler)
         await people.open()
@@ -44,10 +44,10 @@ async def test_nothing_is_acknowledged_after_a_failed_write(tmp_path: Path) -> N
         assert store.heads() == heads
 
 
-async def test_the_house_stays_suspended_over_a_restart_until_a_person_releases_it(
+async def test_house_stays_suspended_after_a_restart_until_released(
     tmp_path: Path,
 ) -> None:
-    store = Failing()
+    store = FailingStore()
     async with CommandHandler(store, state_dir=tmp_path) as handler:
         people = People(handler)
         await people.open()
@@ -77,10 +77,10 @@ async def test_the_house_stays_suspended_over_a_restart_until_a_person_releases_
         assert not handler.suspension_reason
 
 
-async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
+async def test_decisions_that_were_not_written_are_discarded_on_release(
     tmp_path: Path,
 ) -> None:
-    store = Failing()
+    store = FailingStore()
     async with CommandHandler(store, state_dir=tmp_path, reopen_store=lambda: store) as handler:
         people = People(handler)
         await people.open()
@@ -96,8 +96,8 @@ async def test_what_was_decided_and_not_written_is_forgotten_when_play_goes_on(
         assert await people.stack("ann") == 900
 
 
-async def halted(store: Failing, state: Path) -> None:
-    """Leave a house whose disk has failed in the middle of a round."""
+async def suspend_house(store: FailingStore, state: Path) -> None:
+    """Close a house that was suspended in mid-round by a failed write."""
     async with CommandHandler(store, state_dir=state) as handler:
         people = People(handler)
         await people.open()
@@ -108,24 +108,24 @@ async def halted(store: Failing, state: Path) -> None:
     store.fails = False
 
 
-async def test_nobody_plays_while_a_released_house_sees_to_its_tables(tmp_path: Path) -> None:
-    store = Failing()
-    await halted(store, tmp_path)
+async def test_commands_are_refused_while_a_release_recovers_tables(tmp_path: Path) -> None:
+    store = FailingStore()
+    await suspend_house(store, tmp_path)
     async with CommandHandler(store, state_dir=tmp_path) as handler:
         people = People(handler)
 
-        async def see_to_tables() -> None:
+        async def recover_tables() -> None:
             assert handler.suspension_reason
             with pytest.raises(StoreFailed):
                 await people.bet("ann", 5, "big")
 
-        await handler.suspension.release("sue", "there is room again", recover=see_to_tables)
+        await handler.suspension.release("sue", "there is room again", recover=recover_tables)
         await people.bet("ann", 5, "big")
 
 
-async def test_a_release_that_fails_releases_nothing_over_a_restart_either(tmp_path: Path) -> None:
-    store = Failing()
-    await halted(store, tmp_path)
+async def test_house_stays_suspended_after_a_failed_release_and_a_restart(tmp_path: Path) -> None:
+    store = FailingStore()
+    await suspend_house(store, tmp_path)
     store.suspend("the disk is full")
     for _ in range(2):
         async with CommandHandler(store, state_dir=tmp_path) as handler:
@@ -141,22 +141,22 @@ async def test_a_release_that_fails_releases_nothing_over_a_restart_either(tmp_p
         assert not store.suspension_reason()
 
 
-async def test_a_house_that_could_not_see_to_its_tables_is_not_released(tmp_path: Path) -> None:
-    store = Failing()
-    await halted(store, tmp_path)
+async def test_house_stays_suspended_when_the_recovery_of_a_release_fails(tmp_path: Path) -> None:
+    store = FailingStore()
+    await suspend_house(store, tmp_path)
     async with CommandHandler(store, state_dir=tmp_path) as handler:
 
-        async def see_to_tables() -> None:
+        async def recover_tables() -> None:
             raise StoreUnavailable("the database does not answer")
 
         with pytest.raises(StoreUnavailable):
-            await handler.suspension.release("sue", "there is room again", recover=see_to_tables)
+            await handler.suspension.release("sue", "there is room again", recover=recover_tables)
         with pytest.raises(StoreFailed):
             await People(handler).bet("ann", 5, "big")
 
 
-class Together(MemoryStore):
-    """A store to which two servers write their releases at the same moment."""
+class SimultaneousStore(MemoryStore):
+    """A store that holds the first release of two servers until both are written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,8 +168,8 @@ class Together(MemoryStore):
         return super().write(proposals)
 
 
-async def test_releases_at_two_servers_at_once_are_both_written_down() -> None:
-    store = Together()
+async def test_concurrent_releases_at_two_servers_are_both_logged() -> None:
+    store = SimultaneousStore()
     store.suspend("the disk is full")
     async with CommandHandler(store) as handler, CommandHandler(store) as elsewhere:
         await asyncio.gather(
@@ -183,7 +183,7 @@ async def test_releases_at_two_servers_at_once_are_both_written_down() -> None:
     ]
 
 
-async def test_of_two_releases_at_one_server_the_second_is_told_that_it_is_released(
+async def test_second_concurrent_release_at_one_server_is_refused(
     tmp_path: Path,
 ) -> None:
     store = MemoryStore()
@@ -199,8 +199,8 @@ async def test_of_two_releases_at_one_server_the_second_is_told_that_it_is_relea
     assert len(store.read("house")) == 1
 
 
-async def test_a_house_released_after_a_restart_comes_back_interrupted(tmp_path: Path) -> None:
-    store = Failing()
+async def test_release_after_a_restart_interrupts_the_open_round(tmp_path: Path) -> None:
+    store = FailingStore()
     async with House("memory:", store=store, state_dir=tmp_path) as house:
         people = People(house.command_handler)
         await people.open()
@@ -218,7 +218,8 @@ async def test_a_house_released_after_a_restart_comes_back_interrupted(tmp_path:
         assert (await house.command_handler.table("1")).interrupted == 1
 
 
-async def test_servers_stop_when_one_has_found_the_database_failing(
+@pytest.mark.usefixtures("fast_suspension_polls")
+async def test_suspension_by_one_server_suspends_the_others(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()

@@ -36,7 +36,7 @@ def heard(people: IdentityService) -> list[tuple[str, str, str]]:
     return told
 
 
-def test_whoever_listens_hears_at_once_what_happens_here(people: IdentityService) -> None:
+def test_subscriber_receives_changes_of_the_same_process_at_once(people: IdentityService) -> None:
     ann = add(people, "ann", "player").id
     one, two = (people.authentication.sign_in("ann", PASSWORD) for _ in range(2))
     told = heard(people)
@@ -69,7 +69,7 @@ def test_whoever_listens_hears_at_once_what_happens_here(people: IdentityService
         lambda people, _, token: people.authentication.sign_in("ann", PASSWORD, replacing=token),
     ],
 )
-def test_what_is_revoked_at_one_server_is_worth_nothing_at_another(
+def test_session_revoked_at_one_server_is_invalid_at_another_after_a_poll(
     revoke: Callable[[IdentityService, str, str], object], people: IdentityService, setting: Setting
 ) -> None:
     other = setting.open(IdentityPolicy(second_factor=False))
@@ -88,7 +88,7 @@ def test_what_is_revoked_at_one_server_is_worth_nothing_at_another(
     assert len(told) == 1, "each is told once"
 
 
-def test_within_a_second_no_server_believes_a_revoked_token_even_if_nobody_polls(
+def test_revoked_session_is_invalid_at_every_server_within_a_second(
     people: IdentityService, setting: Setting
 ) -> None:
     other = setting.open(IdentityPolicy(second_factor=False))
@@ -102,7 +102,7 @@ def test_within_a_second_no_server_believes_a_revoked_token_even_if_nobody_polls
     assert other.sessions.resolve(token) is None
 
 
-def test_what_is_remembered_is_not_asked_for_again(people: IdentityService) -> None:
+def test_cached_session_is_resolved_without_a_query(people: IdentityService) -> None:
     add(people, "ann", "player")
     token = people.authentication.sign_in("ann", PASSWORD).token
     people.sessions.resolve(token)
@@ -111,7 +111,7 @@ def test_what_is_remembered_is_not_asked_for_again(people: IdentityService) -> N
     assert people.sessions.resolve(token) is not None
 
 
-def test_what_was_read_before_a_change_is_not_remembered_after_it() -> None:
+def test_session_read_before_a_change_is_not_cached_after_it() -> None:
     remembered = TokenCache[Named](lambda _: None)
     epoch = remembered.epoch
     remembered.invalidate(AccessChange(1, "ann", "session", "ended"))
@@ -121,7 +121,9 @@ def test_what_was_read_before_a_change_is_not_remembered_after_it() -> None:
     assert remembered.get(b"digest") is None
 
 
-def test_an_account_disabled_by_hand_is_disabled(people: IdentityService, setting: Setting) -> None:
+def test_credentials_of_an_account_disabled_in_the_database_are_invalid(
+    people: IdentityService, setting: Setting
+) -> None:
     ann = add(people, "ann", "player").id
     session = people.authentication.sign_in("ann", PASSWORD).token
     program = people.tokens.create(ann, "robot", ["read"]).token
@@ -133,7 +135,7 @@ def test_an_account_disabled_by_hand_is_disabled(people: IdentityService, settin
     assert other.tokens.resolve(program) is None
 
 
-def test_memory_has_an_end_and_loses_nothing_by_it(
+def test_full_token_cache_still_resolves_every_token(
     people: IdentityService, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("threedice.identity.tokens.MAX_CACHED_TOKENS", 2)
@@ -154,7 +156,7 @@ def test_memory_has_an_end_and_loses_nothing_by_it(
     assert {each.state for each in people.sessions.list_for_account(dan)} == {"open"}
 
 
-def test_only_what_a_change_concerns_is_forgotten(people: IdentityService) -> None:
+def test_change_of_one_account_keeps_other_accounts_cached(people: IdentityService) -> None:
     add(people, "ann", "player")
     bob = add(people, "bob", "player").id
     token = people.authentication.sign_in("ann", PASSWORD).token
@@ -166,7 +168,7 @@ def test_only_what_a_change_concerns_is_forgotten(people: IdentityService) -> No
     assert people.sessions.resolve(token) is not None
 
 
-def test_a_server_that_cannot_hear_believes_nothing(
+def test_cached_session_is_not_used_when_changes_cannot_be_polled(
     people: IdentityService, setting: Setting
 ) -> None:
     add(people, "ann", "player")
@@ -179,7 +181,7 @@ def test_a_server_that_cannot_hear_believes_nothing(
         people.sessions.resolve(token)
 
 
-def test_changes_are_numbered_and_asked_for_from_any_number(people: IdentityService) -> None:
+def test_access_changes_can_be_read_from_any_number(people: IdentityService) -> None:
     ann = add(people, "ann", "player").id
     assert people.access_changes.changes_since(0) == []
     people.sessions.end_all(ann)
@@ -192,7 +194,7 @@ def test_changes_are_numbered_and_asked_for_from_any_number(people: IdentityServ
     assert people.access_changes.latest() == 2
 
 
-def test_whoever_comes_too_late_is_told_to_start_over(
+def test_server_that_missed_deleted_changes_invalidates_its_whole_cache(
     people: IdentityService, setting: Setting
 ) -> None:
     other = setting.open(IdentityPolicy(second_factor=False))
@@ -220,7 +222,7 @@ def test_whoever_comes_too_late_is_told_to_start_over(
     ]
 
 
-def test_one_who_fails_to_listen_keeps_nobody_else_from_hearing(people: IdentityService) -> None:
+def test_failing_subscriber_does_not_keep_a_change_from_the_others(people: IdentityService) -> None:
     ann = add(people, "ann", "player").id
 
     def failing(_: AccessChange) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from threedice.identity import IdentityService
 
 
-def test_an_account_is_found_by_however_its_name_is_written(people: IdentityService) -> None:
+def test_account_is_found_by_any_spelling_of_its_name(people: IdentityService) -> None:
     made = add(people, "Ｓtraße", "dealer", "supervisor")
 
     assert made.name == "strasse"
@@ -30,7 +30,7 @@ def test_an_account_is_found_by_however_its_name_is_written(people: IdentityServ
     assert people.authentication.sign_in("Strasse", PASSWORD).session.account == made
 
 
-def test_a_name_is_had_by_one_account_only(people: IdentityService) -> None:
+def test_taken_account_name_is_refused(people: IdentityService) -> None:
     add(people, "ann", "player")
 
     with pytest.raises(AccountRefused) as refused:
@@ -56,7 +56,7 @@ def test_a_name_is_had_by_one_account_only(people: IdentityService) -> None:
         "\ud800",
     ],
 )
-def test_nobody_may_be_called(name: str, local: IdentityService) -> None:
+def test_reserved_or_malformed_account_name_is_refused(name: str, local: IdentityService) -> None:
     with pytest.raises(InvalidInput):
         add(local, name, "player")
 
@@ -64,7 +64,7 @@ def test_nobody_may_be_called(name: str, local: IdentityService) -> None:
 
 
 @given(st.text(max_size=100))
-def test_a_name_that_is_kept_is_kept_as_it_is_found(name: str) -> None:
+def test_folding_an_account_name_is_idempotent(name: str) -> None:
     assert fold_name(fold_name(name)) == fold_name(name)
     try:
         kept = validate_name(name)
@@ -77,13 +77,13 @@ def test_a_name_that_is_kept_is_kept_as_it_is_found(name: str) -> None:
 @pytest.mark.parametrize(
     "roles", [[], ["croupier"], ["player", "dealer"], ["auditor", "supervisor"]]
 )
-def test_roles_that_do_not_exist_or_do_not_go_together(roles: list[str]) -> None:
+def test_unknown_or_incompatible_roles_are_refused(roles: list[str]) -> None:
     with pytest.raises(InvalidInput):
         validate_roles(roles)
 
 
 @given(st.sets(st.sampled_from(ROLES), min_size=1))
-def test_nobody_plays_and_works_or_audits_himself(roles: set[str]) -> None:
+def test_player_and_auditor_roles_cannot_be_combined_with_others(roles: set[str]) -> None:
     alone = roles & {"player", "auditor"}
     try:
         kept = set(validate_roles(roles))
@@ -95,14 +95,16 @@ def test_nobody_plays_and_works_or_audits_himself(roles: set[str]) -> None:
         assert not alone or len(roles) == 1
 
 
-def test_ids_say_nothing_and_never_come_twice(local: IdentityService) -> None:
+def test_account_ids_are_opaque_and_unique(local: IdentityService) -> None:
     made = [add(local, f"player{number}", "player").id for number in range(20)]
 
     assert len(set(made)) == 20
     assert all(len(each) == 20 and int(each, 16) >= 0 for each in made)
 
 
-def test_a_disabled_account_is_told_nothing_and_comes_back(people: IdentityService) -> None:
+def test_disabled_account_is_refused_as_wrong_credentials_until_enabled(
+    people: IdentityService,
+) -> None:
     ann = add(people, "ann", "player")
     people.accounts.disable(ann.id)
 
@@ -115,7 +117,7 @@ def test_a_disabled_account_is_told_nothing_and_comes_back(people: IdentityServi
     assert people.authentication.sign_in("ann", PASSWORD).session.account.id == ann.id
 
 
-def test_the_last_administrator_stays_one(people: IdentityService) -> None:
+def test_last_administrator_cannot_be_removed(people: IdentityService) -> None:
     first = add(people, "first", "administrator", "shift-manager")
     second = add(people, "second", "administrator")
     people.accounts.disable(second.id)
@@ -134,7 +136,7 @@ def test_the_last_administrator_stays_one(people: IdentityService) -> None:
     assert not people.accounts.get(first.id).enabled
 
 
-def test_a_player_does_not_become_staff_nor_staff_a_player(people: IdentityService) -> None:
+def test_roles_cannot_change_between_player_and_staff(people: IdentityService) -> None:
     ann, dan = add(people, "ann", "player"), add(people, "dan", "dealer")
 
     for account, roles in ((ann.id, ["dealer"]), (dan.id, ["player"])):
@@ -146,7 +148,7 @@ def test_a_player_does_not_become_staff_nor_staff_a_player(people: IdentityServi
     assert changed.roles == ("supervisor",)
 
 
-def test_a_forgotten_account_has_no_name_and_its_name_is_free(people: IdentityService) -> None:
+def test_erased_account_name_can_be_taken_again(people: IdentityService) -> None:
     ann = add(people, "ann", "player")
     people.accounts.erase_name(ann.id)
 
@@ -159,7 +161,7 @@ def test_a_forgotten_account_has_no_name_and_its_name_is_free(people: IdentitySe
     assert add(people, "ann", "player").id != ann.id
 
 
-def test_there_is_no_account_of_an_unknown_id(people: IdentityService) -> None:
+def test_operation_on_an_unknown_account_id_is_refused(people: IdentityService) -> None:
     for change in (
         people.accounts.get,
         people.accounts.disable,
@@ -173,7 +175,7 @@ def test_there_is_no_account_of_an_unknown_id(people: IdentityService) -> None:
             change("nobody")
 
 
-def test_the_first_start_makes_an_administrator_whose_password_must_be_changed(
+def test_first_start_creates_an_administrator_with_a_temporary_password(
     strict: IdentityService,
 ) -> None:
     first = strict.accounts.ensure_administrator()
@@ -187,19 +189,19 @@ def test_the_first_start_makes_an_administrator_whose_password_must_be_changed(
     assert changed.session.state == "enrolment"
 
 
-def test_a_house_with_somebody_in_it_gets_no_administrator(people: IdentityService) -> None:
+def test_no_administrator_is_created_when_an_account_exists(people: IdentityService) -> None:
     add(people, "ann", "player")
 
     assert people.accounts.ensure_administrator() is None
 
 
-def test_of_two_servers_that_start_at_once_one_makes_the_administrator(setting: Setting) -> None:
+def test_second_server_creates_no_second_administrator(setting: Setting) -> None:
     made = [setting.open().accounts.ensure_administrator() for _ in range(2)]
 
     assert [each is None for each in made] == [False, True]
 
 
-def test_nor_when_the_other_is_quicker_while_this_one_hashes(
+def test_server_that_loses_the_race_creates_no_administrator(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other, made = setting.open(), setting.open(), []
@@ -216,7 +218,9 @@ def test_nor_when_the_other_is_quicker_while_this_one_hashes(
     assert [each.account.name for each in made if each is not None] == ["administrator"]
 
 
-def test_a_first_password_expires(people: IdentityService, clock: HandClock) -> None:
+def test_temporary_password_expires_and_can_be_reset(
+    people: IdentityService, clock: HandClock
+) -> None:
     first = people.accounts.add("dan", ["dealer"])
     clock.move(7 * 24 * 3600)
 

@@ -34,7 +34,7 @@ def refusal(act: Callable[[], object]) -> str:
     return refused.value.reason
 
 
-def test_somebody_asks_and_somebody_else_approves(
+def test_approval_request_is_approved_by_a_second_person(
     people: IdentityService, clock: HandClock
 ) -> None:
     dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
@@ -54,7 +54,7 @@ def test_somebody_asks_and_somebody_else_approves(
     assert people.approvals.pending() == []
 
 
-def test_nobody_approves_or_declines_his_own(people: IdentityService) -> None:
+def test_deciding_on_an_own_approval_request_is_refused(people: IdentityService) -> None:
     sue = add(people, "sue", "supervisor").id
     request = asked(people, sue)
 
@@ -63,7 +63,7 @@ def test_nobody_approves_or_declines_his_own(people: IdentityService) -> None:
     assert people.approvals.get(request.id).state == "pending"
 
 
-def test_only_the_roles_asked_for_decide(people: IdentityService) -> None:
+def test_approval_by_a_role_that_was_not_requested_is_refused(people: IdentityService) -> None:
     dan = add(people, "dan", "dealer").id
     request = asked(people, dan)
 
@@ -74,7 +74,7 @@ def test_only_the_roles_asked_for_decide(people: IdentityService) -> None:
     assert people.approvals.decline(request.id, add(people, "pat", "pit-manager").id)
 
 
-def test_nobody_decides_twice_or_otherwise(people: IdentityService) -> None:
+def test_decided_approval_request_cannot_be_decided_again(people: IdentityService) -> None:
     dan = add(people, "dan", "dealer").id
     sue, pat = add(people, "sue", "supervisor").id, add(people, "pat", "pit-manager").id
     request = asked(people, dan)
@@ -86,7 +86,9 @@ def test_nobody_decides_twice_or_otherwise(people: IdentityService) -> None:
         people.approvals.approve("nothing", pat)
 
 
-def test_of_many_at_once_one_approves(people: IdentityService, setting: Setting) -> None:
+def test_concurrent_approvals_of_a_request_approve_once(
+    people: IdentityService, setting: Setting
+) -> None:
     dan = add(people, "dan", "dealer").id
     staff = [add(people, f"sue{number}", "supervisor").id for number in range(8)]
     servers = [people, setting.open(IdentityPolicy(second_factor=False))]
@@ -102,7 +104,9 @@ def test_of_many_at_once_one_approves(people: IdentityService, setting: Setting)
         assert sorted(pool.map(decide, range(8))) == ["approved"] + ["decided"] * 7
 
 
-def test_a_request_expires(people: IdentityService, clock: HandClock) -> None:
+def test_approval_request_expires_after_15_minutes(
+    people: IdentityService, clock: HandClock
+) -> None:
     dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
     request = asked(people, dan)
     clock.move(15 * 60 - 1)
@@ -114,7 +118,7 @@ def test_a_request_expires(people: IdentityService, clock: HandClock) -> None:
     assert refusal(lambda: people.approvals.approve(request.id, sue)) == "expired"
 
 
-def test_disabled_people_neither_ask_nor_approve(people: IdentityService) -> None:
+def test_disabled_accounts_neither_request_nor_approve(people: IdentityService) -> None:
     dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
     pat = add(people, "pat", "pit-manager").id
     request = asked(people, dan)
@@ -127,7 +131,7 @@ def test_disabled_people_neither_ask_nor_approve(people: IdentityService) -> Non
     assert people.approvals.decline(request.id, pat).state == "declined"
 
 
-def test_a_request_is_withdrawn_by_whoever_made_it(people: IdentityService) -> None:
+def test_only_the_requester_withdraws_an_approval_request(people: IdentityService) -> None:
     dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
     request = asked(people, dan)
 
@@ -135,7 +139,9 @@ def test_a_request_is_withdrawn_by_whoever_made_it(people: IdentityService) -> N
     assert people.approvals.withdraw(request.id, dan).state == "withdrawn"
 
 
-def test_a_command_changed_after_it_was_asked_for_is_found_out(people: IdentityService) -> None:
+def test_approval_request_whose_command_was_changed_is_reported_as_tampered(
+    people: IdentityService,
+) -> None:
     dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
     request = asked(people, dan)
     sql = "UPDATE people_requests SET command = ?"
@@ -163,7 +169,7 @@ def test_a_command_changed_after_it_was_asked_for_is_found_out(people: IdentityS
         (b"x", "why", ["supervisor"], 0),
     ],
 )
-def test_a_request_that_means_nothing_is_refused(
+def test_invalid_approval_request_is_refused(
     command: bytes, reason: str, roles: list[str], seconds: int | None, local: IdentityService
 ) -> None:
     dan = add(local, "dan", "dealer").id

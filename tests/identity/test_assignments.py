@@ -27,7 +27,7 @@ def is_assigned(
     return any(each.role == role for each in current)
 
 
-def test_somebody_works_at_a_table_in_a_role_for_a_shift(
+def test_assignment_holds_for_one_account_table_role_and_period(
     people: IdentityService, clock: HandClock
 ) -> None:
     dan, now = add(people, "dan", "dealer", "supervisor"), clock()
@@ -44,7 +44,9 @@ def test_somebody_works_at_a_table_in_a_role_for_a_shift(
     assert people.assignments.current() == [made]
 
 
-def test_somebody_may_work_at_all_tables(people: IdentityService, clock: HandClock) -> None:
+def test_assignment_without_a_table_holds_at_every_table(
+    people: IdentityService, clock: HandClock
+) -> None:
     pat, now = add(people, "pat", "pit-manager"), clock()
     made = people.assignments.add(pat.id, None, "pit-manager", starts=now, until=now + HOUR)
 
@@ -54,7 +56,7 @@ def test_somebody_may_work_at_all_tables(people: IdentityService, clock: HandClo
     assert people.assignments.current(at=now + HOUR) == []
 
 
-def test_an_account_that_is_disabled_or_has_another_role_is_not_assigned(
+def test_disabled_account_or_missing_role_cannot_be_assigned(
     people: IdentityService, clock: HandClock
 ) -> None:
     dan, sue, now = add(people, "dan", "dealer"), add(people, "sue", "dealer"), clock()
@@ -66,7 +68,7 @@ def test_an_account_that_is_disabled_or_has_another_role_is_not_assigned(
             people.assignments.add(account, "one", "dealer", starts=now, until=now + 1)
 
 
-def test_an_assignment_is_ended_and_servers_are_told(
+def test_ending_an_assignment_publishes_an_access_change(
     people: IdentityService, clock: HandClock
 ) -> None:
     dan, now = add(people, "dan", "dealer"), clock()
@@ -98,7 +100,7 @@ def test_an_assignment_is_ended_and_servers_are_told(
         ("a\0", "dealer", 1, 2),
     ],
 )
-def test_an_assignment_that_means_nothing_is_refused(
+def test_invalid_assignment_is_refused(
     table: str, role: Role, starts: int, until: int, local: IdentityService
 ) -> None:
     dan = add(local, "dan", "dealer")

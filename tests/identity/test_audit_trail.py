@@ -20,7 +20,7 @@ def told(people: IdentityService, since: int = 0) -> list[tuple[str, str, str]]:
     return [(event.kind, event.account, event.by) for event in events]
 
 
-def test_what_happens_is_noted_in_order(people: IdentityService) -> None:
+def test_security_events_are_recorded_in_order(people: IdentityService) -> None:
     dan = add(people, "dan", "dealer").id
     token = people.authentication.sign_in("dan", PASSWORD).token
     with pytest.raises(SignInRefused):
@@ -61,7 +61,7 @@ def test_what_happens_is_noted_in_order(people: IdentityService) -> None:
     assert people.audit_trail.latest() == 14
 
 
-def test_addresses_are_marked_not_told(people: IdentityService) -> None:
+def test_security_events_hold_a_pseudonym_instead_of_the_address(people: IdentityService) -> None:
     add(people, "ann", "player")
     for address in (HERE, THERE, HERE):
         people.authentication.sign_in("ann", PASSWORD, address=address)
@@ -73,9 +73,7 @@ def test_addresses_are_marked_not_told(people: IdentityService) -> None:
     assert HERE not in one
 
 
-def test_nothing_secret_and_no_name_that_was_typed_is_kept_anywhere(
-    strict: IdentityService, setting: Setting
-) -> None:
+def test_no_secret_and_no_typed_name_is_stored(strict: IdentityService, setting: Setting) -> None:
     add(strict, "dan", "dealer")
     first = strict.authentication.sign_in("dan", PASSWORD, address=HERE)
     telephone = Telephone(strict.second_factors.begin_enrolment(first.token).secret, setting.clock)
@@ -104,7 +102,7 @@ def test_nothing_secret_and_no_name_that_was_typed_is_kept_anywhere(
 @pytest.mark.parametrize(
     "sql", ["UPDATE people_events SET account = 'somebody'", "DELETE FROM people_events"]
 )
-def test_events_are_neither_changed_nor_deleted(sql: str, people: IdentityService) -> None:
+def test_security_events_cannot_be_changed_or_deleted(sql: str, people: IdentityService) -> None:
     add(people, "ann", "player")
     before = people.audit_trail.security_events()
 

@@ -40,7 +40,9 @@ def reason(password: str, name: str = "margarethe", role: str = "dealer") -> str
         ("hat of margarethe", "dealer", ""),
     ],
 )
-def test_length_and_name_decide(password: str, role: str, why: str) -> None:
+def test_password_is_refused_for_its_length_form_or_account_name(
+    password: str, role: str, why: str
+) -> None:
     assert reason(password, role=role) == why
 
 
@@ -55,18 +57,18 @@ def test_length_and_name_decide(password: str, role: str, why: str) -> None:
         "password-password", "Summer2024!!", "passwordqwerty", "asdf1234asdf", "zxcvbnm,./12",
     ],
 )  # fmt: skip
-def test_what_everybody_takes_is_refused(password: str) -> None:
+def test_common_password_is_refused(password: str) -> None:
     assert reason(password, role="player") == "common"
 
 
 @pytest.mark.parametrize(
     "password", ["correct horse battery", "kq7vtm2xhd9f", "blue whales sing", "ten tall trees"]
 )
-def test_what_few_take_is_not(password: str) -> None:
+def test_uncommon_password_is_accepted(password: str) -> None:
     assert reason(password) == ""
 
 
-def test_what_is_made_up_for_people_may_be_chosen() -> None:
+def test_generated_passwords_are_unique_and_valid() -> None:
     made = {random_password() for _ in range(200)}
 
     assert len(made) == 200
@@ -74,7 +76,7 @@ def test_what_is_made_up_for_people_may_be_chosen() -> None:
 
 
 @given(st.text(max_size=140), st.text(max_size=140))
-def test_only_the_same_password_is_right(one: str, other: str) -> None:
+def test_hash_verifies_only_the_same_normalised_password(one: str, other: str) -> None:
     passwords = Argon2Hasher(TEST_COST)
     kept = passwords.hash(one)
 
@@ -86,13 +88,13 @@ def test_only_the_same_password_is_right(one: str, other: str) -> None:
     assert not passwords.verify(None, one)
 
 
-def test_however_the_letters_are_typed_it_is_the_same_password() -> None:
+def test_composed_and_decomposed_letters_are_the_same_password() -> None:
     passwords = Argon2Hasher(TEST_COST)
 
     assert passwords.verify(passwords.hash("cafe\u0301 au lait"), "caf\u00e9 au lait")
 
 
-def test_a_password_of_another_cost_is_outdated() -> None:
+def test_hash_of_another_cost_is_outdated() -> None:
     kept = Argon2Hasher(TEST_COST).hash("quiet river")
 
     assert not Argon2Hasher(TEST_COST).is_outdated(kept)
@@ -100,6 +102,6 @@ def test_a_password_of_another_cost_is_outdated() -> None:
     assert Argon2Hasher(Argon2Cost(2, 8, 1)).verify(kept, "quiet river")
 
 
-def test_a_hash_of_no_known_form_is_tampering() -> None:
+def test_hash_of_unknown_form_is_reported_as_tampered() -> None:
     with pytest.raises(TamperedData):
         Argon2Hasher(TEST_COST).verify("plain", "plain")

@@ -32,12 +32,12 @@ RFC_CODES = {
 
 
 @pytest.mark.parametrize(("seconds", "code"), RFC_CODES.items())
-def test_codes_are_those_of_the_standard(seconds: int, code: str) -> None:
+def test_totp_codes_match_rfc_6238(seconds: int, code: str) -> None:
     assert matching_totp_step(RFC_SECRET, code, seconds * SECOND, after=0) == seconds // 30
 
 
 @given(st.integers(0, 4_000_000_000), st.integers(-100, 100), st.integers(-3, 3))
-def test_a_code_is_good_for_its_own_step_and_the_neighbours(
+def test_totp_code_is_valid_for_its_step_and_the_adjacent_ones(
     seconds: int, late: int, used: int
 ) -> None:
     shown, now = (seconds + 1000) // 30, seconds + 1000 + late
@@ -54,7 +54,7 @@ def refusal(people: IdentityService, name: str, code: str) -> str:
     return refused.value.reason
 
 
-def test_staff_can_do_nothing_before_they_have_codes(
+def test_staff_session_stays_in_enrolment_until_a_second_factor_is_confirmed(
     strict: IdentityService, setting: Setting
 ) -> None:
     add(strict, "dan", "dealer")
@@ -73,13 +73,13 @@ def test_staff_can_do_nothing_before_they_have_codes(
     assert len(set(done.recovery_codes)) == 10
 
 
-def test_players_need_none(strict: IdentityService) -> None:
+def test_player_signs_in_without_a_second_factor(strict: IdentityService) -> None:
     add(strict, "ann", "player")
 
     assert strict.authentication.sign_in("ann", PASSWORD).session.state == "open"
 
 
-def test_the_demo_asks_for_none_but_of_whoever_has_them(
+def test_optional_second_factor_is_required_of_enrolled_accounts(
     strict: IdentityService, setting: Setting
 ) -> None:
     add(strict, "dan", "dealer")
@@ -92,7 +92,7 @@ def test_the_demo_asks_for_none_but_of_whoever_has_them(
     assert demo.authentication.sign_in("dan", PASSWORD, code=telephone.code())
 
 
-def test_a_code_is_needed_and_accepted_once(strict: IdentityService, setting: Setting) -> None:
+def test_totp_code_is_required_and_accepted_once(strict: IdentityService, setting: Setting) -> None:
     add(strict, "dan", "dealer")
     telephone, _ = setting.enrol(strict, "dan")
     at_enrolment = telephone.shown()
@@ -105,7 +105,7 @@ def test_a_code_is_needed_and_accepted_once(strict: IdentityService, setting: Se
     assert refusal(strict, "dan", "000000") == "code"
 
 
-def test_a_code_of_a_minute_ago_is_too_old_and_one_overtaken_is_too(
+def test_totp_code_two_steps_off_or_before_the_last_used_step_is_refused(
     strict: IdentityService, setting: Setting
 ) -> None:
     add(strict, "dan", "dealer")
@@ -119,7 +119,7 @@ def test_a_code_of_a_minute_ago_is_too_old_and_one_overtaken_is_too(
     assert refusal(strict, "dan", before) == "code"
 
 
-def test_a_right_password_without_a_code_is_no_failure_and_no_success(
+def test_sign_in_without_a_code_neither_counts_as_failure_nor_clears_failures(
     strict: IdentityService, setting: Setting
 ) -> None:
     add(strict, "dan", "dealer")
@@ -135,7 +135,9 @@ def test_a_right_password_without_a_code_is_no_failure_and_no_success(
     assert strict.authentication.sign_in("dan", PASSWORD, code=telephone.code())
 
 
-def test_a_wrong_password_never_asks_for_a_code(strict: IdentityService, setting: Setting) -> None:
+def test_wrong_password_neither_asks_for_a_code_nor_consumes_one(
+    strict: IdentityService, setting: Setting
+) -> None:
     add(strict, "dan", "dealer")
     telephone, _ = setting.enrol(strict, "dan")
 
@@ -148,7 +150,9 @@ def test_a_wrong_password_never_asks_for_a_code(strict: IdentityService, setting
     )
 
 
-def test_of_a_disabled_account_no_code_is_asked(strict: IdentityService, setting: Setting) -> None:
+def test_disabled_account_is_not_asked_for_a_code(
+    strict: IdentityService, setting: Setting
+) -> None:
     dan = add(strict, "dan", "dealer")
     setting.enrol(strict, "dan")
     strict.accounts.disable(dan.id)
@@ -156,7 +160,7 @@ def test_of_a_disabled_account_no_code_is_asked(strict: IdentityService, setting
     assert refusal(strict, "dan", "") == "credentials"
 
 
-def test_a_recovery_code_is_used_once_and_by_its_owner_only(
+def test_recovery_code_works_once_and_only_for_its_account(
     strict: IdentityService, clock: HandClock
 ) -> None:
     codes = {}
@@ -176,7 +180,7 @@ def test_a_recovery_code_is_used_once_and_by_its_owner_only(
     assert [event.detail for event in used] == ["9 left", "8 left"]
 
 
-def test_new_recovery_codes_replace_the_old(strict: IdentityService, setting: Setting) -> None:
+def test_new_recovery_codes_replace_the_old_ones(strict: IdentityService, setting: Setting) -> None:
     add(strict, "dan", "dealer")
     first = strict.authentication.sign_in("dan", PASSWORD).token
     telephone = Telephone(strict.second_factors.begin_enrolment(first).secret, setting.clock)
@@ -195,7 +199,9 @@ def test_new_recovery_codes_replace_the_old(strict: IdentityService, setting: Se
     assert strict.authentication.sign_in("dan", PASSWORD, code=new[0])
 
 
-def test_codes_are_replaced_by_whoever_has_them(strict: IdentityService, setting: Setting) -> None:
+def test_replacing_a_second_factor_requires_a_code_of_the_old_one(
+    strict: IdentityService, setting: Setting
+) -> None:
     add(strict, "dan", "dealer")
     old, signed_in = setting.enrol(strict, "dan")
     token = signed_in.token
@@ -220,7 +226,7 @@ def test_codes_are_replaced_by_whoever_has_them(strict: IdentityService, setting
     assert strict.authentication.sign_in("dan", PASSWORD, code=new.code())
 
 
-def test_nothing_is_confirmed_that_was_not_begun(strict: IdentityService) -> None:
+def test_confirming_an_enrolment_that_was_not_begun_is_refused(strict: IdentityService) -> None:
     add(strict, "dan", "dealer")
     token = strict.authentication.sign_in("dan", PASSWORD).token
 
@@ -229,7 +235,7 @@ def test_nothing_is_confirmed_that_was_not_begun(strict: IdentityService) -> Non
     assert refused.value.reason == "not-begun"
 
 
-def test_lost_codes_are_reset_and_all_sessions_end(
+def test_resetting_a_second_factor_ends_all_sessions(
     strict: IdentityService, setting: Setting
 ) -> None:
     dan = add(strict, "dan", "dealer")
@@ -241,7 +247,7 @@ def test_lost_codes_are_reset_and_all_sessions_end(
     assert strict.authentication.sign_in("dan", PASSWORD).session.state == "enrolment"
 
 
-def test_secrets_are_sealed_and_belong_to_one_account(
+def test_totp_secret_is_encrypted_and_bound_to_its_account(
     strict: IdentityService, setting: Setting
 ) -> None:
     dan, sue = add(strict, "dan", "dealer"), add(strict, "sue", "dealer")

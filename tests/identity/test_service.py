@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from threedice.identity import IdentityService
 
 
-def test_people_are_there_when_they_are_opened_again(
-    people: IdentityService, setting: Setting
-) -> None:
+def test_accounts_and_sessions_survive_a_restart(people: IdentityService, setting: Setting) -> None:
     ann = add(people, "ann", "player")
     token = people.authentication.sign_in("ann", PASSWORD).token
     people.close()
@@ -36,7 +34,7 @@ def test_people_are_there_when_they_are_opened_again(
     assert again.sessions.resolve(token) is not None
 
 
-def test_people_and_a_log_share_a_database(folder: Path, postgres: PostgresServer) -> None:
+def test_identity_and_event_log_share_a_database(folder: Path, postgres: PostgresServer) -> None:
     for url in (f"sqlite:///{folder / 'house.sqlite'}", postgres.fresh()):
         setting = Setting(url, folder / url[:6])
         with closing(open_store(url, serving=True)) as store:
@@ -50,7 +48,7 @@ def test_people_and_a_log_share_a_database(folder: Path, postgres: PostgresServe
             assert store.person("ann") == b"{}"
 
 
-def test_two_processes_open_an_empty_database_at_once(
+def test_concurrent_opens_of_an_empty_database_share_one_encryption_key(
     folder: Path, postgres: PostgresServer
 ) -> None:
     for url in (f"sqlite:///{folder / 'house.sqlite'}", postgres.fresh()):
@@ -64,7 +62,7 @@ def test_two_processes_open_an_empty_database_at_once(
             people.close()
 
 
-def test_people_in_memory_are_gone_afterwards(tmp_path: Path) -> None:
+def test_identity_in_memory_starts_empty_each_time(tmp_path: Path) -> None:
     for count in range(2):
         with closing(
             open_identity("memory:", state=tmp_path / str(count), cost=TEST_COST)
@@ -75,12 +73,12 @@ def test_people_in_memory_are_gone_afterwards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "sqlite:///", "mysql://x/y", "file:x", "folder/"])
-def test_what_names_no_database_is_refused(url: str, tmp_path: Path) -> None:
+def test_invalid_database_url_is_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
         open_identity(url, state=tmp_path)
 
 
-def test_a_database_that_is_not_there_is_away_or_unfit(tmp_path: Path) -> None:
+def test_missing_database_is_reported_without_its_password(tmp_path: Path) -> None:
     with pytest.raises(StoreUnusable):
         open_identity(f"sqlite:///{tmp_path}/missing/house.sqlite", state=tmp_path)
     with pytest.raises(StoreUnavailable) as away:
@@ -91,14 +89,14 @@ def test_a_database_that_is_not_there_is_away_or_unfit(tmp_path: Path) -> None:
     assert "geheim" not in str(wrong.value)
 
 
-def test_a_file_that_is_no_database_is_unfit(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"not a database, by any means" * 100)
 
     with pytest.raises(StoreUnusable):
         open_identity(str(tmp_path / "x"), state=tmp_path)
 
 
-def test_a_new_file_is_for_its_owner_only(folder: Path) -> None:
+def test_new_database_and_key_files_are_readable_by_their_owner_only(folder: Path) -> None:
     setting = Setting(f"sqlite:///{folder / 'house.sqlite'}", folder / "state")
     setting.open().close()
 
@@ -108,7 +106,7 @@ def test_a_new_file_is_for_its_owner_only(folder: Path) -> None:
     assert len((folder / "state" / "people.key").read_bytes()) == 32
 
 
-def test_a_missing_or_foreign_key_is_said_and_none_is_made(setting: Setting) -> None:
+def test_missing_foreign_or_damaged_key_file_is_refused_and_not_replaced(setting: Setting) -> None:
     setting.open().close()
     key = setting.state / "people.key"
     right = key.read_bytes()
@@ -132,7 +130,7 @@ def test_a_missing_or_foreign_key_is_said_and_none_is_made(setting: Setting) -> 
     setting.open()
 
 
-def test_a_key_that_is_a_link_is_not_followed(setting: Setting, folder: Path) -> None:
+def test_key_file_that_is_a_symlink_is_refused(setting: Setting, folder: Path) -> None:
     setting.open().close()
     key = setting.state / "people.key"
     key.rename(folder / "elsewhere")
@@ -142,7 +140,7 @@ def test_a_key_that_is_a_link_is_not_followed(setting: Setting, folder: Path) ->
         setting.open()
 
 
-def test_a_newer_database_is_left_alone(people: IdentityService, setting: Setting) -> None:
+def test_database_of_a_newer_schema_is_refused(people: IdentityService, setting: Setting) -> None:
     change = people.context.database.transact
     change(lambda run: run("INSERT INTO schema_versions (version) VALUES (7)"))
 
@@ -153,7 +151,7 @@ def test_a_newer_database_is_left_alone(people: IdentityService, setting: Settin
         change(lambda run: run("DELETE FROM schema_versions WHERE version = 7"))
 
 
-def test_a_file_held_by_another_is_away_and_works_again(
+def test_locked_database_file_is_unavailable_until_unlocked(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("threedice.db.sqlite.BUSY_TIMEOUT_SECONDS", 0.0)
@@ -167,7 +165,7 @@ def test_a_file_held_by_another_is_away_and_works_again(
         add(people, "ann", "player")
 
 
-def test_after_a_failure_a_file_is_trusted_no_more(folder: Path) -> None:
+def test_database_refuses_writes_after_a_failed_write(folder: Path) -> None:
     setting = Setting(f"sqlite:///{folder / 'house.sqlite'}", folder / "state")
     with closing(setting.open()) as people:
         add(people, "ann", "player")
@@ -178,12 +176,12 @@ def test_after_a_failure_a_file_is_trusted_no_more(folder: Path) -> None:
         assert [each.name for each in people.accounts.all()] == ["ann"]
 
 
-def test_text_that_no_database_holds_is_wrong_input(people: IdentityService) -> None:
+def test_unencodable_text_is_invalid_input(people: IdentityService) -> None:
     with pytest.raises(InvalidInput):
         people.sessions.list_for_account("\ud800")
 
 
-def test_what_is_closed_is_away(people: IdentityService) -> None:
+def test_closed_identity_service_is_unavailable(people: IdentityService) -> None:
     people.close()
 
     with pytest.raises(StoreUnavailable):

@@ -38,7 +38,7 @@ def standing(people: IdentityService, token: str) -> str | None:
     return None if session is None else session.state
 
 
-def test_a_token_has_256_bits_and_only_its_digest_is_kept(people: IdentityService) -> None:
+def test_session_token_has_256_bits_and_only_its_digest_is_stored(people: IdentityService) -> None:
     token = signed_in(people, "ann", "player").token
 
     assert len(token) == 43
@@ -47,7 +47,7 @@ def test_a_token_has_256_bits_and_only_its_digest_is_kept(people: IdentityServic
 
 
 @pytest.mark.parametrize("forged", ["", "x", "\ud800", "\0", "é" * 43, "x" * 100_000])
-def test_what_is_no_token_is_nobody(forged: str, local: IdentityService) -> None:
+def test_forged_session_token_resolves_to_nothing(forged: str, local: IdentityService) -> None:
     token = signed_in(local, "ann", "player").token
 
     assert local.sessions.resolve(forged) is None
@@ -58,7 +58,7 @@ def test_what_is_no_token_is_nobody(forged: str, local: IdentityService) -> None
     assert local.sessions.resolve(token) is not None
 
 
-def test_the_digest_of_a_token_is_no_token(people: IdentityService) -> None:
+def test_digest_of_a_session_token_is_not_a_token(people: IdentityService) -> None:
     signed_in(people, "ann", "player")
     ((kept,),) = people.context.database.query("SELECT digest FROM people_sessions")
 
@@ -68,9 +68,7 @@ def test_the_digest_of_a_token_is_no_token(people: IdentityService) -> None:
 @pytest.mark.parametrize(
     ("role", "idle"), [("player", 2 * HOUR), ("supervisor", 30 * MINUTE), ("dealer", 30 * MINUTE)]
 )
-def test_an_idle_session_ends(
-    role: str, idle: int, people: IdentityService, clock: HandClock
-) -> None:
+def test_idle_session_ends(role: str, idle: int, people: IdentityService, clock: HandClock) -> None:
     token = signed_in(people, "ann", role).token
     clock.move(idle - 1)
     assert standing(people, token) is not None
@@ -80,9 +78,7 @@ def test_an_idle_session_ends(
     assert people.sessions.resolve(token) is None
 
 
-def test_use_keeps_a_session_going_and_12_hours_end_it(
-    people: IdentityService, clock: HandClock
-) -> None:
+def test_used_session_lasts_at_most_12_hours(people: IdentityService, clock: HandClock) -> None:
     token = signed_in(people, "ann", "supervisor").token
 
     for _ in range(12 * 60 // 20 - 1):
@@ -94,7 +90,7 @@ def test_use_keeps_a_session_going_and_12_hours_end_it(
     assert people.sessions.resolve(token) is None
 
 
-def test_looking_without_touching_does_not_keep_a_session_going(
+def test_resolving_without_touch_does_not_extend_a_session(
     people: IdentityService, clock: HandClock
 ) -> None:
     token = signed_in(people, "sue", "supervisor").token
@@ -106,7 +102,7 @@ def test_looking_without_touching_does_not_keep_a_session_going(
     assert last is None
 
 
-def test_a_dealers_session_locks_and_only_proof_unlocks_it(
+def test_idle_dealer_session_locks_and_needs_the_password_to_unlock(
     people: IdentityService, clock: HandClock
 ) -> None:
     token = signed_in(people, "dan", "dealer").token
@@ -139,9 +135,7 @@ def test_a_dealers_session_locks_and_only_proof_unlocks_it(
     assert people.sessions.resolve(token) is None, "the token of before is worth nothing"
 
 
-def test_a_code_unlocks_as_well_but_not_somebody_elses(
-    strict: IdentityService, setting: Setting
-) -> None:
+def test_own_totp_code_unlocks_a_session(strict: IdentityService, setting: Setting) -> None:
     add(strict, "dan", "dealer")
     add(strict, "sue", "dealer")
     dans, session = setting.enrol(strict, "dan")
@@ -159,7 +153,7 @@ def test_a_code_unlocks_as_well_but_not_somebody_elses(
         strict.authentication.unlock(opened.token, code=code)
 
 
-def test_unlocking_cannot_be_guessed_faster_than_signing_in(
+def test_unlock_attempts_are_throttled_like_sign_in(
     people: IdentityService, clock: HandClock
 ) -> None:
     token = signed_in(people, "dan", "dealer").token
@@ -176,7 +170,7 @@ def test_unlocking_cannot_be_guessed_faster_than_signing_in(
     assert people.authentication.unlock(token, password=PASSWORD)
 
 
-def test_whoever_leaves_his_place_locks_it(people: IdentityService) -> None:
+def test_session_can_be_locked_by_its_owner(people: IdentityService) -> None:
     token = signed_in(people, "sue", "supervisor").token
 
     people.sessions.lock(token)
@@ -186,7 +180,7 @@ def test_whoever_leaves_his_place_locks_it(people: IdentityService) -> None:
     assert standing(people, token) is None
 
 
-def test_a_locked_session_ends_like_any_other(people: IdentityService, clock: HandClock) -> None:
+def test_locked_session_ends_when_idle(people: IdentityService, clock: HandClock) -> None:
     token = signed_in(people, "dan", "dealer").token
     clock.move(30 * MINUTE)
 
@@ -196,7 +190,7 @@ def test_a_locked_session_ends_like_any_other(people: IdentityService, clock: Ha
     assert refused.value.reason == "ended"
 
 
-def test_a_token_is_worth_nothing_after_signing_out(people: IdentityService) -> None:
+def test_session_token_is_invalid_after_sign_out(people: IdentityService) -> None:
     token = signed_in(people, "ann", "player").token
     other = people.authentication.sign_in("ann", PASSWORD).token
 
@@ -208,7 +202,7 @@ def test_a_token_is_worth_nothing_after_signing_out(people: IdentityService) -> 
         people.sessions.lock(token)
 
 
-def test_other_roles_are_had_by_whoever_signs_in_again(people: IdentityService) -> None:
+def test_changed_roles_end_sessions_and_apply_at_the_next_sign_in(people: IdentityService) -> None:
     session = signed_in(people, "dan", "dealer")
 
     people.accounts.set_roles(session.session.account.id, ["supervisor"])
@@ -217,7 +211,7 @@ def test_other_roles_are_had_by_whoever_signs_in_again(people: IdentityService) 
     assert people.authentication.sign_in("dan", PASSWORD).session.account.roles == ("supervisor",)
 
 
-def test_sessions_are_listed_and_ended_one_by_one_or_all(
+def test_sessions_are_listed_and_ended_singly_or_all_at_once(
     people: IdentityService, clock: HandClock
 ) -> None:
     first = signed_in(people, "ann", "player")
@@ -237,9 +231,7 @@ def test_sessions_are_listed_and_ended_one_by_one_or_all(
     assert people.sessions.resolve(second.token) is None
 
 
-def test_an_account_has_so_many_sessions_and_the_oldest_make_room(
-    people: IdentityService, clock: HandClock
-) -> None:
+def test_account_keeps_its_20_newest_sessions(people: IdentityService, clock: HandClock) -> None:
     tokens = [signed_in(people, "ann", "player").token]
     for _ in range(22):
         clock.move(1)
@@ -250,7 +242,7 @@ def test_an_account_has_so_many_sessions_and_the_oldest_make_room(
     assert live == [False] * 3 + [True] * 20
 
 
-def test_ended_sessions_do_not_pile_up(people: IdentityService, clock: HandClock) -> None:
+def test_ended_sessions_are_deleted(people: IdentityService, clock: HandClock) -> None:
     signed_in(people, "ann", "player")
     clock.move(13 * HOUR)
     people.authentication.sign_in("ann", PASSWORD)
@@ -258,7 +250,9 @@ def test_ended_sessions_do_not_pile_up(people: IdentityService, clock: HandClock
     assert people.context.database.query("SELECT count(*) FROM people_sessions") == [(1,)]
 
 
-def test_use_at_one_server_counts_at_another(people: IdentityService, setting: Setting) -> None:
+def test_use_of_a_session_at_one_server_counts_at_another(
+    people: IdentityService, setting: Setting
+) -> None:
     other = setting.open(IdentityPolicy(second_factor=False))
     token = signed_in(people, "dan", "dealer").token
     assert standing(other, token) == "open"
@@ -275,7 +269,9 @@ def test_use_at_one_server_counts_at_another(people: IdentityService, setting: S
     assert standing(other, token) == "locked"
 
 
-def test_use_survives_a_restart(people: IdentityService, setting: Setting) -> None:
+def test_last_use_of_a_session_survives_a_restart(
+    people: IdentityService, setting: Setting
+) -> None:
     token = signed_in(people, "dan", "dealer").token
     setting.clock.move(4 * MINUTE)
     people.sessions.resolve(token)
@@ -294,7 +290,7 @@ def test_use_survives_a_restart(people: IdentityService, setting: Setting) -> No
 @given(
     st.lists(st.tuples(st.sampled_from([0, 1]), st.booleans(), st.integers(1, 400)), max_size=12)
 )
-def test_two_servers_agree_with_a_clerk_who_writes_everything_down(
+def test_session_state_at_two_servers_matches_a_simple_model(
     folder: Path, steps: list[tuple[int, bool, int]]
 ) -> None:
     clock, policy = HandClock(), IdentityPolicy(second_factor=False)

@@ -30,7 +30,7 @@ def refusal(people: IdentityService, name: str, password: str, **more: str) -> t
     return refused.value.reason, refused.value.wait_seconds
 
 
-def test_whoever_knows_the_password_is_let_in(people: IdentityService) -> None:
+def test_sign_in_with_the_right_password_opens_a_session(people: IdentityService) -> None:
     ann = add(people, "ann", "player")
 
     signed_in = people.authentication.sign_in("ann", PASSWORD, address=HERE)
@@ -40,7 +40,7 @@ def test_whoever_knows_the_password_is_let_in(people: IdentityService) -> None:
     assert people.sessions.resolve(signed_in.token) == signed_in.session
 
 
-def test_wrong_unknown_and_disabled_are_told_the_same(
+def test_wrong_unknown_and_disabled_sign_ins_are_indistinguishable(
     people: IdentityService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(people, "ann", "player")
@@ -65,7 +65,7 @@ def test_wrong_unknown_and_disabled_are_told_the_same(
 
 
 @pytest.mark.parametrize("name", ["\ud800", "ann\0", "", "x" * 100_000, "'; --"])
-def test_whatever_is_typed_as_a_name_is_nobody_or_somebody(
+def test_sign_in_with_a_malformed_name_is_refused_as_wrong_credentials(
     name: str, people: IdentityService
 ) -> None:
     add(people, "ann", "player")
@@ -75,7 +75,7 @@ def test_whatever_is_typed_as_a_name_is_nobody_or_somebody(
 
 
 @pytest.mark.parametrize("name", ["ann", "nobody"])
-def test_a_name_waits_as_long_whether_somebody_has_it_or_not(
+def test_known_and_unknown_names_are_throttled_alike(
     name: str, people: IdentityService, clock: HandClock
 ) -> None:
     add(people, "ann", "player")
@@ -90,7 +90,9 @@ def test_a_name_waits_as_long_whether_somebody_has_it_or_not(
     assert again == ("credentials", 2)
 
 
-def test_nobody_is_locked_out_for_good(people: IdentityService, clock: HandClock) -> None:
+def test_throttling_never_locks_an_account_for_good(
+    people: IdentityService, clock: HandClock
+) -> None:
     add(people, "ann", "player")
 
     for _ in range(30):
@@ -102,7 +104,7 @@ def test_nobody_is_locked_out_for_good(people: IdentityService, clock: HandClock
     assert refusal(people, "ann", "wrong and wrong") == ("credentials", 0)
 
 
-def test_an_address_that_fails_under_many_names_waits(people: IdentityService) -> None:
+def test_address_that_fails_under_many_names_is_throttled(people: IdentityService) -> None:
     add(people, "ann", "player")
 
     for number in range(20):
@@ -112,7 +114,9 @@ def test_an_address_that_fails_under_many_names_waits(people: IdentityService) -
     assert people.authentication.sign_in("ann", PASSWORD, address=THERE)
 
 
-def test_an_own_account_does_not_wash_an_address_clean(people: IdentityService) -> None:
+def test_successful_sign_in_does_not_clear_the_failures_of_an_address(
+    people: IdentityService,
+) -> None:
     add(people, "ann", "player")
 
     for number in range(19):
@@ -123,7 +127,7 @@ def test_an_own_account_does_not_wash_an_address_clean(people: IdentityService) 
     assert refusal(people, "ann", PASSWORD, address=HERE) == ("wait", 1)
 
 
-def test_many_at_once_are_not_more_than_one_after_the_other(
+def test_concurrent_sign_ins_are_throttled_like_sequential_ones(
     people: IdentityService, setting: Setting
 ) -> None:
     add(people, "ann", "player")
@@ -138,7 +142,7 @@ def test_many_at_once_are_not_more_than_one_after_the_other(
     assert sorted(told) == ["credentials"] * 5 + ["wait"] * 35
 
 
-def test_a_token_that_was_brought_along_is_never_the_new_one(people: IdentityService) -> None:
+def test_sign_in_never_adopts_a_presented_token(people: IdentityService) -> None:
     add(people, "ann", "player")
     add(people, "mallory", "player")
     planted = people.authentication.sign_in("mallory", PASSWORD).token
@@ -153,7 +157,7 @@ def test_a_token_that_was_brought_along_is_never_the_new_one(people: IdentitySer
     assert people.sessions.resolve(fresh.token) is not None
 
 
-def test_a_password_is_hashed_again_when_the_cost_has_changed(
+def test_password_is_rehashed_when_the_cost_changes(
     people: IdentityService, setting: Setting
 ) -> None:
     add(people, "ann", "player")
@@ -176,7 +180,7 @@ def test_a_password_is_hashed_again_when_the_cost_has_changed(
     assert people.authentication.sign_in("ann", PASSWORD)
 
 
-def test_a_changed_password_ends_all_other_sessions_and_rotates_this_one(
+def test_password_change_ends_other_sessions_and_rotates_the_token(
     people: IdentityService,
 ) -> None:
     add(people, "ann", "player")
@@ -191,7 +195,9 @@ def test_a_changed_password_ends_all_other_sessions_and_rotates_this_one(
     assert people.authentication.sign_in("ann", "another quiet river")
 
 
-def test_a_password_is_changed_by_whoever_knows_it_and_to_another(people: IdentityService) -> None:
+def test_password_change_requires_the_old_password_and_a_different_new_one(
+    people: IdentityService,
+) -> None:
     add(people, "ann", "player")
     token = people.authentication.sign_in("ann", PASSWORD).token
 
@@ -211,7 +217,7 @@ def test_a_password_is_changed_by_whoever_knows_it_and_to_another(people: Identi
     assert held.value.reason == "wait"
 
 
-def test_a_password_that_is_reset_ends_all_sessions(people: IdentityService) -> None:
+def test_password_reset_ends_all_sessions(people: IdentityService) -> None:
     ann = add(people, "ann", "player")
     token = people.authentication.sign_in("ann", PASSWORD).token
 
@@ -223,7 +229,7 @@ def test_a_password_that_is_reset_ends_all_sessions(people: IdentityService) -> 
     assert people.authentication.sign_in("ann", chosen.password).session.state == "open"
 
 
-def test_a_password_changed_while_it_was_being_verified_is_not_enough(
+def test_password_changed_during_verification_is_refused(
     people: IdentityService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann = add(people, "ann", "player")

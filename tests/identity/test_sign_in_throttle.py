@@ -51,7 +51,7 @@ def attempt(
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 20 * 60 * SECOND), max_size=60))
-def test_in_any_hour_hardly_anything_can_be_tried(pauses: list[int]) -> None:
+def test_at_most_25_attempts_per_name_are_counted_in_an_hour(pauses: list[int]) -> None:
     database, now, made = empty_database(), HOUR, []
     for pause in pauses:
         now += pause
@@ -67,14 +67,14 @@ def test_in_any_hour_hardly_anything_can_be_tried(pauses: list[int]) -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 50))
-def test_waiting_grows_up_to_a_limit(failures: int, free: int) -> None:
+def test_waiting_time_grows_with_failures_up_to_a_limit(failures: int, free: int) -> None:
     assert (
         0 <= wait_after(failures, free) <= wait_after(failures + 1, free) <= MAX_WAIT_MICROSECONDS
     )
     assert (wait_after(failures, free) > 0) == (failures >= free)
 
 
-def test_whoever_waits_as_long_as_he_is_told_may_try(database: SqliteDatabase) -> None:
+def test_attempt_after_the_announced_wait_is_allowed(database: SqliteDatabase) -> None:
     now = HOUR
     for _ in range(20):
         while isinstance(told := attempt(database, now, {NAME: 5}), ThrottleDelay):
@@ -85,7 +85,7 @@ def test_whoever_waits_as_long_as_he_is_told_may_try(database: SqliteDatabase) -
         assert isinstance(told, CountedAttempt)
 
 
-def test_a_try_that_was_right_counts_as_none(database: SqliteDatabase) -> None:
+def test_successful_attempt_is_not_counted(database: SqliteDatabase) -> None:
     free = {NAME: 2, ADDRESS: 5}
     attempt(database, HOUR, free)
     for later in range(1, 50):
@@ -99,7 +99,7 @@ def test_a_try_that_was_right_counts_as_none(database: SqliteDatabase) -> None:
     ]
 
 
-def test_failures_are_forgotten_after_a_while_or_when_told(database: SqliteDatabase) -> None:
+def test_failures_expire_or_can_be_cleared(database: SqliteDatabase) -> None:
     for _ in range(2):
         attempt(database, HOUR, {NAME: 2})
     assert isinstance(attempt(database, HOUR, {NAME: 2}), ThrottleDelay)
@@ -112,7 +112,7 @@ def test_failures_are_forgotten_after_a_while_or_when_told(database: SqliteDatab
     assert database.query("SELECT mark FROM people_attempts") == [(b"other",)]
 
 
-def test_a_clock_that_goes_back_holds_nobody_for_longer(database: SqliteDatabase) -> None:
+def test_clock_set_back_does_not_lengthen_the_wait(database: SqliteDatabase) -> None:
     for _ in range(2):
         attempt(database, 100 * HOUR, {NAME: 2})
 
@@ -130,11 +130,11 @@ def test_a_clock_that_goes_back_holds_nobody_for_longer(database: SqliteDatabase
         ("unix socket", "unix socket"),
     ],
 )
-def test_addresses_of_one_network(address: str, same: str) -> None:
+def test_addresses_of_one_network_share_a_throttle(address: str, same: str) -> None:
     assert client_network(address) == client_network(same)
 
 
-def test_addresses_of_different_networks() -> None:
+def test_addresses_of_different_networks_are_throttled_apart() -> None:
     addresses = ["192.0.2.1", "192.0.2.2", "2001:db8:1:2::1", "2001:db8:1:3::1", "unix"]
 
     assert len({client_network(each) for each in addresses}) == len(addresses)

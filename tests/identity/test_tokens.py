@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from threedice.identity import IdentityService
 
 
-def test_a_program_may_do_what_its_token_is_for_and_no_more(people: IdentityService) -> None:
+def test_api_token_resolves_to_its_account_and_scopes(people: IdentityService) -> None:
     ann = add(people, "ann", "player")
 
     made = people.tokens.create(ann.id, "my robot", ["read", "play", "play"])
@@ -28,7 +28,7 @@ def test_a_program_may_do_what_its_token_is_for_and_no_more(people: IdentityServ
     assert made.token.startswith(program.prefix + "_")
 
 
-def test_only_the_digest_of_a_token_is_kept(people: IdentityService) -> None:
+def test_only_the_digest_of_an_api_token_is_stored(people: IdentityService) -> None:
     ann = add(people, "ann", "player")
     made = people.tokens.create(ann.id, "my robot", ["read"])
 
@@ -37,7 +37,7 @@ def test_only_the_digest_of_a_token_is_kept(people: IdentityService) -> None:
     assert made.token.removeprefix(made.api_token.prefix) not in str(row)
 
 
-def test_a_token_for_a_program_opens_no_session_nor_a_session_a_program(
+def test_api_tokens_and_session_tokens_are_not_interchangeable(
     people: IdentityService,
 ) -> None:
     ann = add(people, "ann", "player")
@@ -52,7 +52,7 @@ def test_a_token_for_a_program_opens_no_session_nor_a_session_a_program(
     assert people.tokens.resolve("td_" + "x" * 100_000) is None
 
 
-def test_a_revoked_token_is_worth_nothing_anywhere(
+def test_revoked_api_token_is_invalid_at_every_server(
     people: IdentityService, setting: Setting
 ) -> None:
     ann = add(people, "ann", "player")
@@ -70,7 +70,7 @@ def test_a_revoked_token_is_worth_nothing_anywhere(
         people.tokens.revoke(made.api_token.id)
 
 
-def test_a_disabled_accounts_tokens_are_revoked_for_good(people: IdentityService) -> None:
+def test_disabling_an_account_revokes_its_api_tokens_for_good(people: IdentityService) -> None:
     ann = add(people, "ann", "player")
     made = people.tokens.create(ann.id, "my robot", ["read"])
 
@@ -82,7 +82,7 @@ def test_a_disabled_accounts_tokens_are_revoked_for_good(people: IdentityService
     assert people.tokens.resolve(made.token) is None
 
 
-def test_a_token_expires(people: IdentityService, clock: HandClock) -> None:
+def test_api_token_expires(people: IdentityService, clock: HandClock) -> None:
     ann = add(people, "ann", "player")
     made = people.tokens.create(ann.id, "my robot", ["read"], seconds=3600)
     clock.move(3599)
@@ -92,7 +92,7 @@ def test_a_token_expires(people: IdentityService, clock: HandClock) -> None:
     assert people.tokens.resolve(made.token) is None
 
 
-def test_when_a_program_was_last_used_is_known_to_the_hour(
+def test_last_use_of_an_api_token_is_stored_to_the_hour(
     people: IdentityService, clock: HandClock
 ) -> None:
     ann = add(people, "ann", "player")
@@ -120,7 +120,7 @@ def test_when_a_program_was_last_used_is_known_to_the_hour(
         ("robot", ["read"], 0),
     ],
 )
-def test_a_token_has_a_name_a_purpose_and_a_future(
+def test_api_token_with_invalid_name_scope_or_lifetime_is_refused(
     name: str, scopes: list[str], seconds: int | None, local: IdentityService
 ) -> None:
     ann = add(local, "ann", "player")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.stored_rows import shift_figures, statement
+from tests.house.house_driver import shift_figures, statement
 from tests.oracle.table_figures import compute_table_figures
 from tests.properties.driver import Driven
 from tests.properties.ordinary import PLAYERS

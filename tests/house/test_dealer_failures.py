@@ -1,4 +1,4 @@
-"""Dealers of the house outlive what stands in their way: disks, limits, other hands, clocks."""
+"""Dealers continue after failed disks, exhausted file handles, and changes of the clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import QUICK, Failing, HandClock, WatchedClock, begun, is_open
+from tests.house.house_driver import (
+    QUICK,
+    DealerClock,
+    FailingStore,
+    ManualClock,
+    is_betting_open,
+    start_round,
+)
 from threedice.errors import StoreFailed
 from threedice.house import house as house_module
 from threedice.house.dealer.automatic import LEASE_SECONDS
@@ -25,10 +32,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_dealer_outlives_a_disk_that_failed(tmp_path: Path) -> None:
-    store, clock = Failing(), HandClock()
+async def test_dealer_continues_after_a_failed_disk_is_released(tmp_path: Path) -> None:
+    store, clock = FailingStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await begun(house, clock)
+        people, watch = await start_round(house, clock)
         store.fails = True
         with pytest.raises(StoreFailed):
             await people.bet("ann", 5, "big")
@@ -40,34 +47,34 @@ async def test_a_dealer_outlives_a_disk_that_failed(tmp_path: Path) -> None:
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
 
 
-class Exhausted(MemoryStore):
-    """A store for which the machine lacks something now and then: no error of ours."""
+class ExhaustedStore(MemoryStore):
+    """A store that can run out of file handles, which raises an error of the operating system."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lacks = False
+        self.is_exhausted = False
 
     def acquire_lease(self, name: str, holder: str, seconds: float) -> bool:
-        self._need()
+        self._check_handles()
         return super().acquire_lease(name, holder, seconds)
 
     def heads(self) -> dict[str, Head]:
-        self._need()
+        self._check_handles()
         return super().heads()
 
-    def _need(self) -> None:
-        if self.lacks:
+    def _check_handles(self) -> None:
+        if self.is_exhausted:
             raise OSError(errno.EMFILE, "Too many open files")
 
 
-async def test_dealers_and_books_outlive_whatever_stands_in_their_way(
+async def test_dealer_and_statement_updates_recover_from_exhausted_file_handles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(house_module, "STATEMENT_DELAY_SECONDS", 0.0)
-    store, clock = Exhausted(), HandClock()
+    store, clock = ExhaustedStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        _, watch = await begun(house, clock)
-        store.lacks = True
+        _, watch = await start_round(house, clock)
+        store.is_exhausted = True
         clock.move(LEASE_SECONDS)
         house.note_change("table/1", is_urgent=True)
         async with asyncio.timeout(60):
@@ -76,7 +83,7 @@ async def test_dealers_and_books_outlive_whatever_stands_in_their_way(
         assert "Too many open files" in house.background_error
         assert "Too many open files" in house.dealers["1"].error
 
-        store.lacks = False
+        store.is_exhausted = False
         clock.move(QUICK.betting_seconds)
         house.note_change("table/1", is_urgent=True)
 
@@ -86,23 +93,23 @@ async def test_dealers_and_books_outlive_whatever_stands_in_their_way(
                 await asyncio.sleep(0.01)
 
 
-async def test_a_table_that_changes_hands_is_dealt_by_whoever_has_it(tmp_path: Path) -> None:
-    clock = HandClock()
+async def test_table_switches_between_automatic_and_human_dealing(tmp_path: Path) -> None:
+    clock = ManualClock()
     async with House("memory:", store=MemoryStore(), state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await begun(house, clock)
+        people, watch = await start_round(house, clock)
         await people.play("close the table")
         await people.open()
         await people.play("open betting", "ann bets 5 on big", "dice 6 5 4", "close the table")
         await people.open(timing=QUICK)
         clock.move(QUICK.closing_seconds)
         rounds = (await house.command_handler.table("1")).table.rounds
-        await watch.until("1", partial(is_open, rounds + 1))
+        await watch.until("1", partial(is_betting_open, rounds + 1))
 
 
-async def test_a_clock_that_is_set_stops_no_table(tmp_path: Path) -> None:
-    store, clock = MemoryStore(), HandClock()
+async def test_table_is_dealt_on_after_clock_changes(tmp_path: Path) -> None:
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await begun(house, clock)
+        people, watch = await start_round(house, clock)
         clock.ahead = 3600
         await people.bet("ann", 5, "big")
         clock.ahead = 0
@@ -118,10 +125,10 @@ async def test_a_clock_that_is_set_stops_no_table(tmp_path: Path) -> None:
     assert checked.problem == ""
 
 
-async def test_people_have_as_long_to_bet_after_the_clock_was_set_back(tmp_path: Path) -> None:
-    clock = WatchedClock()
+async def test_betting_time_is_unchanged_after_the_clock_is_set_back(tmp_path: Path) -> None:
+    clock = DealerClock()
     async with House("memory:", store=MemoryStore(), state_dir=tmp_path, runtime=clock) as house:
-        people, watch = await begun(house, clock)
+        people, watch = await start_round(house, clock)
         clock.ahead = -3600
         for seconds in (
             QUICK.betting_seconds,
@@ -130,7 +137,7 @@ async def test_people_have_as_long_to_bet_after_the_clock_was_set_back(tmp_path:
             QUICK.closing_seconds,
         ):
             await clock.let_pass(seconds)
-        await watch.until("1", partial(is_open, 2))
+        await watch.until("1", partial(is_betting_open, 2))
 
         await clock.let_pass(QUICK.betting_seconds - 1)
 

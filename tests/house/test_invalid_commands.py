@@ -1,4 +1,4 @@
-"""Commands that the handler refuses: undecodable ones, and ones that the account may not send."""
+"""Commands with invalid values, ids or accounts are refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.house.setting import DEALER, SUPERVISOR, People
+from tests.house.house_driver import DEALER, SUPERVISOR, People
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.errors import InvalidInput, Refusal
 from threedice.house import CommandHandler
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.anyio
         commands.FillFloat(by=SUPERVISOR, amount=10**13),
     ],
 )
-async def test_a_command_that_could_not_be_read_again_is_refused(command: Any) -> None:
+async def test_command_that_cannot_be_encoded_is_refused(command: Any) -> None:
     store = MemoryStore()
     async with CommandHandler(store) as handler:
         with pytest.raises(InvalidInput):
@@ -51,14 +51,14 @@ async def test_a_command_that_could_not_be_read_again_is_refused(command: Any) -
 
 
 @pytest.mark.parametrize("table", ["a/b", "a b", "\n", "x" * 101, "\ud800"])
-async def test_a_table_has_an_id_in_one_word(table: str) -> None:
+async def test_table_id_that_is_not_one_short_word_is_refused(table: str) -> None:
     async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(InvalidInput):
             await People(handler, table).open()
 
 
 @pytest.mark.parametrize("player", ["", "a\0b", "a\nb", "a b", "a/b"])
-async def test_a_player_that_no_database_could_list_is_no_player(player: str) -> None:
+async def test_player_id_with_separators_or_control_characters_is_refused(player: str) -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         await people.open()
@@ -68,7 +68,7 @@ async def test_a_player_that_no_database_could_list_is_no_player(player: str) ->
             await handler.handle(command, table="1", account="d", key="k")
 
 
-async def test_nobody_asks_in_the_name_of_the_house() -> None:
+async def test_command_under_the_account_of_the_house_is_refused() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         with pytest.raises(InvalidInput, match="account of the house is reserved"):
             await handler.handle(
@@ -76,7 +76,7 @@ async def test_nobody_asks_in_the_name_of_the_house() -> None:
             )
 
 
-async def test_a_table_does_not_change_its_currency() -> None:
+async def test_table_cannot_be_reopened_in_another_currency_or_under_another_name() -> None:
     async with CommandHandler(MemoryStore()) as handler:
         people = People(handler)
         await people.open()
@@ -88,11 +88,11 @@ async def test_a_table_does_not_change_its_currency() -> None:
             limits=house_table.table.limits,
         )  # fmt: skip
         with pytest.raises(Refusal) as refused:
-            await people.ask(command)
+            await people.send(command)
         assert refused.value.code == "table/currency"
         for other in ("2", ""):
             with pytest.raises(Refusal) as refused:
-                await people.ask(commands.OpenTable(**{**_fields(command), "table": other}))
+                await people.send(commands.OpenTable(**{**_fields(command), "table": other}))
             assert refused.value.code == "floor/other-table"
 
 

@@ -1,4 +1,4 @@
-"""Whatever somebody with the database does to a house, the audit ends, and says where."""
+"""The audit completes and reports the place of any change made in the database."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from tests.house.setting import People
+from tests.house.house_driver import People
 from tests.house.test_auditor import append, findings, play, report
 from tests.log.logs import tampering
 from threedice.account.commands import Deposit, OpenAccount
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-async def test_one_damaged_entry_hides_nothing_else(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_reports_other_damage_besides_a_damaged_entry(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
     whole = report(store, tmp_path)
     with tampering(store.path) as run:
@@ -50,7 +52,7 @@ async def test_one_damaged_entry_hides_nothing_else(store: SqliteStore, tmp_path
     ],
     ids=["game", "round", "amount", "bets"],
 )
-async def test_an_entry_changed_where_it_lies_is_one_finding(
+async def test_audit_reports_one_finding_for_an_entry_changed_in_place(
     change: tuple[str, object], store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -70,7 +72,7 @@ async def test_an_entry_changed_where_it_lies_is_one_finding(
             run("UPDATE entries SET data = ? WHERE stream = ? AND version = ?", entry.data, *where)
 
 
-async def test_chips_taken_from_where_none_lie_are_found(
+async def test_audit_finds_a_withdrawal_of_more_chips_than_the_bet_has(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -80,7 +82,9 @@ async def test_chips_taken_from_where_none_lie_are_found(
     assert found.startswith(f"table/1 version {store.head('table/1').version}: cannot follow")
 
 
-async def test_an_account_that_went_below_zero_is_found(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_finds_an_account_overdrawn_by_a_forged_withdrawal(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
     append(store, "cage/cat", Withdrawn(player="cat", amount=5_000, by="cashier"))
     store.delete_derived_data()
@@ -92,7 +96,7 @@ async def test_an_account_that_went_below_zero_is_found(store: SqliteStore, tmp_
 
 
 @pytest.mark.parametrize("version", [0, -3])
-async def test_a_snapshot_of_no_entry_is_found(
+async def test_audit_finds_a_snapshot_whose_version_is_not_positive(
     version: int, store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -102,7 +106,7 @@ async def test_a_snapshot_of_no_entry_is_found(
     assert findings(store, tmp_path) == [f"snapshot of table/1: has an invalid version: {version}"]
 
 
-async def test_a_second_snapshot_hides_no_first(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_checks_every_snapshot_of_a_stream(store: SqliteStore, tmp_path: Path) -> None:
     await play(store, tmp_path)
     with tampering(store.path) as run:
         run(
@@ -117,7 +121,7 @@ async def test_a_second_snapshot_hides_no_first(store: SqliteStore, tmp_path: Pa
     ]
 
 
-async def test_books_that_end_in_the_middle_of_a_round_are_found(
+async def test_audit_finds_statements_that_end_within_a_settlement(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await play(store, tmp_path)
@@ -133,7 +137,9 @@ async def test_books_that_end_in_the_middle_of_a_round_are_found(
     ]
 
 
-async def test_books_that_reach_no_version_are_found(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_finds_statements_whose_version_is_not_a_number(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
     with tampering(store.path, lax=True) as run:
         run("UPDATE views SET version = 'all of it' WHERE stream = 'table/1' AND view = ?", VIEW)
@@ -141,13 +147,13 @@ async def test_books_that_reach_no_version_are_found(store: SqliteStore, tmp_pat
     assert "books of table/1: have an invalid version: 'all of it'" in findings(store, tmp_path)
 
 
-async def test_a_house_starts_beside_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
+async def test_house_starts_when_a_snapshot_is_unreadable(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/house.sqlite"
     async with House(url) as house:
         people = People(house.command_handler)
         await people.open()
-        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
-        await people.ask(Deposit(by="cashier", player="cat", amount=500))
+        await people.send(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.send(Deposit(by="cashier", player="cat", amount=500))
     with tampering(tmp_path / "house.sqlite") as run:
         run("UPDATE snapshots SET data = x'c1'")
 
@@ -166,7 +172,7 @@ async def test_a_house_starts_beside_a_snapshot_that_cannot_be_read(tmp_path: Pa
     ],
     ids=["end", "entry", "game"],
 )
-async def test_a_table_that_is_damaged_stands_still_and_the_house_opens(
+async def test_house_starts_without_a_table_whose_stream_is_damaged(
     statement: str, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path}/house.sqlite"
@@ -174,7 +180,7 @@ async def test_a_table_that_is_damaged_stands_still_and_the_house_opens(
         people = People(house.command_handler)
         await people.open()
         await people.play("open betting", "ann bets 50 on big")
-        await people.ask(OpenAccount(by="cashier", player="cat", currency="SGD"))
+        await people.send(OpenAccount(by="cashier", player="cat", currency="SGD"))
     with tampering(tmp_path / "house.sqlite") as run:
         run(statement)
         run("DELETE FROM snapshots")
@@ -185,7 +191,7 @@ async def test_a_table_that_is_damaged_stands_still_and_the_house_opens(
 
 
 @pytest.mark.parametrize("column", ["version", "place", "at"])
-async def test_numbers_of_the_books_that_are_not_whole_are_found(
+async def test_audit_finds_statement_columns_stored_as_floats(
     store: SqliteStore, tmp_path: Path, column: str
 ) -> None:
     await play(store, tmp_path)
@@ -205,7 +211,9 @@ async def test_numbers_of_the_books_that_are_not_whole_are_found(
     assert "lines with a number that is not stored as a whole one" in finding
 
 
-async def test_a_view_that_there_is_not_is_found(store: SqliteStore, tmp_path: Path) -> None:
+async def test_audit_finds_the_version_of_an_unknown_view(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     await play(store, tmp_path)
     with tampering(store.path) as run:
         run("INSERT INTO views VALUES ('mine', 'table/1', 3)")

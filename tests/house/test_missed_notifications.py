@@ -1,4 +1,4 @@
-"""Servers of one house that do not hear each other for a while: each finds what it missed."""
+"""Servers of one house catch up with changes whose notifications they missed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.house.setting import QUICK, HandClock, People
-from tests.house.stored_rows import results
+from tests.house.house_driver import QUICK, ROUND, ManualClock, People, results
 from threedice.house import CommandHandler
 from threedice.house import house as house_module
 from threedice.house.house import House
@@ -27,18 +26,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
-ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
-
 
 @pytest.fixture
-def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have what is done now and then be done all the time."""
+def no_delays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run maintenance without pauses."""
     monkeypatch.setattr(house_module, "STATEMENT_DELAY_SECONDS", 0.0)
     monkeypatch.setattr(house_module, "CHECKPOINT_SECONDS", 0.01)
 
 
-class Ear:
-    """The process of the database by which the one server there is hears of others."""
+class ListenerBackend:
+    """The PostgreSQL process that sends notifications to the only server."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -52,7 +49,7 @@ class Ear:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Keep it from passing anything on."""
+        """Keep the process from sending notifications."""
         os.kill(self.pid, signal.SIGSTOP)
         try:
             yield
@@ -60,65 +57,66 @@ class Ear:
             os.kill(self.pid, signal.SIGCONT)
 
     def end(self) -> None:
-        """Have it end as soon as it goes on, with whatever it had to say."""
+        """Terminate the process as soon as it continues, with its unsent notifications."""
         with psycopg.connect(self._url, autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(%s)", (self.pid,))
 
 
-async def comes_true(holds: Callable[[], object]) -> None:
+async def wait_until(holds: Callable[[], object]) -> None:
+    """Poll until a condition holds."""
     async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.01)
 
 
-async def is_dealt(house: House, clock: HandClock) -> None:
-    """Wait until a house deals its table, which another may have held until now."""
-    await comes_true(lambda: house.dealers)
+async def wait_for_dealer(house: House, clock: ManualClock) -> None:
+    """Wait until a house deals the table, whose lease another house may have held."""
+    await wait_until(lambda: house.dealers)
     async with asyncio.timeout(60):
         while not (await house.command_handler.table("1")).betting_since:
             clock.move(10)
             await asyncio.sleep(0.01)
 
 
-async def listening(url: str) -> Ear:
-    """Return the ear of the one server there is, once it has one."""
+async def find_listener(url: str) -> ListenerBackend:
+    """Return the backend of the only server's listener, once it is connected."""
     async with asyncio.timeout(60):
         while True:
             try:
-                return await asyncio.to_thread(Ear, url)
+                return await asyncio.to_thread(ListenerBackend, url)
             except ValueError:
                 await asyncio.sleep(0.01)
 
 
-async def test_a_table_set_up_while_nobody_listened_is_dealt_by_who_listens_again(
+async def test_table_established_during_a_lost_notification_connection_is_dealt_after_reconnecting(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(house_module, "CHECKPOINT_SECONDS", 1e6)  # nor does it look by itself
-    url, clock = postgres.fresh(), HandClock()
+    monkeypatch.setattr(house_module, "CHECKPOINT_SECONDS", 1e6)  # the house does not poll
+    url, clock = postgres.fresh(), ManualClock()
     async with House(url, state_dir=tmp_path / "here", runtime=clock) as here:
-        ear = await listening(url)
-        with ear.stopped():
+        listener = await find_listener(url)
+        with listener.stopped():
             async with House(url, state_dir=tmp_path / "there", runtime=clock) as there:
                 await People(there.command_handler).open(timing=QUICK)
-            ear.end()
-        await is_dealt(here, clock)
+            listener.end()
+        await wait_for_dealer(here, clock)
 
 
-@pytest.mark.usefixtures("brisk")
-async def test_and_so_it_is_by_who_hears_nothing_at_all(
+@pytest.mark.usefixtures("no_delays")
+async def test_table_established_without_any_notification_is_dealt(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    url, clock = postgres.fresh(), HandClock()
+    url, clock = postgres.fresh(), ManualClock()
     async with House(url, state_dir=tmp_path / "here", runtime=clock) as here:
-        assert not (await here.command_handler.table("1")).id  # which it remembers
-        with (await listening(url)).stopped():
+        assert not (await here.command_handler.table("1")).id  # and this is cached
+        with (await find_listener(url)).stopped():
             async with House(url, state_dir=tmp_path / "there", runtime=clock) as there:
                 await People(there.command_handler).open(timing=QUICK)
-            await is_dealt(here, clock)
+            await wait_for_dealer(here, clock)
 
 
-@pytest.mark.usefixtures("brisk")
-async def test_the_books_of_what_nobody_told_of_are_kept(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_delays")
+async def test_statements_of_entries_without_notification_are_updated(tmp_path: Path) -> None:
     store = MemoryStore()
     async with (
         House("memory:", store=store, state_dir=tmp_path),
@@ -127,6 +125,6 @@ async def test_the_books_of_what_nobody_told_of_are_kept(tmp_path: Path) -> None
         people = People(elsewhere)
         await people.open()
         await people.play(*ROUND)
-        await comes_true(lambda: len(results(store, "1")) == 1)
+        await wait_until(lambda: len(results(store, "1")) == 1)
         await people.play(*ROUND)
-        await comes_true(lambda: len(results(store, "1")) == 2)
+        await wait_until(lambda: len(results(store, "1")) == 2)

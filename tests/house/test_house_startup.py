@@ -1,4 +1,4 @@
-"""A house that starts on files that were changed: what it refuses, and what it plays on with."""
+"""Start of a house on files that were tampered with."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import People
-from tests.house.test_statements import ROUND
+from tests.house.house_driver import ROUND, People
+from tests.log.logs import tampering
 from threedice.errors import InvariantBroken, TamperedData
 from threedice.house.house import House
-from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_start_that_fails_leaves_nothing_running(tmp_path: Path) -> None:
+async def test_failed_start_releases_the_database_file(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/house.sqlite"
     async with House(url) as house:
         await People(house.command_handler).open()
@@ -33,17 +32,16 @@ async def test_a_start_that_fails_leaves_nothing_running(tmp_path: Path) -> None
                 house.checkpoint_signer.create_checkpoint(1)
 
 
-async def test_a_table_whose_past_was_changed_stands_still_and_the_others_play(
+async def test_table_with_changed_entries_is_stopped_and_other_tables_play(
     tmp_path: Path,
 ) -> None:
     url = f"sqlite:///{tmp_path}/house.sqlite"
     async with House(url) as house:
         for table in ("1", "2"):
             await People(house.command_handler, table).open()
-    store = SqliteStore(tmp_path / "house.sqlite")
-    store._transact(lambda run: run("UPDATE entries SET at = 1 WHERE stream = 'table/1'", ()))
-    store._transact(lambda run: run("DELETE FROM snapshots", ()))
-    store.close()
+    with tampering(tmp_path / "house.sqlite") as run:
+        run("UPDATE entries SET at = 1 WHERE stream = 'table/1'")
+        run("DELETE FROM snapshots")
 
     async with House(url) as house:
         assert list(house.damaged) == ["table/1"]

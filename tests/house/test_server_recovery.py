@@ -1,4 +1,4 @@
-"""Servers of one house that come back while others do, or die at it."""
+"""Recovery and release by several servers, some of which die meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.house.setting import DEALER, SUPERVISOR, People
+from tests.house.house_driver import DEALER, SUPERVISOR, People
 from threedice.errors import Refusal, StoreFailed
 from threedice.house import CommandHandler
 from threedice.house.commands import InterruptTable, ResolveInterruption
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from tests.log.postgres_server import PostgresServer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("fast_suspension_polls")]
 
 FULL = """CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'no space left on device' USING errcode = '53100'; END $$"""
 
 
-class Died(Exception):
-    """A server is killed."""
+class ServerDied(Exception):
+    """The server was killed."""
 
 
-async def broken_off(url: str, state: Path, *tables: str) -> None:
-    """Leave tables in the middle of a round."""
+async def interrupt_rounds(url: str, state: Path, *tables: str) -> None:
+    """Close a house whose tables are in mid-round."""
     async with House(url, state_dir=state) as house:
         for table in tables:
             people = People(house.command_handler, table)
@@ -42,27 +42,27 @@ async def broken_off(url: str, state: Path, *tables: str) -> None:
             await people.play("open betting", "ann bets 100 on big")
 
 
-async def is_waiting(url: str) -> None:
-    """Return when a server waits for another that comes back."""
+async def wait_for_blocked_server(url: str) -> None:
+    """Wait until a server waits for the recovery lock."""
     waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     async with asyncio.timeout(60), await psycopg.AsyncConnection.connect(url) as connection:
         while not await (await connection.execute(waiting)).fetchall():
             await asyncio.sleep(0.01)
 
 
-async def test_what_a_server_has_not_marked_when_it_dies_is_marked_by_the_one_that_waits(
+async def test_waiting_server_finishes_the_recovery_of_a_server_that_died(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
-    await broken_off(url, tmp_path / "one", "1", "2")
+    await interrupt_rounds(url, tmp_path / "one", "1", "2")
     first, second = PostgresStore(url, serving=True), House(url, state_dir=tmp_path / "two")
     async with CommandHandler(first) as handler, AsyncExitStack() as later:
-        with suppress(Died), first.recovery_lock():
+        with suppress(ServerDied), first.recovery_lock():
             opening = asyncio.create_task(later.enter_async_context(second))
             await handler.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
-            await is_waiting(url)
+            await wait_for_blocked_server(url)
             assert not opening.done()
-            raise Died
+            raise ServerDied
         await opening
 
         assert second.interrupted == ["2"]
@@ -72,7 +72,7 @@ async def test_what_a_server_has_not_marked_when_it_dies_is_marked_by_the_one_th
     first.close()
 
 
-async def test_a_server_that_starts_while_the_other_has_lost_its_connections_interrupts_nothing(
+async def test_server_starting_while_another_lost_its_connections_interrupts_no_table(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_in_postgres, "ACTIVE_LEASE_SECONDS", 60.0)
@@ -91,18 +91,18 @@ async def test_a_server_that_starts_while_the_other_has_lost_its_connections_int
             await people.bet("ann", 5, "big")
 
 
-async def plays(house: House) -> None:
-    """Return when a server is no longer suspended."""
+async def wait_for_release(house: House) -> None:
+    """Wait until a server is no longer suspended."""
     async with asyncio.timeout(60):
         while house.command_handler.suspension_reason:
             await asyncio.sleep(0.05)
 
 
-async def test_a_release_at_any_server_is_for_all_and_only_what_was_broken_off_is_interrupted(
+async def test_release_at_one_server_releases_all_and_marks_interrupted_rounds_once(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
-    await broken_off(url, tmp_path / "one", "1")
+    await interrupt_rounds(url, tmp_path / "one", "1")
     with closing(open_store(url)) as store:
         store.suspend("the disk is full")
     async with (
@@ -113,17 +113,17 @@ async def test_a_release_at_any_server_is_for_all_and_only_what_was_broken_off_i
         await two.release("sue", "there is room again")
         assert two.interrupted == ["1"]
         people = People(two.command_handler)
-        await people.ask(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+        await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
         await people.play("open betting")
 
-        await plays(one)
+        await wait_for_release(one)
 
         assert one.interrupted == []
         await People(one.command_handler).bet("ann", 5, "big")
         assert len(list(one.command_handler.store.scan("house"))) == 1
 
 
-async def test_servers_that_were_there_all_the_time_go_on_with_their_rounds_after_a_release(
+async def test_rounds_of_running_servers_continue_after_a_release(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
@@ -145,7 +145,7 @@ async def test_servers_that_were_there_all_the_time_go_on_with_their_rounds_afte
                 await asyncio.sleep(0.05)
 
         await two.release("sue", "there is room again")
-        await plays(one)
+        await wait_for_release(one)
 
         assert one.interrupted == two.interrupted == []
         await people.bet("ann", 5, "big")
@@ -153,11 +153,11 @@ async def test_servers_that_were_there_all_the_time_go_on_with_their_rounds_afte
         assert not one.command_handler.suspension_reason
 
 
-async def test_what_a_release_left_undone_when_its_server_died_is_done_by_the_next(
+async def test_next_release_finishes_the_recovery_of_a_server_that_died(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
-    await broken_off(url, tmp_path / "one", "1", "2")
+    await interrupt_rounds(url, tmp_path / "one", "1", "2")
     first = PostgresStore(url, serving=True)
     first.suspend("the disk is full")
     async with House(url, state_dir=tmp_path / "two") as two, CommandHandler(first) as handler:
@@ -165,9 +165,9 @@ async def test_what_a_release_left_undone_when_its_server_died_is_done_by_the_ne
         async def die() -> None:
             with first.recovery_lock():
                 await handler.handle_for_house(InterruptTable(), table="1", key="1 interrupted")
-                raise Died
+                raise ServerDied
 
-        with pytest.raises(Died):
+        with pytest.raises(ServerDied):
             await handler.suspension.release("sue", "there is room again", recover=die)
         first.close()
         assert two.command_handler.suspension_reason

@@ -1,4 +1,4 @@
-"""A house to try things in: a clock moved by hand, people, a table, and a disk that fails."""
+"""Drive a house: a manual clock, people who send commands, a failing store, stored statements."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from threedice import load
 from threedice.cases.language import CaseContext
 from threedice.cases.phrases import parse_line
 from threedice.errors import StoreFailed
+from threedice.house import CommandHandler
 from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
+from threedice.house.reports import figures
+from threedice.house.reports.projection import player_subject
+from threedice.house.reports.statements import StatementReader, update_statements
+from threedice.house.stream_state import table_stream
 from threedice.log.stores.memory import MemoryStore
 from threedice.runtime import Runtime
 from threedice.table import commands
@@ -22,21 +27,25 @@ from threedice.table.limits import uniform_limits
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from threedice.house import CommandHandler, CommandResult
+    from threedice.house import CommandResult
     from threedice.house.commands import AnyStreamCommand
     from threedice.house.house import House
+    from threedice.house.reports.figures import ShiftFigures
+    from threedice.house.reports.statements import DatedStatementRow
     from threedice.house.stream_state import HouseTable
     from threedice.house.streams import PendingCommand
     from threedice.log.records import Proposal, ProposalOutcome
+    from threedice.log.store import Store
 
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 DEALER = Actor(id="dealer", role="dealer")
 MANAGER = Actor(id="manager", role="shift-manager")
+ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
 QUICK = Timing(betting_seconds=20, closing_seconds=2, showing_seconds=5)
 
 
-class HandClock(Runtime):
-    """A clock that stands still until it is moved, and wakes whoever waited so long."""
+class ManualClock(Runtime):
+    """A clock that stands still until it is moved, and then wakes the tasks that are due."""
 
     def __init__(self) -> None:
         self.time = 1_800_000_000_000_000
@@ -55,7 +64,7 @@ class HandClock(Runtime):
         await wake.wait()
 
     def move(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the time."""
         self.time += int(seconds * 1e6)
         due = [wake for until, wake in self._waiting if until <= self.time]
         self._waiting = [each for each in self._waiting if each[0] > self.time]
@@ -63,32 +72,32 @@ class HandClock(Runtime):
             wake.set()
 
 
-class WatchedClock(HandClock):
-    """A clock that knows when the dealer has looked at the table and waits again."""
+class DealerClock(ManualClock):
+    """A manual clock that knows when the dealer of a table is idle."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._rested = asyncio.Event()
+        self._idle = asyncio.Event()
 
     async def wait(self, seconds: float, wake: asyncio.Event) -> None:
         if not wake.is_set():
-            self._rested.set()
+            self._idle.set()
         await super().wait(seconds, wake)
-        self._rested.clear()
+        self._idle.clear()
 
     async def let_pass(self, seconds: float) -> None:
-        """Let time pass, and the dealer do what there is to do."""
+        """Advance the time and wait until the dealer is idle again."""
         await self.rest()
         waiting = len(self._waiting)
         self.move(seconds)
         if len(self._waiting) < waiting:
-            self._rested.clear()
+            self._idle.clear()
             await self.rest()
 
     async def rest(self) -> None:
-        """Return when the dealer has nothing to do."""
+        """Wait until the dealer is idle."""
         async with asyncio.timeout(20):
-            await self._rested.wait()
+            await self._idle.wait()
 
 
 def player(name: str) -> Actor:
@@ -96,18 +105,19 @@ def player(name: str) -> Actor:
 
 
 class People:
-    """The people who send commands to a handler, each command under a key of its own."""
+    """People who send commands to a handler, each command under a new idempotency key."""
 
     _keys = count(1)
 
     def __init__(self, handler: CommandHandler, table: str = "1") -> None:
         self.handler, self.table = handler, table
 
-    async def ask(
+    async def send(
         self, command: AnyStreamCommand, key: str = "", account: str = ""
     ) -> CommandResult:
+        """Send a command, by default under the account of its actor."""
         by: Any = getattr(command, "by", None)
-        who = account or getattr(by, "id", by) or "somebody"
+        who = account or getattr(by, "id", by) or "staff"
         key = key or f"k{next(self._keys)}"
         return await self.handler.handle(command, table=self.table, account=who, key=key)
 
@@ -119,10 +129,10 @@ class People:
         stacks: dict[str, int] | None = None,
         float_amount: int = 1_000_000,
     ) -> None:
-        """Set a table up, open it, check it, and have players buy in."""
-        await self.ask(EstablishTable(by=SUPERVISOR, game=game, dealt_by_house=timing))
+        """Establish and open a table, pass its opening checks, and buy players in."""
+        await self.send(EstablishTable(by=SUPERVISOR, game=game, dealt_by_house=timing))
         loaded = load(game)
-        await self.ask(
+        await self.send(
             commands.OpenTable(
                 by=SUPERVISOR,
                 table=self.table,
@@ -134,54 +144,54 @@ class People:
             )
         )
         for check in loaded.facts.opening:
-            await self.ask(commands.PassCheck(by=SUPERVISOR, check=check))
+            await self.send(commands.PassCheck(by=SUPERVISOR, check=check))
         for name, amount in (stacks or {"ann": 1000, "bob": 1000}).items():
-            await self.ask(
+            await self.send(
                 commands.BuyIn(by=player(name), player=name, amount=amount, age_years=30)
             )
 
     async def play(self, *lines: str) -> None:
-        """Play lines of a case."""
+        """Send the commands of lines in the language of cases."""
         for line in lines:
             house_table = await self.handler.table(self.table)
             game = self.handler.game(house_table)
             assert game is not None
             for command in parse_line(line, CaseContext(game, house_table.table)):
-                await self.ask(command)
+                await self.send(command)
 
     async def bet(self, name: str, amount: int, box: str, key: str = "") -> CommandResult:
         command = commands.PlaceBet(by=player(name), player=name, box=box, amount=amount)
-        return await self.ask(command, key)
+        return await self.send(command, key)
 
     async def stack(self, name: str) -> int:
         seat = (await self.handler.table(self.table)).table.seats.get(name)
         return seat.stack if seat else 0
 
 
-class Watch:
-    """Lets a test wait until a table has come to something, without asking again and again."""
+class TableWatch:
+    """Waits for a state of a table without polling."""
 
     def __init__(self, house: House) -> None:
-        self._house, self._news = house, asyncio.Event()
+        self._house, self._written = house, asyncio.Event()
         written = house.command_handler.streams.on_written
 
-        def hear(pending: PendingCommand) -> None:
+        def note(pending: PendingCommand) -> None:
             written(pending)
-            self._news.set()
+            self._written.set()
 
-        house.command_handler.streams.on_written = hear
+        house.command_handler.streams.on_written = note
 
     async def until(self, table: str, holds: Callable[[HouseTable], bool]) -> HouseTable:
-        """Return a table as soon as something holds of it."""
+        """Return a table as soon as a condition holds."""
         async with asyncio.timeout(60):
             while not holds(house_table := await self._house.command_handler.table(table)):
-                await self._news.wait()
-                self._news.clear()
+                await self._written.wait()
+                self._written.clear()
         return house_table
 
 
-class Failing(MemoryStore):
-    """A store whose disk can be made to fail."""
+class FailingStore(MemoryStore):
+    """A store whose writes can be made to fail."""
 
     fails = False
 
@@ -196,21 +206,64 @@ class Failing(MemoryStore):
         super().suspend(reason)
 
 
-def is_open(number: int, house_table: HouseTable) -> bool:
+def is_betting_open(number: int, house_table: HouseTable) -> bool:
     """Return whether bets may be placed in a round."""
     current = house_table.table.round
     return current is not None and current.number == number and "open-betting" in current.done
 
 
-async def begun(
-    house: House, clock: HandClock, game: str = "sg-rws-tai-sai-v6/a"
-) -> tuple[People, Watch]:
-    """Return a table dealt by the house, with betting open and Ann's hundred on the first box."""
-    people, watch = People(house.command_handler), Watch(house)
+async def start_round(
+    house: House, clock: ManualClock, game: str = "sg-rws-tai-sai-v6/a"
+) -> tuple[People, TableWatch]:
+    """Open an automatic table and place a bet of 100 by Ann in its first round."""
+    people, watch = People(house.command_handler), TableWatch(house)
     await people.open(game, timing=QUICK)
     clock.move(QUICK.closing_seconds)
-    house_table = await watch.until("1", partial(is_open, 1))
+    house_table = await watch.until("1", partial(is_betting_open, 1))
     game_now = house.command_handler.game(house_table)
     assert game_now is not None
     await people.bet("ann", 100, next(iter(game_now.boxes)))
     return people, watch
+
+
+RESULT_KINDS = ("result", "void", "reversed", "seed lost")
+
+
+# --- statements ---------------------------------------------------------------------------------
+
+
+async def play_lines(*lines: str, game: str = "sg-rws-tai-sai-v6/a") -> MemoryStore:
+    """Play lines at table 1 and return the store with its statement rows."""
+    store = MemoryStore()
+    async with CommandHandler(store) as handler:
+        people = People(handler)
+        await people.open(game)
+        await people.play(*lines)
+        store_statements(store, handler)
+    return store
+
+
+def store_statements(store: Store, handler: CommandHandler) -> None:
+    """Store the statement rows of every stream."""
+    for stream in store.streams():
+        update_statements(store, stream, handler.streams.games.load_pinned)
+
+
+def results(store: Store, table: str) -> list[DatedStatementRow]:
+    """Return the stored results of a table, including void and reversed rounds, oldest first."""
+    rows = StatementReader(store).rows(table_stream(table))
+    return [dated for dated in rows if dated.row.what in RESULT_KINDS]
+
+
+def statement(
+    store: Store, player: str, since: int | None = None, until: int | None = None
+) -> list[DatedStatementRow]:
+    """Return the stored wins, losses, transfers and notices of a player over a period."""
+    return StatementReader(store).rows(player_subject(player), since=since, until=until)
+
+
+def shift_figures(
+    store: Store, table: str, since: int | None = None, until: int | None = None
+) -> ShiftFigures:
+    """Return a table's figures over a period."""
+    return figures.shift_figures(StatementReader(store), table, since, until)

@@ -1,4 +1,4 @@
-"""A table that the house deals, cut off after any of its dealer's steps, when the house is back."""
+"""An automatic table interrupted after any step of its dealer, after the restart."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.setting import QUICK, HandClock, People, Watch, is_open
-from tests.house.test_recovery import bettors, cut, notices
+from tests.house.house_driver import QUICK, ManualClock, People, TableWatch, is_betting_open
+from tests.house.test_recovery import bettors, notices, truncated_store
 from tests.log.stored import all_games
 from threedice.house.house import House
 from threedice.log.stores.memory import MemoryStore
@@ -30,20 +30,20 @@ BETS = {
         "ann": "single:crown", "bob": "single:anchor", "cat": "single:spade", "dan": "single:heart",
     },
 }  # fmt: skip
-"""Bets of which no roll lets all win: somebody always has nothing left to be paid."""
+"""Bets that no roll lets all win, so that some player always has nothing left to be paid."""
 
 
-async def dealt(game: str, state: Path) -> tuple[MemoryStore, HandClock]:
-    """Return the log of a table on which the house has dealt one round."""
-    store, clock = MemoryStore(), HandClock()
+async def deal_round(game: str, state: Path) -> tuple[MemoryStore, ManualClock]:
+    """Deal one round and return the log of its table."""
+    store, clock = MemoryStore(), ManualClock()
     async with House("memory:", store=store, state_dir=state, runtime=clock) as house:
-        people, watch = People(house.command_handler), Watch(house)
+        people, watch = People(house.command_handler), TableWatch(house)
         await people.open(game, timing=QUICK, stacks=dict.fromkeys(BETS[game], 1000))
         clock.move(QUICK.closing_seconds)
         if "shooter" in BETS[game].values():
             await watch.until("1", lambda t: t.table.shooter is not None)
             await people.play("ann chooses dice 1 2 5")
-        await watch.until("1", partial(is_open, 1))
+        await watch.until("1", partial(is_betting_open, 1))
         await people.play(*(f"{name} bets 100 on {box}" for name, box in BETS[game].items()))
         clock.move(QUICK.betting_seconds)
         await watch.until("1", lambda t: "close-betting" in t.table.current.done)
@@ -56,8 +56,8 @@ async def dealt(game: str, state: Path) -> tuple[MemoryStore, HandClock]:
     return store, clock
 
 
-def cuts(entries: list[Entry]) -> list[int]:
-    """Return the versions at which something had been written, from the first bet to the end."""
+def append_ends(entries: list[Entry]) -> list[int]:
+    """Return the last version of each append between the first bet and the payment."""
     start = next(each.version for each in entries if each.kind == "BetPlaced")
     end = next(each.version for each in entries if each.kind == "WinnersPaid")
     ends = [one.version for one, other in pairwise(entries) if one.cause != other.cause]
@@ -65,23 +65,23 @@ def cuts(entries: list[Entry]) -> list[int]:
 
 
 LOCKED = {"nz-tai-sai-2008/1", "triple-dice/mat"}
-"""Games whose table nobody plays at after an interruption until it is released."""
+"""Games whose table is locked after an interruption until a supervisor releases it."""
 
 
 @pytest.mark.clause("nz-tai-sai-2008 7.4")
 @pytest.mark.parametrize("game", BETS)
-async def test_an_interruption_locks_the_table_wherever_the_round_was_cut_off(
+async def test_interrupted_table_is_locked_where_the_rulebook_requires_release(
     game: str, tmp_path: Path
 ) -> None:
-    store, clock = await dealt(game, tmp_path / "first")
+    store, clock = await deal_round(game, tmp_path / "first")
     entries = list(store.scan("table/1"))
-    for after in cuts(entries):
-        again = cut(entries, all_games(store), after)
+    for after in append_ends(entries):
+        again = truncated_store(entries, all_games(store), after)
         async with House(
             "memory:", store=again, state_dir=tmp_path / str(after), runtime=clock
         ) as house:
-            watch = Watch(house)
-            await watch.until("1", partial(is_told, again))
+            watch = TableWatch(house)
+            await watch.until("1", partial(has_notice, again))
             clock.move(QUICK.showing_seconds)
             house_table = await watch.until("1", is_over)
         assert bool(house_table.table.locked) is (game in LOCKED), entries[after - 1].kind
@@ -93,19 +93,19 @@ def is_over(house_table: HouseTable) -> bool:
 
 
 @pytest.mark.parametrize("game", BETS)
-async def test_everyone_who_had_bet_is_told_wherever_the_round_was_cut_off(
+async def test_everyone_who_bet_is_notified_of_an_interruption_at_any_step(
     game: str, tmp_path: Path
 ) -> None:
-    store, clock = await dealt(game, tmp_path / "first")
+    store, clock = await deal_round(game, tmp_path / "first")
     entries = list(store.scan("table/1"))
-    for after in cuts(entries):
-        again = cut(entries, all_games(store), after)
+    for after in append_ends(entries):
+        again = truncated_store(entries, all_games(store), after)
         async with House(
             "memory:", store=again, state_dir=tmp_path / str(after), runtime=clock
         ) as house:
-            await Watch(house).until("1", partial(is_told, again))
+            await TableWatch(house).until("1", partial(has_notice, again))
         assert [sorted(each.players) for each in notices(again)] == [bettors(entries[:after])]
 
 
-def is_told(store: MemoryStore, _house_table: HouseTable) -> bool:
+def has_notice(store: MemoryStore, _house_table: HouseTable) -> bool:
     return bool(notices(store))
