@@ -11,7 +11,7 @@ import pyotp
 
 from tests.api.setting import HOUR
 from tests.api.test_approvals import new_limits
-from tests.identity.setting import PASSWORD
+from tests.identity.identity_cluster import PASSWORD
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import TableLimits

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.identity.setting import PASSWORD
+from tests.identity.identity_cluster import PASSWORD
 from tests.log.postgres_server import quick_folder
 from threedice import load
 from threedice.api.app import make_app

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.setting import opened, seat
 from tests.api.test_authorisation import code
-from tests.identity.setting import HandClock
+from tests.identity.identity_cluster import SteppedClock
 from threedice import load
 from threedice.table.limits import uniform_limits
 
@@ -145,7 +145,7 @@ async def test_declined_and_withdrawn_requests_are_not_carried_out(playing: Sett
 
 
 async def test_requests_expire() -> None:
-    clock = HandClock()
+    clock = SteppedClock()
     async with opened(clock=clock) as setting:
         await seat(setting)
         setting.assign("dealer")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.setting import BET, ORIGIN, opened, seat
 from tests.api.test_authorisation import PAGES, code, routes
-from tests.identity.setting import HERE, PASSWORD, THERE
+from tests.identity.identity_cluster import HERE, PASSWORD, THERE
 from threedice.api.auth.authentication import check_request
 from threedice.api.http import requests
 from threedice.api.http.problems import ClientDisconnected, HttpProblem

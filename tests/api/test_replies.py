@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.api.setting import BET, opened, seat
-from tests.identity.setting import PASSWORD
+from tests.identity.identity_cluster import PASSWORD
 from threedice.api.context import PLAIN_COOKIE, SECURE_COOKIE
 from threedice.api.http import journal
 from threedice.api.http.problems import problem_from_error

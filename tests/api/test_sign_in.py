@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.setting import opened
 from tests.api.test_authorisation import code
-from tests.identity.setting import PASSWORD, HandClock, Telephone
+from tests.identity.identity_cluster import PASSWORD, SteppedClock, TotpDevice
 from threedice.identity import IdentityPolicy
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ async def test_a_locked_session_is_unlocked_by_its_password(house: Setting) -> N
 
 
 async def test_a_dealers_session_locks_when_idle_unless_only_the_screen_asks() -> None:
-    clock = HandClock()
+    clock = SteppedClock()
     async with opened(clock=clock) as setting:
         client = setting.client("dealer")
         clock.move(200)
@@ -136,14 +136,14 @@ async def test_a_dealers_session_locks_when_idle_unless_only_the_screen_asks() -
 
 
 async def test_staff_set_codes_up_before_anything_else() -> None:
-    clock = HandClock()
+    clock = SteppedClock()
     async with opened(policy=IdentityPolicy(), clock=clock) as setting:
         client = setting.client()
         await sign_in(client, "dealer-name")
         assert (await client.get("/api/session")).json()["standing"] == "enrolment"
         assert code(await client.get("/api/tables")) == "door/enrolment"
         begun = await client.post("/api/session/codes", json={})
-        telephone = Telephone(begun.json()["secret"], clock)
+        telephone = TotpDevice(begun.json()["secret"], clock)
         wrong = await client.put("/api/session/codes", json={"code": "000000"})
         assert (wrong.status_code, code(wrong)) == (401, "sign-in/code")
         done = await client.put("/api/session/codes", json={"code": telephone.code()})

@@ -1,4 +1,4 @@
-"""Fixtures: an identity service on SQLite and on PostgreSQL."""
+"""Fixtures: identity services on SQLite, on PostgreSQL and in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.identity.setting import Setting
+from tests.identity.identity_cluster import IdentityCluster
 from tests.log.postgres_server import quick_folder
 from threedice.identity import IdentityPolicy, open_identity
 from threedice.identity.passwords import TEST_COST
@@ -19,64 +19,64 @@ from threedice.identity.passwords import TEST_COST
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.identity.setting import HandClock
+    from tests.identity.identity_cluster import SteppedClock
     from tests.log.postgres_server import PostgresServer
     from threedice.identity import IdentityService
 
 
 @pytest.fixture(scope="session")
-def people_url(postgres: PostgresServer) -> str:
+def identity_url(postgres: PostgresServer) -> str:
     return postgres.fresh()
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder in memory where there is one: these tests are not about disks."""
-    made = Path(tempfile.mkdtemp(prefix="threedice-people-", dir=quick_folder()))
+    """Return a folder in memory where possible, since these tests are not about disks."""
+    made = Path(tempfile.mkdtemp(prefix="threedice-identity-", dir=quick_folder()))
     yield made
     shutil.rmtree(made)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def setting(request: pytest.FixtureRequest, folder: Path) -> Iterator[Setting]:
+def cluster(request: pytest.FixtureRequest, folder: Path) -> Iterator[IdentityCluster]:
     if request.param == "sqlite":
         url = f"sqlite:///{folder / 'house.sqlite'}"
     else:
-        url = request.getfixturevalue("people_url")
-        empty(url)
-    made = Setting(url, folder / "state")
+        url = request.getfixturevalue("identity_url")
+        delete_rows(url)
+    made = IdentityCluster(url, folder / "state")
     yield made
-    for people in made.opened:
-        people.close()
+    for identity in made.opened:
+        identity.close()
 
 
 @pytest.fixture
-def people(setting: Setting) -> IdentityService:
-    """A house that asks no codes of its staff."""
-    return setting.open(IdentityPolicy(second_factor=False))
+def identity(cluster: IdentityCluster) -> IdentityService:
+    """Return a service that does not require second factors of staff."""
+    return cluster.open(IdentityPolicy(second_factor=False))
 
 
 @pytest.fixture
-def local() -> Iterator[IdentityService]:
-    """A house in memory, for what no database has to do with."""
-    state = Path(tempfile.mkdtemp(prefix="threedice-people-", dir=quick_folder()))
+def memory_identity() -> Iterator[IdentityService]:
+    """Return a service in memory, for tests that do not depend on the database."""
+    state = Path(tempfile.mkdtemp(prefix="threedice-identity-", dir=quick_folder()))
     with closing(open_identity("memory:", state=state, cost=TEST_COST)) as made:
         yield made
     shutil.rmtree(state)
 
 
 @pytest.fixture
-def strict(setting: Setting) -> IdentityService:
-    """A house as it is by default."""
-    return setting.open()
+def strict_identity(cluster: IdentityCluster) -> IdentityService:
+    """Return a service with the default policy."""
+    return cluster.open()
 
 
 @pytest.fixture
-def clock(setting: Setting) -> HandClock:
-    return setting.clock
+def clock(cluster: IdentityCluster) -> SteppedClock:
+    return cluster.clock
 
 
-def empty(url: str) -> None:
+def delete_rows(url: str) -> None:
     """Empty the identity tables, including the append-only ones."""
     with psycopg.connect(url, autocommit=True) as connection:
         found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.identity.setting import add
+from tests.identity.identity_cluster import add_account
 from threedice.errors import InvalidInput, TamperedData
 from threedice.identity import ApprovalRefused, IdentityPolicy, RecordNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.identity.setting import HandClock, Setting
+    from tests.identity.identity_cluster import IdentityCluster, SteppedClock
     from threedice.identity import ApprovalRequest, IdentityService
 
 COMMAND = b'{"type": "void-round"}'
 
 
-def asked(people: IdentityService, by: str, table: str = "one") -> ApprovalRequest:
-    return people.approvals.open(
+def open_request(identity: IdentityService, by: str, table: str = "one") -> ApprovalRequest:
+    return identity.approvals.open(
         by, table, COMMAND, "dice fell off", roles=["supervisor", "pit-manager"]
     )
 
@@ -35,64 +35,70 @@ def refusal(act: Callable[[], object]) -> str:
 
 
 def test_approval_request_is_approved_by_a_second_person(
-    people: IdentityService, clock: HandClock
+    identity: IdentityService, clock: SteppedClock
 ) -> None:
-    dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
-    request = asked(people, dan)
+    dan, sue = (
+        add_account(identity, "dan", "dealer").id,
+        add_account(identity, "sue", "supervisor").id,
+    )
+    request = open_request(identity, dan)
     assert request.state == "pending"
     assert request.command_hash == sha256(COMMAND).hexdigest()
-    assert people.approvals.pending("one") == people.approvals.pending() == [request]
-    assert people.approvals.pending("two") == []
+    assert identity.approvals.pending("one") == identity.approvals.pending() == [request]
+    assert identity.approvals.pending("two") == []
     clock.move(60)
 
-    approved = people.approvals.approve(request.id, sue, "seen it")
+    approved = identity.approvals.approve(request.id, sue, "seen it")
 
     assert (approved.state, approved.decided_by, approved.note) == ("approved", sue, "seen it")
     assert approved.decided - approved.opened == 60_000_000
     assert approved.command == COMMAND
-    assert people.approvals.get(request.id) == approved
-    assert people.approvals.pending() == []
+    assert identity.approvals.get(request.id) == approved
+    assert identity.approvals.pending() == []
 
 
-def test_deciding_on_an_own_approval_request_is_refused(people: IdentityService) -> None:
-    sue = add(people, "sue", "supervisor").id
-    request = asked(people, sue)
+def test_deciding_on_an_own_approval_request_is_refused(identity: IdentityService) -> None:
+    sue = add_account(identity, "sue", "supervisor").id
+    request = open_request(identity, sue)
 
-    assert refusal(lambda: people.approvals.approve(request.id, sue)) == "own"
-    assert refusal(lambda: people.approvals.decline(request.id, sue)) == "own"
-    assert people.approvals.get(request.id).state == "pending"
+    assert refusal(lambda: identity.approvals.approve(request.id, sue)) == "own"
+    assert refusal(lambda: identity.approvals.decline(request.id, sue)) == "own"
+    assert identity.approvals.get(request.id).state == "pending"
 
 
-def test_approval_by_a_role_that_was_not_requested_is_refused(people: IdentityService) -> None:
-    dan = add(people, "dan", "dealer").id
-    request = asked(people, dan)
+def test_approval_by_a_role_that_was_not_requested_is_refused(identity: IdentityService) -> None:
+    dan = add_account(identity, "dan", "dealer").id
+    request = open_request(identity, dan)
 
     for role in ("dealer", "shift-manager", "auditor", "administrator", "player"):
-        other = add(people, f"a-{role}", role).id
-        for decide in (people.approvals.approve, people.approvals.decline):
+        other = add_account(identity, f"a-{role}", role).id
+        for decide in (identity.approvals.approve, identity.approvals.decline):
             assert refusal(partial(decide, request.id, other)) == "role"
-    assert people.approvals.decline(request.id, add(people, "pat", "pit-manager").id)
+    assert identity.approvals.decline(request.id, add_account(identity, "pat", "pit-manager").id)
 
 
-def test_decided_approval_request_cannot_be_decided_again(people: IdentityService) -> None:
-    dan = add(people, "dan", "dealer").id
-    sue, pat = add(people, "sue", "supervisor").id, add(people, "pat", "pit-manager").id
-    request = asked(people, dan)
-    assert people.approvals.decline(request.id, sue, "no").state == "declined"
+def test_decided_approval_request_cannot_be_decided_again(identity: IdentityService) -> None:
+    dan = add_account(identity, "dan", "dealer").id
+    sue, pat = (
+        add_account(identity, "sue", "supervisor").id,
+        add_account(identity, "pat", "pit-manager").id,
+    )
+    request = open_request(identity, dan)
+    assert identity.approvals.decline(request.id, sue, "no").state == "declined"
 
-    assert refusal(lambda: people.approvals.approve(request.id, pat)) == "decided"
-    assert refusal(lambda: people.approvals.withdraw(request.id, dan)) == "decided"
+    assert refusal(lambda: identity.approvals.approve(request.id, pat)) == "decided"
+    assert refusal(lambda: identity.approvals.withdraw(request.id, dan)) == "decided"
     with pytest.raises(RecordNotFound):
-        people.approvals.approve("nothing", pat)
+        identity.approvals.approve("nothing", pat)
 
 
 def test_concurrent_approvals_of_a_request_approve_once(
-    people: IdentityService, setting: Setting
+    identity: IdentityService, cluster: IdentityCluster
 ) -> None:
-    dan = add(people, "dan", "dealer").id
-    staff = [add(people, f"sue{number}", "supervisor").id for number in range(8)]
-    servers = [people, setting.open(IdentityPolicy(second_factor=False))]
-    request = asked(people, dan)
+    dan = add_account(identity, "dan", "dealer").id
+    staff = [add_account(identity, f"sue{number}", "supervisor").id for number in range(8)]
+    servers = [identity, cluster.open(IdentityPolicy(second_factor=False))]
+    request = open_request(identity, dan)
 
     def decide(number: int) -> str:
         try:
@@ -105,52 +111,64 @@ def test_concurrent_approvals_of_a_request_approve_once(
 
 
 def test_approval_request_expires_after_15_minutes(
-    people: IdentityService, clock: HandClock
+    identity: IdentityService, clock: SteppedClock
 ) -> None:
-    dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
-    request = asked(people, dan)
+    dan, sue = (
+        add_account(identity, "dan", "dealer").id,
+        add_account(identity, "sue", "supervisor").id,
+    )
+    request = open_request(identity, dan)
     clock.move(15 * 60 - 1)
-    assert people.approvals.pending()
+    assert identity.approvals.pending()
     clock.move(1)
 
-    assert people.approvals.pending() == []
-    assert people.approvals.get(request.id).state == "expired"
-    assert refusal(lambda: people.approvals.approve(request.id, sue)) == "expired"
+    assert identity.approvals.pending() == []
+    assert identity.approvals.get(request.id).state == "expired"
+    assert refusal(lambda: identity.approvals.approve(request.id, sue)) == "expired"
 
 
-def test_disabled_accounts_neither_request_nor_approve(people: IdentityService) -> None:
-    dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
-    pat = add(people, "pat", "pit-manager").id
-    request = asked(people, dan)
-    people.accounts.disable(sue)
-    assert refusal(lambda: people.approvals.approve(request.id, sue)) == "disabled"
-    people.accounts.disable(dan)
+def test_disabled_accounts_neither_request_nor_approve(identity: IdentityService) -> None:
+    dan, sue = (
+        add_account(identity, "dan", "dealer").id,
+        add_account(identity, "sue", "supervisor").id,
+    )
+    pat = add_account(identity, "pat", "pit-manager").id
+    request = open_request(identity, dan)
+    identity.accounts.disable(sue)
+    assert refusal(lambda: identity.approvals.approve(request.id, sue)) == "disabled"
+    identity.accounts.disable(dan)
 
-    assert refusal(lambda: people.approvals.approve(request.id, pat)) == "disabled"
-    assert refusal(lambda: asked(people, dan)) == "disabled"
-    assert people.approvals.decline(request.id, pat).state == "declined"
+    assert refusal(lambda: identity.approvals.approve(request.id, pat)) == "disabled"
+    assert refusal(lambda: open_request(identity, dan)) == "disabled"
+    assert identity.approvals.decline(request.id, pat).state == "declined"
 
 
-def test_only_the_requester_withdraws_an_approval_request(people: IdentityService) -> None:
-    dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
-    request = asked(people, dan)
+def test_only_the_requester_withdraws_an_approval_request(identity: IdentityService) -> None:
+    dan, sue = (
+        add_account(identity, "dan", "dealer").id,
+        add_account(identity, "sue", "supervisor").id,
+    )
+    request = open_request(identity, dan)
 
-    assert refusal(lambda: people.approvals.withdraw(request.id, sue)) == "not-own"
-    assert people.approvals.withdraw(request.id, dan).state == "withdrawn"
+    assert refusal(lambda: identity.approvals.withdraw(request.id, sue)) == "not-own"
+    assert identity.approvals.withdraw(request.id, dan).state == "withdrawn"
 
 
 def test_approval_request_whose_command_was_changed_is_reported_as_tampered(
-    people: IdentityService,
+    identity: IdentityService,
 ) -> None:
-    dan, sue = add(people, "dan", "dealer").id, add(people, "sue", "supervisor").id
-    request = asked(people, dan)
+    dan, sue = (
+        add_account(identity, "dan", "dealer").id,
+        add_account(identity, "sue", "supervisor").id,
+    )
+    request = open_request(identity, dan)
     sql = "UPDATE people_requests SET command = ?"
-    people.context.database.transact(lambda run: run(sql, (b'{"type": "pay-all"}',)))
+    identity.context.database.transact(lambda run: run(sql, (b'{"type": "pay-all"}',)))
 
     for look in (
-        lambda: people.approvals.approve(request.id, sue),
-        lambda: people.approvals.get(request.id),
-        people.approvals.pending,
+        lambda: identity.approvals.approve(request.id, sue),
+        lambda: identity.approvals.get(request.id),
+        identity.approvals.pending,
     ):
         with pytest.raises(TamperedData):
             look()
@@ -170,10 +188,14 @@ def test_approval_request_whose_command_was_changed_is_reported_as_tampered(
     ],
 )
 def test_invalid_approval_request_is_refused(
-    command: bytes, reason: str, roles: list[str], seconds: int | None, local: IdentityService
+    command: bytes,
+    reason: str,
+    roles: list[str],
+    seconds: int | None,
+    memory_identity: IdentityService,
 ) -> None:
-    dan = add(local, "dan", "dealer").id
+    dan = add_account(memory_identity, "dan", "dealer").id
 
     with pytest.raises(InvalidInput):
-        local.approvals.open(dan, "one", command, reason, roles=roles, seconds=seconds)
-    assert local.approvals.pending() == []
+        memory_identity.approvals.open(dan, "one", command, reason, roles=roles, seconds=seconds)
+    assert memory_identity.approvals.pending() == []

@@ -13,8 +13,8 @@ from threedice.identity import Argon2Cost, PasswordRefused
 from threedice.identity.passwords import TEST_COST, Argon2Hasher, random_password, validate_password
 
 
-def reason(password: str, name: str = "margarethe", role: str = "dealer") -> str:
-    """Return why a password may not be chosen, or nothing."""
+def refusal_reason(password: str, name: str = "margarethe", role: str = "dealer") -> str:
+    """Return the reason why a password is refused, or nothing."""
     try:
         validate_password(password, name, ["player" if role == "player" else "dealer"])
     except PasswordRefused as refused:
@@ -43,7 +43,7 @@ def reason(password: str, name: str = "margarethe", role: str = "dealer") -> str
 def test_password_is_refused_for_its_length_form_or_account_name(
     password: str, role: str, why: str
 ) -> None:
-    assert reason(password, role=role) == why
+    assert refusal_reason(password, role=role) == why
 
 
 @pytest.mark.parametrize(
@@ -58,21 +58,21 @@ def test_password_is_refused_for_its_length_form_or_account_name(
     ],
 )  # fmt: skip
 def test_common_password_is_refused(password: str) -> None:
-    assert reason(password, role="player") == "common"
+    assert refusal_reason(password, role="player") == "common"
 
 
 @pytest.mark.parametrize(
     "password", ["correct horse battery", "kq7vtm2xhd9f", "blue whales sing", "ten tall trees"]
 )
 def test_uncommon_password_is_accepted(password: str) -> None:
-    assert reason(password) == ""
+    assert refusal_reason(password) == ""
 
 
 def test_generated_passwords_are_unique_and_valid() -> None:
     made = {random_password() for _ in range(200)}
 
     assert len(made) == 200
-    assert {reason(each) for each in made} == {""}
+    assert {refusal_reason(each) for each in made} == {""}
 
 
 @given(st.text(max_size=140), st.text(max_size=140))

@@ -1,4 +1,4 @@
-"""Sign-in, and every attempt to get around it."""
+"""Sign-in, throttling of attempts and password changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import argon2
 import pytest
 
-from tests.identity.setting import HERE, PASSWORD, THERE, add
+from tests.identity.identity_cluster import HERE, PASSWORD, THERE, add_account
 from threedice.identity import (
     Argon2Cost,
     IdentityPolicy,
@@ -19,33 +19,33 @@ from threedice.identity import (
 from threedice.identity import open_identity as reopen
 
 if TYPE_CHECKING:
-    from tests.identity.setting import HandClock, Setting
+    from tests.identity.identity_cluster import IdentityCluster, SteppedClock
     from threedice.identity import IdentityService
 
 
-def refusal(people: IdentityService, name: str, password: str, **more: str) -> tuple[str, int]:
-    """Return why somebody is not let in, and for how long."""
+def refusal(identity: IdentityService, name: str, password: str, **more: str) -> tuple[str, int]:
+    """Sign in, which must be refused, and return the reason and the seconds to wait."""
     with pytest.raises(SignInRefused) as refused:
-        people.authentication.sign_in(name, password, **more)
+        identity.authentication.sign_in(name, password, **more)
     return refused.value.reason, refused.value.wait_seconds
 
 
-def test_sign_in_with_the_right_password_opens_a_session(people: IdentityService) -> None:
-    ann = add(people, "ann", "player")
+def test_sign_in_with_the_right_password_opens_a_session(identity: IdentityService) -> None:
+    ann = add_account(identity, "ann", "player")
 
-    signed_in = people.authentication.sign_in("ann", PASSWORD, address=HERE)
+    signed_in = identity.authentication.sign_in("ann", PASSWORD, address=HERE)
 
     assert signed_in.session.account == ann
     assert signed_in.session.state == "open"
-    assert people.sessions.resolve(signed_in.token) == signed_in.session
+    assert identity.sessions.resolve(signed_in.token) == signed_in.session
 
 
 def test_wrong_unknown_and_disabled_sign_ins_are_indistinguishable(
-    people: IdentityService, monkeypatch: pytest.MonkeyPatch
+    identity: IdentityService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add(people, "ann", "player")
-    people.accounts.disable(add(people, "bob", "player").id)
-    people.authentication.sign_in("ann", PASSWORD)  # so that everything is warm
+    add_account(identity, "ann", "player")
+    identity.accounts.disable(add_account(identity, "bob", "player").id)
+    identity.authentication.sign_in("ann", PASSWORD)  # warm up
     counted: list[str] = []
     verify = argon2.PasswordHasher.verify
 
@@ -55,35 +55,35 @@ def test_wrong_unknown_and_disabled_sign_ins_are_indistinguishable(
 
     monkeypatch.setattr(argon2.PasswordHasher, "verify", counting)
 
-    assert refusal(people, "ann", "wrong and wrong") == ("credentials", 0)
-    assert refusal(people, "zoe", PASSWORD) == ("credentials", 0)
-    assert refusal(people, "bob", PASSWORD) == ("credentials", 0)
-    assert refusal(people, "", "") == ("credentials", 0)
-    assert refusal(people, "ann", PASSWORD * 100) == ("credentials", 0)
+    assert refusal(identity, "ann", "wrong and wrong") == ("credentials", 0)
+    assert refusal(identity, "zoe", PASSWORD) == ("credentials", 0)
+    assert refusal(identity, "bob", PASSWORD) == ("credentials", 0)
+    assert refusal(identity, "", "") == ("credentials", 0)
+    assert refusal(identity, "ann", PASSWORD * 100) == ("credentials", 0)
     assert len(counted) == 5
-    assert len(set(counted)) == 1, "each is verified once, and at the same cost"
+    assert len(set(counted)) == 1, "each attempt is verified once, at the same cost"
 
 
 @pytest.mark.parametrize("name", ["\ud800", "ann\0", "", "x" * 100_000, "'; --"])
 def test_sign_in_with_a_malformed_name_is_refused_as_wrong_credentials(
-    name: str, people: IdentityService
+    name: str, identity: IdentityService
 ) -> None:
-    add(people, "ann", "player")
+    add_account(identity, "ann", "player")
 
-    assert refusal(people, name, PASSWORD)[0] == "credentials"
-    assert people.accounts.find_by_name(name) is None
+    assert refusal(identity, name, PASSWORD)[0] == "credentials"
+    assert identity.accounts.find_by_name(name) is None
 
 
 @pytest.mark.parametrize("name", ["ann", "nobody"])
 def test_known_and_unknown_names_are_throttled_alike(
-    name: str, people: IdentityService, clock: HandClock
+    name: str, identity: IdentityService, clock: SteppedClock
 ) -> None:
-    add(people, "ann", "player")
+    add_account(identity, "ann", "player")
 
-    waits = [refusal(people, name, "wrong and wrong") for _ in range(5)]
-    held = refusal(people, name.upper(), PASSWORD)
+    waits = [refusal(identity, name, "wrong and wrong") for _ in range(5)]
+    held = refusal(identity, name.upper(), PASSWORD)
     clock.move(1)
-    again = refusal(people, name, "wrong and wrong")
+    again = refusal(identity, name, "wrong and wrong")
 
     assert waits == [("credentials", 0)] * 4 + [("credentials", 1)]
     assert held == ("wait", 1)
@@ -91,156 +91,158 @@ def test_known_and_unknown_names_are_throttled_alike(
 
 
 def test_throttling_never_locks_an_account_for_good(
-    people: IdentityService, clock: HandClock
+    identity: IdentityService, clock: SteppedClock
 ) -> None:
-    add(people, "ann", "player")
+    add_account(identity, "ann", "player")
 
     for _ in range(30):
-        wait = refusal(people, "ann", "wrong and wrong")[1]
+        wait = refusal(identity, "ann", "wrong and wrong")[1]
         assert wait <= 900
         clock.move(wait)
 
-    assert people.authentication.sign_in("ann", PASSWORD)
-    assert refusal(people, "ann", "wrong and wrong") == ("credentials", 0)
+    assert identity.authentication.sign_in("ann", PASSWORD)
+    assert refusal(identity, "ann", "wrong and wrong") == ("credentials", 0)
 
 
-def test_address_that_fails_under_many_names_is_throttled(people: IdentityService) -> None:
-    add(people, "ann", "player")
+def test_address_that_fails_under_many_names_is_throttled(identity: IdentityService) -> None:
+    add_account(identity, "ann", "player")
 
     for number in range(20):
-        refusal(people, f"name{number}", "wrong and wrong", address=HERE)
+        refusal(identity, f"name{number}", "wrong and wrong", address=HERE)
 
-    assert refusal(people, "ann", PASSWORD, address=HERE) == ("wait", 1)
-    assert people.authentication.sign_in("ann", PASSWORD, address=THERE)
+    assert refusal(identity, "ann", PASSWORD, address=HERE) == ("wait", 1)
+    assert identity.authentication.sign_in("ann", PASSWORD, address=THERE)
 
 
 def test_successful_sign_in_does_not_clear_the_failures_of_an_address(
-    people: IdentityService,
+    identity: IdentityService,
 ) -> None:
-    add(people, "ann", "player")
+    add_account(identity, "ann", "player")
 
     for number in range(19):
-        refusal(people, f"name{number}", "wrong and wrong", address=HERE)
-        people.authentication.sign_in("ann", PASSWORD, address=HERE)
+        refusal(identity, f"name{number}", "wrong and wrong", address=HERE)
+        identity.authentication.sign_in("ann", PASSWORD, address=HERE)
 
-    assert refusal(people, "last", "wrong and wrong", address=HERE) == ("credentials", 1)
-    assert refusal(people, "ann", PASSWORD, address=HERE) == ("wait", 1)
+    assert refusal(identity, "last", "wrong and wrong", address=HERE) == ("credentials", 1)
+    assert refusal(identity, "ann", PASSWORD, address=HERE) == ("wait", 1)
 
 
 def test_concurrent_sign_ins_are_throttled_like_sequential_ones(
-    people: IdentityService, setting: Setting
+    identity: IdentityService, cluster: IdentityCluster
 ) -> None:
-    add(people, "ann", "player")
-    other = setting.open(IdentityPolicy(second_factor=False))
+    add_account(identity, "ann", "player")
+    other = cluster.open(IdentityPolicy(second_factor=False))
 
     def guess(number: int) -> str:
-        return refusal((people, other)[number % 2], "ann", "wrong and wrong")[0]
+        return refusal((identity, other)[number % 2], "ann", "wrong and wrong")[0]
 
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(guess, range(40)))
+        reasons = list(pool.map(guess, range(40)))
 
-    assert sorted(told) == ["credentials"] * 5 + ["wait"] * 35
+    assert sorted(reasons) == ["credentials"] * 5 + ["wait"] * 35
 
 
-def test_sign_in_never_adopts_a_presented_token(people: IdentityService) -> None:
-    add(people, "ann", "player")
-    add(people, "mallory", "player")
-    planted = people.authentication.sign_in("mallory", PASSWORD).token
+def test_sign_in_never_adopts_a_presented_token(identity: IdentityService) -> None:
+    add_account(identity, "ann", "player")
+    add_account(identity, "mallory", "player")
+    planted = identity.authentication.sign_in("mallory", PASSWORD).token
 
-    fresh = people.authentication.sign_in("ann", PASSWORD, replacing=planted)
-    made_up = people.authentication.sign_in("ann", PASSWORD, replacing="chosen by mallory")
+    fresh = identity.authentication.sign_in("ann", PASSWORD, replacing=planted)
+    made_up = identity.authentication.sign_in("ann", PASSWORD, replacing="chosen by mallory")
 
     assert fresh.token != planted
     assert made_up.token != "chosen by mallory"
-    assert people.sessions.resolve(planted) is None
-    assert people.sessions.resolve("chosen by mallory") is None
-    assert people.sessions.resolve(fresh.token) is not None
+    assert identity.sessions.resolve(planted) is None
+    assert identity.sessions.resolve("chosen by mallory") is None
+    assert identity.sessions.resolve(fresh.token) is not None
 
 
 def test_password_is_rehashed_when_the_cost_changes(
-    people: IdentityService, setting: Setting
+    identity: IdentityService, cluster: IdentityCluster
 ) -> None:
-    add(people, "ann", "player")
+    add_account(identity, "ann", "player")
 
     def kept(of: IdentityService) -> str:
         ((password,),) = of.context.database.query("SELECT password FROM people_accounts")
         return str(password)
 
-    before = kept(people)
-    people.authentication.sign_in("ann", PASSWORD)
-    assert kept(people) == before
+    before = kept(identity)
+    identity.authentication.sign_in("ann", PASSWORD)
+    assert kept(identity) == before
 
     dearer = reopen(
-        setting.url, state=setting.state, clock=setting.clock, cost=Argon2Cost(2, 16, 1)
+        cluster.url, state=cluster.state, clock=cluster.clock, cost=Argon2Cost(2, 16, 1)
     )
-    setting.opened.append(dearer)
+    cluster.opened.append(dearer)
     dearer.authentication.sign_in("ann", PASSWORD)
 
-    assert "m=16,t=2,p=1" in kept(people)
-    assert people.authentication.sign_in("ann", PASSWORD)
+    assert "m=16,t=2,p=1" in kept(identity)
+    assert identity.authentication.sign_in("ann", PASSWORD)
 
 
 def test_password_change_ends_other_sessions_and_rotates_the_token(
-    people: IdentityService,
+    identity: IdentityService,
 ) -> None:
-    add(people, "ann", "player")
-    here, there = (people.authentication.sign_in("ann", PASSWORD).token for _ in range(2))
+    add_account(identity, "ann", "player")
+    here, there = (identity.authentication.sign_in("ann", PASSWORD).token for _ in range(2))
 
-    changed = people.authentication.change_password(here, PASSWORD, "another quiet river")
+    changed = identity.authentication.change_password(here, PASSWORD, "another quiet river")
 
-    assert people.sessions.resolve(here) is None
-    assert people.sessions.resolve(there) is None
-    assert people.sessions.resolve(changed.token) is not None
-    assert refusal(people, "ann", PASSWORD)[0] == "credentials"
-    assert people.authentication.sign_in("ann", "another quiet river")
+    assert identity.sessions.resolve(here) is None
+    assert identity.sessions.resolve(there) is None
+    assert identity.sessions.resolve(changed.token) is not None
+    assert refusal(identity, "ann", PASSWORD)[0] == "credentials"
+    assert identity.authentication.sign_in("ann", "another quiet river")
 
 
 def test_password_change_requires_the_old_password_and_a_different_new_one(
-    people: IdentityService,
+    identity: IdentityService,
 ) -> None:
-    add(people, "ann", "player")
-    token = people.authentication.sign_in("ann", PASSWORD).token
+    add_account(identity, "ann", "player")
+    token = identity.authentication.sign_in("ann", PASSWORD).token
 
     with pytest.raises(PasswordRefused) as refused:
-        people.authentication.change_password(token, PASSWORD, PASSWORD)
+        identity.authentication.change_password(token, PASSWORD, PASSWORD)
     assert refused.value.reason == "same"
     with pytest.raises(PasswordRefused):
-        people.authentication.change_password(token, PASSWORD, "short")
+        identity.authentication.change_password(token, PASSWORD, "short")
     with pytest.raises(SessionRefused):
-        people.authentication.change_password("no token", PASSWORD, "another quiet river")
+        identity.authentication.change_password("no token", PASSWORD, "another quiet river")
     for _ in range(5):
         with pytest.raises(SignInRefused) as wrong:
-            people.authentication.change_password(token, "guessed at random", "another quiet river")
+            identity.authentication.change_password(
+                token, "guessed at random", "another quiet river"
+            )
         assert wrong.value.reason == "credentials"
     with pytest.raises(SignInRefused) as held:
-        people.authentication.change_password(token, PASSWORD, "another quiet river")
+        identity.authentication.change_password(token, PASSWORD, "another quiet river")
     assert held.value.reason == "wait"
 
 
-def test_password_reset_ends_all_sessions(people: IdentityService) -> None:
-    ann = add(people, "ann", "player")
-    token = people.authentication.sign_in("ann", PASSWORD).token
+def test_password_reset_ends_all_sessions(identity: IdentityService) -> None:
+    ann = add_account(identity, "ann", "player")
+    token = identity.authentication.sign_in("ann", PASSWORD).token
 
-    first = people.accounts.reset_password(ann.id)
+    first = identity.accounts.reset_password(ann.id)
 
-    assert people.sessions.resolve(token) is None
-    assert people.authentication.sign_in("ann", first.password).session.state == "new-password"
-    chosen = people.accounts.reset_password(ann.id, password="another quiet river")
-    assert people.authentication.sign_in("ann", chosen.password).session.state == "open"
+    assert identity.sessions.resolve(token) is None
+    assert identity.authentication.sign_in("ann", first.password).session.state == "new-password"
+    chosen = identity.accounts.reset_password(ann.id, password="another quiet river")
+    assert identity.authentication.sign_in("ann", chosen.password).session.state == "open"
 
 
 def test_password_changed_during_verification_is_refused(
-    people: IdentityService, monkeypatch: pytest.MonkeyPatch
+    identity: IdentityService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ann = add(people, "ann", "player")
+    ann = add_account(identity, "ann", "player")
     verify = argon2.PasswordHasher.verify
 
     def slowly(self: argon2.PasswordHasher, kept: str, password: bytes) -> bool:
         monkeypatch.undo()
-        people.accounts.reset_password(ann.id)
+        identity.accounts.reset_password(ann.id)
         return verify(self, kept, password)
 
     monkeypatch.setattr(argon2.PasswordHasher, "verify", slowly)
 
-    assert refusal(people, "ann", PASSWORD)[0] == "credentials"
-    assert people.sessions.list_for_account(ann.id) == []
+    assert refusal(identity, "ann", PASSWORD)[0] == "credentials"
+    assert identity.sessions.list_for_account(ann.id) == []

@@ -77,12 +77,12 @@ def test_waiting_time_grows_with_failures_up_to_a_limit(failures: int, free: int
 def test_attempt_after_the_announced_wait_is_allowed(database: SqliteDatabase) -> None:
     now = HOUR
     for _ in range(20):
-        while isinstance(told := attempt(database, now, {NAME: 5}), ThrottleDelay):
+        while isinstance(outcome := attempt(database, now, {NAME: 5}), ThrottleDelay):
             assert isinstance(
-                attempt(database, now + told.wait_microseconds - 1, {NAME: 5}), ThrottleDelay
+                attempt(database, now + outcome.wait_microseconds - 1, {NAME: 5}), ThrottleDelay
             )
-            now += told.wait_microseconds
-        assert isinstance(told, CountedAttempt)
+            now += outcome.wait_microseconds
+        assert isinstance(outcome, CountedAttempt)
 
 
 def test_successful_attempt_is_not_counted(database: SqliteDatabase) -> None:

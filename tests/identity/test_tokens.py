@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.identity.setting import PASSWORD, add
+from tests.identity.identity_cluster import PASSWORD, add_account
 from threedice.errors import InvalidInput
 from threedice.identity import AccountRefused, IdentityPolicy, RecordNotFound
 
 if TYPE_CHECKING:
-    from tests.identity.setting import HandClock, Setting
+    from tests.identity.identity_cluster import IdentityCluster, SteppedClock
     from threedice.identity import IdentityService
 
 
-def test_api_token_resolves_to_its_account_and_scopes(people: IdentityService) -> None:
-    ann = add(people, "ann", "player")
+def test_api_token_resolves_to_its_account_and_scopes(identity: IdentityService) -> None:
+    ann = add_account(identity, "ann", "player")
 
-    made = people.tokens.create(ann.id, "my robot", ["read", "play", "play"])
-    program = people.tokens.resolve(made.token)
+    made = identity.tokens.create(ann.id, "my robot", ["read", "play", "play"])
+    program = identity.tokens.resolve(made.token)
 
     assert program is not None
     assert program.account == ann
@@ -28,82 +28,82 @@ def test_api_token_resolves_to_its_account_and_scopes(people: IdentityService) -
     assert made.token.startswith(program.prefix + "_")
 
 
-def test_only_the_digest_of_an_api_token_is_stored(people: IdentityService) -> None:
-    ann = add(people, "ann", "player")
-    made = people.tokens.create(ann.id, "my robot", ["read"])
+def test_only_the_digest_of_an_api_token_is_stored(identity: IdentityService) -> None:
+    ann = add_account(identity, "ann", "player")
+    made = identity.tokens.create(ann.id, "my robot", ["read"])
 
-    (row,) = people.context.database.query("SELECT * FROM people_tokens")
+    (row,) = identity.context.database.query("SELECT * FROM people_tokens")
     assert sha256(made.token.encode()).digest() in row
     assert made.token.removeprefix(made.api_token.prefix) not in str(row)
 
 
 def test_api_tokens_and_session_tokens_are_not_interchangeable(
-    people: IdentityService,
+    identity: IdentityService,
 ) -> None:
-    ann = add(people, "ann", "player")
-    made = people.tokens.create(ann.id, "my robot", ["read"])
-    session = people.authentication.sign_in("ann", PASSWORD)
+    ann = add_account(identity, "ann", "player")
+    made = identity.tokens.create(ann.id, "my robot", ["read"])
+    session = identity.authentication.sign_in("ann", PASSWORD)
 
-    assert people.sessions.resolve(made.token) is None
-    assert people.tokens.resolve(session.token) is None
-    assert people.tokens.resolve(made.token + "x") is None
-    assert people.tokens.resolve(made.api_token.prefix) is None
-    assert people.tokens.resolve(made.api_token.prefix + "_" + "A" * 43) is None
-    assert people.tokens.resolve("td_" + "x" * 100_000) is None
+    assert identity.sessions.resolve(made.token) is None
+    assert identity.tokens.resolve(session.token) is None
+    assert identity.tokens.resolve(made.token + "x") is None
+    assert identity.tokens.resolve(made.api_token.prefix) is None
+    assert identity.tokens.resolve(made.api_token.prefix + "_" + "A" * 43) is None
+    assert identity.tokens.resolve("td_" + "x" * 100_000) is None
 
 
 def test_revoked_api_token_is_invalid_at_every_server(
-    people: IdentityService, setting: Setting
+    identity: IdentityService, cluster: IdentityCluster
 ) -> None:
-    ann = add(people, "ann", "player")
-    other = setting.open(IdentityPolicy(second_factor=False))
-    kept, made = (people.tokens.create(ann.id, name, ["read"]) for name in ("kept", "lost"))
+    ann = add_account(identity, "ann", "player")
+    other = cluster.open(IdentityPolicy(second_factor=False))
+    kept, made = (identity.tokens.create(ann.id, name, ["read"]) for name in ("kept", "lost"))
     assert other.tokens.resolve(made.token) is not None
 
-    people.tokens.revoke(made.api_token.id)
+    identity.tokens.revoke(made.api_token.id)
 
-    assert people.tokens.resolve(made.token) is None
+    assert identity.tokens.resolve(made.token) is None
     other.poll()
     assert other.tokens.resolve(made.token) is None
     assert other.tokens.resolve(kept.token) is not None
     with pytest.raises(RecordNotFound):
-        people.tokens.revoke(made.api_token.id)
+        identity.tokens.revoke(made.api_token.id)
 
 
-def test_disabling_an_account_revokes_its_api_tokens_for_good(people: IdentityService) -> None:
-    ann = add(people, "ann", "player")
-    made = people.tokens.create(ann.id, "my robot", ["read"])
+def test_disabling_an_account_revokes_its_api_tokens_for_good(identity: IdentityService) -> None:
+    ann = add_account(identity, "ann", "player")
+    made = identity.tokens.create(ann.id, "my robot", ["read"])
 
-    people.accounts.disable(ann.id)
-    assert people.tokens.resolve(made.token) is None
+    identity.accounts.disable(ann.id)
+    assert identity.tokens.resolve(made.token) is None
     with pytest.raises(AccountRefused):
-        people.tokens.create(ann.id, "my robot", ["read"])
-    people.accounts.enable(ann.id)
-    assert people.tokens.resolve(made.token) is None
+        identity.tokens.create(ann.id, "my robot", ["read"])
+    identity.accounts.enable(ann.id)
+    assert identity.tokens.resolve(made.token) is None
 
 
-def test_api_token_expires(people: IdentityService, clock: HandClock) -> None:
-    ann = add(people, "ann", "player")
-    made = people.tokens.create(ann.id, "my robot", ["read"], seconds=3600)
+def test_api_token_expires(identity: IdentityService, clock: SteppedClock) -> None:
+    ann = add_account(identity, "ann", "player")
+    made = identity.tokens.create(ann.id, "my robot", ["read"], seconds=3600)
     clock.move(3599)
-    assert people.tokens.resolve(made.token) is not None
+    assert identity.tokens.resolve(made.token) is not None
     clock.move(1)
 
-    assert people.tokens.resolve(made.token) is None
+    assert identity.tokens.resolve(made.token) is None
 
 
 def test_last_use_of_an_api_token_is_stored_to_the_hour(
-    people: IdentityService, clock: HandClock
+    identity: IdentityService, clock: SteppedClock
 ) -> None:
-    ann = add(people, "ann", "player")
-    made = people.tokens.create(ann.id, "my robot", ["read"])
-    assert people.tokens.list_for_account(ann.id)[0].used == 0
+    ann = add_account(identity, "ann", "player")
+    made = identity.tokens.create(ann.id, "my robot", ["read"])
+    assert identity.tokens.list_for_account(ann.id)[0].used == 0
 
     clock.move(7200)
-    people.tokens.resolve(made.token)
-    people.poll()
+    identity.tokens.resolve(made.token)
+    identity.poll()
 
-    (listed,) = people.tokens.list_for_account(ann.id)
+    (listed,) = identity.tokens.list_for_account(ann.id)
     assert listed.used == clock() - clock() % 3_600_000_000
     assert listed.name == "my robot"
 
@@ -121,9 +121,9 @@ def test_last_use_of_an_api_token_is_stored_to_the_hour(
     ],
 )
 def test_api_token_with_invalid_name_scope_or_lifetime_is_refused(
-    name: str, scopes: list[str], seconds: int | None, local: IdentityService
+    name: str, scopes: list[str], seconds: int | None, memory_identity: IdentityService
 ) -> None:
-    ann = add(local, "ann", "player")
+    ann = add_account(memory_identity, "ann", "player")
 
     with pytest.raises(InvalidInput):
-        local.tokens.create(ann.id, name, scopes, seconds=seconds)
+        memory_identity.tokens.create(ann.id, name, scopes, seconds=seconds)

@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from tests.api.live_house import closing, hear, serving
 from tests.api.setting import opened, seat
 from tests.api.test_authorisation import code
-from tests.identity.setting import PASSWORD
+from tests.identity.identity_cluster import PASSWORD
 from threedice.api import protocols
 from threedice.api.context import MAX_CONCURRENT_SLOW
 from threedice.api.http.limits import MAX_WAITING
