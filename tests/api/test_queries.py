@@ -10,7 +10,7 @@ import pytest
 from tests.api.setting import GAME, opened, seat
 from tests.api.test_authorisation import code
 from tests.house.house_driver import DEALER, MANAGER, SUPERVISOR, People
-from tests.log.logs import tamper
+from tests.log.inspection import tamper
 from threedice import load
 from threedice.api.routes.history import gaming_day_start
 from threedice.log.stores.urls import open_store

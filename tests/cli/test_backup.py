@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.house_driver import People
-from tests.log.stored import all_snapshots
+from tests.log.inspection import all_snapshots
 from threedice.account.events import AccountOpened, Deposited
 from threedice.house.codec import encode
 from threedice.house.house import House

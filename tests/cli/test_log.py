@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.house_driver import People
-from tests.log.stored import all_snapshots
+from tests.log.inspection import all_snapshots
 from threedice.house.house import House
 from threedice.house.reports.projection import VIEW
 from threedice.log.stores.sqlite import SqliteStore

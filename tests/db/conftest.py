@@ -1,4 +1,4 @@
-"""A PostgreSQL database for each test."""
+"""Fixture: an empty PostgreSQL database."""
 
 from __future__ import annotations
 

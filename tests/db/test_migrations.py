@@ -1,4 +1,4 @@
-"""Tables are created and migrated from SQL files, only by those who may, and only forwards."""
+"""Creation and migration of tables from SQL files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Database:
-    """A database that can be opened, looked at and meddled with."""
+    """A database that a test opens, inspects and changes."""
 
     def __init__(self, url: str, dialect: Dialect, execute: Callable[..., Any]) -> None:
         self.url, self.dialect, self._execute = url, dialect, execute
@@ -51,7 +51,7 @@ class Database:
         open_store(self.url, serving=serving, tables=tables).close()
 
     def prepare(self, policy: TablePolicy, added: Mapping[int, Sequence[str]]) -> None:
-        """Open as a program of another version would, with further migrations."""
+        """Prepare the tables as a newer program would, with further migrations."""
         self.execute("BEGIN")
         try:
             prepare_tables(
@@ -91,7 +91,7 @@ def database(empty: Database) -> Database:
 
 @pytest.fixture
 def old(empty: Database, tmp_path: Path) -> Database:
-    """A database recorded before there was a table of versions."""
+    """Return a database recorded before schema versions were stored."""
     if empty.dialect == "sqlite":
         sql = (recordings.FOLDER / "old-sqlite.sql").read_text(encoding="utf-8")
         old_databases.restore_sqlite(sql, tmp_path / "house.sqlite")
@@ -104,12 +104,12 @@ def old(empty: Database, tmp_path: Path) -> Database:
 # --- the files ----------------------------------------------------------------------------------
 
 
-def test_both_databases_have_the_same_migrations_without_a_gap() -> None:
+def test_sqlite_and_postgresql_have_the_same_consecutive_migrations() -> None:
     numbers = list(load_migrations("sqlite"))
     assert numbers == list(load_migrations("postgresql")) == list(range(1, len(numbers) + 1))
 
 
-def test_a_script_is_split_where_a_semicolon_ends_a_line() -> None:
+def test_migration_script_is_split_where_a_semicolon_ends_a_line() -> None:
     script = (
         "-- a remark;\nCREATE TABLE a (\n    b TEXT\n);\n\n"
         "CREATE TRIGGER t BEFORE UPDATE ON a\n    BEGIN SELECT 1; SELECT 2; END;\n"
@@ -120,7 +120,7 @@ def test_a_script_is_split_where_a_semicolon_ends_a_line() -> None:
     ]
 
 
-def test_the_tables_are_those_that_the_program_reads(database: Database) -> None:
+def test_created_tables_match_the_schema_of_the_program(database: Database) -> None:
     for table in schema.TABLES:
         if database.dialect == "sqlite":
             found = database.execute(f"SELECT name, pk FROM pragma_table_info('{table.name}')")
@@ -152,10 +152,10 @@ def test_the_tables_are_those_that_the_program_reads(database: Database) -> None
     assert all(name.startswith(schema.IDENTITY_TABLE_PREFIX) for name in others)
 
 
-# --- who creates and migrates -------------------------------------------------------------------
+# --- creation and migration ---------------------------------------------------------------------
 
 
-def test_a_new_database_has_all_tables_and_their_version(database: Database) -> None:
+def test_new_database_gets_all_tables_and_a_version(database: Database) -> None:
     assert database.versions == [1]
     assert {"entries", "people_accounts"} <= database.tables
     database.open("require")
@@ -163,20 +163,20 @@ def test_a_new_database_has_all_tables_and_their_version(database: Database) -> 
     assert database.versions == [1]
 
 
-def test_an_empty_database_stays_empty_for_those_who_read(empty: Database) -> None:
+def test_empty_database_is_refused_to_readers_and_stays_empty(empty: Database) -> None:
     with pytest.raises(StoreUnusable, match="holds no tables"):
         empty.open("require")
     assert empty.tables == set()
 
 
-def test_a_database_of_the_version_without_versions_is_read_as_it_is(old: Database) -> None:
+def test_unversioned_database_is_opened_unchanged_without_migration(old: Database) -> None:
     before = old.tables
     old.open("require")
     old.open("create")
     assert old.tables == before
 
 
-def test_a_database_of_the_version_without_versions_gets_one_when_it_is_served(
+def test_unversioned_database_gets_a_version_when_served(
     old: Database,
 ) -> None:
     entries = old.execute("SELECT count(*) FROM entries")
@@ -187,9 +187,7 @@ def test_a_database_of_the_version_without_versions_gets_one_when_it_is_served(
     assert old.execute("SELECT count(*) FROM people_accounts") == accounts
 
 
-def test_a_log_that_never_had_accounts_gets_their_tables_by_a_migration(
-    old: Database, tmp_path: Path
-) -> None:
+def test_log_without_identity_tables_gets_them_by_migration(old: Database, tmp_path: Path) -> None:
     for name in sorted(old.tables):
         if name.startswith(schema.IDENTITY_TABLE_PREFIX):
             old.execute(f"DROP TABLE {name}")
@@ -207,7 +205,7 @@ PAINT = ["UPDATE games SET colour = 'red'"]
 
 
 @pytest.mark.parametrize("policy", ["create", "require"])
-def test_an_older_database_is_migrated_by_nobody_who_was_not_asked_to(
+def test_older_database_is_refused_unless_migration_is_requested(
     database: Database, policy: TablePolicy
 ) -> None:
     with pytest.raises(
@@ -218,7 +216,7 @@ def test_an_older_database_is_migrated_by_nobody_who_was_not_asked_to(
 
 
 @pytest.mark.parametrize("start", ["new", "old"])
-def test_older_tables_are_migrated_step_by_step(
+def test_older_database_is_migrated_through_every_version(
     start: str, empty: Database, request: pytest.FixtureRequest
 ) -> None:
     database = empty
@@ -241,7 +239,7 @@ def test_older_tables_are_migrated_step_by_step(
             database.open(policy)
 
 
-def test_a_migration_that_fails_changes_nothing(database: Database) -> None:
+def test_failed_migration_changes_nothing(database: Database) -> None:
     with pytest.raises(Exception, match="nonsense"):
         database.prepare("migrate", {2: ["DROP TABLE games"], 3: ["SELECT nonsense"]})
     assert "games" in database.tables
@@ -250,7 +248,7 @@ def test_a_migration_that_fails_changes_nothing(database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    "damage",
     [
         "UPDATE meta SET value = 'poker' WHERE name = 'program'",
         "DELETE FROM meta WHERE name = 'program'",
@@ -259,14 +257,14 @@ def test_a_migration_that_fails_changes_nothing(database: Database) -> None:
         "DROP TABLE entries",
     ],
 )
-def test_a_database_of_something_else_is_refused(database: Database, spoil: str) -> None:
-    for statement in spoil.split(";"):
+def test_database_without_valid_metadata_is_refused(database: Database, damage: str) -> None:
+    for statement in damage.split(";"):
         database.execute(statement)
     with pytest.raises(StoreUnusable, match="give it a new file or an empty database"):
         database.open()
 
 
-def test_a_database_with_other_tables_is_left_as_it_is(empty: Database) -> None:
+def test_database_of_another_program_is_refused_unchanged(empty: Database) -> None:
     empty.execute("CREATE TABLE recipes (name TEXT)")
     for policy in ("migrate", "create", "require"):
         with pytest.raises(StoreUnusable, match="tables of another program"):

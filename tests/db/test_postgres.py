@@ -1,4 +1,4 @@
-"""The database in a PostgreSQL that drops connections, stops or is locked."""
+"""PostgreSQL databases that drop connections, do not respond, or are locked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.log.proposing import PATIENCE
+from tests.log.proposals import PATIENCE
 from threedice.db.postgres import IDENTITY_LOCK, MAX_POOLED_CONNECTIONS, PostgresDatabase
 from threedice.errors import StoreUnavailable
 
@@ -34,7 +34,7 @@ def backend(database: PostgresDatabase) -> int:
     return int(pid)
 
 
-def test_a_connection_that_was_cut_is_made_anew(database: PostgresDatabase) -> None:
+def test_terminated_connection_is_replaced(database: PostgresDatabase) -> None:
     def change() -> list[SqlRow]:
         return database.transact(lambda run: run("SELECT 1"))
 
@@ -47,7 +47,7 @@ def test_a_connection_that_was_cut_is_made_anew(database: PostgresDatabase) -> N
         assert backend(database) != pid
 
 
-def test_a_backend_that_has_stopped_is_left_behind(database: PostgresDatabase) -> None:
+def test_unresponsive_connection_is_replaced(database: PostgresDatabase) -> None:
     pid = backend(database)
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -57,7 +57,7 @@ def test_a_backend_that_has_stopped_is_left_behind(database: PostgresDatabase) -
         os.kill(pid, signal.SIGCONT)
 
 
-def test_a_database_without_a_free_connection_is_away_in_time(postgres_url: str) -> None:
+def test_exhausted_connection_pool_is_unavailable_after_the_deadline(postgres_url: str) -> None:
     with closing(PostgresDatabase(postgres_url, deadline_seconds=2.0)) as database:
         taken = [database._pool.getconn(PATIENCE) for _ in range(MAX_POOLED_CONNECTIONS)]
         with pytest.raises(StoreUnavailable, match="cannot be reached"):
@@ -67,19 +67,19 @@ def test_a_database_without_a_free_connection_is_away_in_time(postgres_url: str)
         assert database.query("SELECT 1") == [(1,)]
 
 
-def test_whoever_changes_something_waits_for_others_but_not_for_ever(
+def test_write_waits_for_the_lock_until_the_deadline(
     database: PostgresDatabase,
 ) -> None:
     with psycopg.connect(database.url) as other:
         other.execute(f"SELECT pg_advisory_xact_lock({IDENTITY_LOCK})".encode())
         with pytest.raises(StoreUnavailable):
             database.transact(lambda run: run("SELECT 1"))
-        assert database.query("SELECT 1") == [(1,)], "reading waits for nobody"
+        assert database.query("SELECT 1") == [(1,)], "reads do not wait for the lock"
 
     assert database.transact(lambda run: run("SELECT 1")) == [(1,)]
 
 
-def test_a_rule_that_refuses_leaves_nothing_and_keeps_the_connection(
+def test_exception_in_a_transaction_rolls_back_and_keeps_the_connection(
     database: PostgresDatabase,
 ) -> None:
     pid = backend(database)

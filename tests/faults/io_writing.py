@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tests.faults.disk_store import DATABASE, LOG, MEMORY, opened
-from tests.log.submitting import WaitingWriter
+from tests.log.doubles import WaitingWriter
 from threedice.errors import StoreFailed, StoreUnusable
 from threedice.log.records import Acceptance, DuplicateKey
 from threedice.log.stores.sqlite import NEW_FILE_MAX_BYTES

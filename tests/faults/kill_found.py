@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tests.faults.kill_load import TABLE
 from tests.faults.kill_words import spans_of
 from tests.house.house_driver import DEALER, SUPERVISOR, People
-from tests.log.stored import all_answers
+from tests.log.inspection import all_answers
 from threedice.errors import Refusal
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit

@@ -14,8 +14,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tests.faults.kill_load import CUSTOMERS, GAME, PLAYERS, TABLE
 from tests.house.house_driver import People
+from tests.log.inspection import all_answers
 from tests.log.postgres_server import PostgresServer
-from tests.log.stored import all_answers
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.house import CommandHandler
 from threedice.log.proof.checkpoints import CheckpointSigner

@@ -23,7 +23,7 @@ from tests.faults.kill_found import audited, compare, differing
 from tests.faults.kill_load import Load
 from tests.faults.kill_tally import ServerTally
 from tests.faults.kill_words import Heard
-from tests.log.losing import cut_way
+from tests.log.postgres_server import cuttable_proxy
 from threedice.errors import StoreUnavailable
 from threedice.house import CommandHandler
 from threedice.log.proof.checkpoints import CheckpointSigner
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from tests.faults.kill_found import Found
     from tests.faults.kill_houses import House, Houses
     from tests.faults.kill_words import Word
-    from tests.log.losing import Cut
-    from tests.log.postgres_server import PostgresServer
+    from tests.log.postgres_server import CommitCut, PostgresServer
     from threedice.log.records import Proposal, ProposalOutcome
 
 Way = Literal[
@@ -68,7 +67,7 @@ def kill_postgres(houses: Houses, ways: Sequence[Way], seed: int) -> ServerTally
         with (
             houses.lend("postgres") as house,
             TemporaryDirectory() as folder,
-            cut_way(houses.server.folder, Path(folder)) as cut,
+            cuttable_proxy(houses.server.folder, Path(folder)) as cut,
         ):
             url = house.url.replace(quote(str(houses.server.folder), safe=""), folder)
             server = Server(houses.server, cut, url)
@@ -80,7 +79,7 @@ class Server(NamedTuple):
     """A server, and a way to it that can be cut."""
 
     itself: PostgresServer
-    cut: Cut
+    cut: CommitCut
     url: str
 
 

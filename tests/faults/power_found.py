@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import astuple
 
-from tests.log.stored import all_answers, all_games
+from tests.log.inspection import all_answers, all_games
 from threedice.log.entry import EMPTY_HEAD, Head, hash_entry
 from threedice.log.records import EntrySpan, StoredAnswer
 

@@ -12,7 +12,8 @@ import pytest
 
 from tests.house.house_driver import ROUND, People, store_statements
 from tests.house.test_auditor import append, play
-from tests.log.logs import bet, tampering
+from tests.log.inspection import tampering
+from tests.log.proposals import bet
 from threedice.account.events import Deposited
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.house.house_driver import ROUND, SUPERVISOR, People, player, store_statements
-from tests.log.logs import tampering
+from tests.log.inspection import tampering
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit

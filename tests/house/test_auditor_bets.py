@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.house.test_auditor import append, findings, play
-from tests.log.logs import tampering
+from tests.log.inspection import tampering
 from tests.table.setting import SUPERVISOR
 from threedice.errors import TamperedData
 from threedice.house.codec import decode, encode

@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.house_driver import People
 from tests.house.test_auditor import append, findings, play, report
-from tests.log.logs import tampering
+from tests.log.inspection import tampering
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.account.events import Withdrawn
 from threedice.house.house import House

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.house_driver import SUPERVISOR, People, player
-from tests.log.proposing import PATIENCE
+from tests.log.proposals import PATIENCE
 from threedice.account.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import InvalidInput, KeyReused, QueueFull, Refusal
 from threedice.house import CommandHandler

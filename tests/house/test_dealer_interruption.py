@@ -10,7 +10,7 @@ import pytest
 
 from tests.house.house_driver import QUICK, ManualClock, People, TableWatch, is_betting_open
 from tests.house.test_recovery import bettors, notices, truncated_store
-from tests.log.stored import all_games
+from tests.log.inspection import all_games
 from threedice.house.house import House
 from threedice.log.stores.memory import MemoryStore
 

@@ -20,7 +20,7 @@ from tests.house.house_driver import (
     TableWatch,
     results,
 )
-from tests.log.logs import tampering
+from tests.log.inspection import tampering
 from threedice.errors import Refusal, StoreUnusable
 from threedice.house import CommandHandler
 from threedice.house import house as house_module

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.house_driver import ROUND, People
-from tests.log.logs import tampering
+from tests.log.inspection import tampering
 from threedice.errors import InvariantBroken, TamperedData
 from threedice.house.house import House
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.house_driver import DEALER, SUPERVISOR, People
-from tests.log.stored import all_games
+from tests.log.inspection import all_games
 from tests.oracle import brute_force as oracle
 from threedice.errors import Refusal
 from threedice.house import CommandHandler

@@ -1,4 +1,4 @@
-"""Stores of all kinds, a PostgreSQL for them, and a log in a file."""
+"""Fixtures: stores of every kind, and logs in files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.logs import play
+from tests.log.proposals import play
 from threedice.db.sqlite import SqliteDatabase
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
@@ -51,7 +51,7 @@ def open_kind(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file of SQLite in which a log was played."""
+    """Return an SQLite file with a log."""
     store = SqliteStore(tmp_path / "log.sqlite")
     play(store)
     store.close()
@@ -60,12 +60,12 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a log in SQLite is to be."""
+    """Return the path of a log in SQLite that is not created yet."""
     return tmp_path / "log.sqlite"
 
 
 @pytest.fixture
 def disk_path() -> Iterator[Path]:
-    """A folder on a disk; `tmp_path` may be in memory."""
+    """Return a folder on a disk; `tmp_path` may be in memory."""
     with tempfile.TemporaryDirectory(prefix="threedice-", dir="/var/tmp") as folder:
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own, in a temporary directory, to be used, killed and thrown away."""
+"""PostgreSQL servers in temporary folders, and a proxy whose connections can be cut."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import os
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -19,7 +22,7 @@ import psycopg
 from tests.programs import postgres_binaries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 ATTEMPTS = 100
 """How often a start is tried: after a kill, what is left of the old server must end first."""
@@ -31,7 +34,7 @@ ROOM_BYTES = 4 << 30
 def running(
     settings: Sequence[str] = (), *, parent: Path | None = None
 ) -> Iterator[PostgresServer]:
-    """Run a server for as long as the context lasts; nothing of it stays."""
+    """Run a server within the context, and delete it afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="threedice-pg-", dir=parent))
     try:
         server = PostgresServer(folder, settings)
@@ -156,3 +159,66 @@ class PostgresServer:
 def _user() -> str | None:
     """PostgreSQL refuses to run as root; its package makes a user for it."""
     return "postgres" if os.getuid() == 0 else None
+
+
+# --- a proxy whose connections can be cut --------------------------------------------------------
+
+SOCKET = ".s.PGSQL.5432"
+
+
+@dataclass
+class CommitCut:
+    """Whether a proxy cuts the next commit, before the server gets it or after it is done."""
+
+    after: bool = False
+    armed: bool = False
+    meanwhile: Callable[[], object] = list
+    """Called when the connection is cut, before either side notices."""
+    clients: list[socket.socket] = field(default_factory=list)
+
+
+@contextmanager
+def cuttable_proxy(server: Path, way: Path) -> Iterator[CommitCut]:
+    """Forward a socket of the same name in another folder to a server's socket."""
+    cut = CommitCut()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(way / SOCKET))
+        listening.listen()
+        thread = Thread(target=_accept, args=(listening, str(server / SOCKET), cut))
+        thread.start()
+        try:
+            yield cut
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def _accept(listening: socket.socket, server: str, cut: CommitCut) -> None:
+    threads = []
+    with suppress(OSError):
+        while True:
+            client, _ = listening.accept()
+            cut.clients.append(client)
+            threads.append(Thread(target=_pass_on, args=(client, server, cut)))
+            threads[-1].start()
+    for client in cut.clients:
+        with suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join()
+
+
+def _pass_on(client: socket.socket, path: str, cut: CommitCut) -> None:
+    with client, socket.socket(socket.AF_UNIX) as server, suppress(OSError):
+        server.connect(path)
+        while True:
+            for side in select.select([client, server], [], [])[0]:
+                data = side.recv(1 << 20)
+                if not data:
+                    return
+                # the client's command, or the server's word that it is done
+                if cut.armed and b"COMMIT" in data and cut.after == (side is server):
+                    cut.armed = False
+                    cut.meanwhile()
+                    return
+                (server if side is client else client).sendall(data)

@@ -1,4 +1,4 @@
-"""Backups: made while the log is written, of either database, and restored into either."""
+"""Backups of SQLite and PostgreSQL, also during writes, and their restoration into either."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from tests.log.logs import bet, tampering, writing
+from tests.log.inspection import tampering
+from tests.log.proposals import background_writes, bet
 from threedice.errors import (
     InvalidInput,
     StoreFailed,
@@ -49,7 +50,7 @@ KINDS = ("sqlite", "postgres")
 
 @pytest.fixture
 def fresh(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], str]:
-    """Makes the URL of a database that holds nothing, of the kind asked for."""
+    """Return a function that makes the URL of an empty database of a kind."""
 
     def make(kind: str) -> str:
         if kind == "postgres":
@@ -73,7 +74,7 @@ def keys(tmp_path: Path) -> SigningKeys:
 
 
 def play(store: Store) -> None:
-    """Write something into every table."""
+    """Write rows into every table."""
     canonical = b'{"game": "tai sai"}'
     bet(store, "table/1", "cage/ann", entries=3, games={sha256(canonical).hexdigest(): canonical})
     bet(store, "table/2", account="bob", data=bytes(range(256)))
@@ -86,7 +87,7 @@ def play(store: Store) -> None:
 
 
 def sign(store: Store, state: Path) -> None:
-    """Make a checkpoint, as whoever makes a backup does first."""
+    """Create a checkpoint, as the backup command does first."""
     CheckpointSigner(store, open_keys(state), state).create_checkpoint(at=1)
 
 
@@ -98,8 +99,8 @@ def content(store: Store | Path) -> dict[str, list[tuple[Any, ...]]]:
         }
 
 
-def folds(store: Store | Path) -> list[tuple[Any, ...]]:
-    """Return what is kept that follows from the log."""
+def derived_rows(store: Store | Path) -> list[tuple[Any, ...]]:
+    """Return all rows of derived data."""
     with open_rows(store) as rows:
         return [row for table in DERIVED_TABLES for row in chain.from_iterable(rows.chunks(table))]
 
@@ -115,28 +116,28 @@ def test_backup_holds_what_the_store_holds(house: Store, keys: SigningKeys, tmp_
     assert verify_log(tmp_path / "backup.sqlite", public_keys=keys.public).is_sound
 
 
-def test_what_follows_from_the_log_is_neither_copied_nor_brought_back(
+def test_derived_data_is_neither_backed_up_nor_restored(
     house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     play(house)
     sign(house, tmp_path)
     create_backup(house, tmp_path / "backup.sqlite")
-    assert folds(house)
-    assert not folds(tmp_path / "backup.sqlite")
+    assert derived_rows(house)
+    assert not derived_rows(tmp_path / "backup.sqlite")
 
     with closing(open_store(f"sqlite:///{tmp_path}/backup.sqlite")) as store:
         store.save_snapshot(Snapshot("table/1", "table", "1", store.head("table/1"), b"forged"))
         store.project(
             "results", "table/1", 0, 3, [ProjectionLine("results", "", "table/1", 3, 0, 7, b"6")]
         )
-    assert folds(tmp_path / "backup.sqlite")
+    assert derived_rows(tmp_path / "backup.sqlite")
     url = fresh("sqlite")
     restore_backup(tmp_path / "backup.sqlite", url, public_keys=keys.public)
     with closing(open_store(url)) as store:
-        assert not folds(store)
+        assert not derived_rows(store)
 
 
-def test_backup_is_one_file_for_its_owner_alone(house: Store, tmp_path: Path) -> None:
+def test_backup_is_one_file_readable_by_its_owner_only(house: Store, tmp_path: Path) -> None:
     play(house)
     sign(house, tmp_path)
     (tmp_path / "kept").mkdir()
@@ -162,7 +163,7 @@ def test_backup_holds_neither_keys_nor_leases(house: Store, tmp_path: Path) -> N
     assert pem.splitlines()[1] not in data
 
 
-def test_people_can_be_left_out(house: Store, tmp_path: Path) -> None:
+def test_backup_can_leave_out_personal_data(house: Store, tmp_path: Path) -> None:
     play(house)
     sign(house, tmp_path)
     counts = create_backup(house, tmp_path / "backup.sqlite", people=False)
@@ -173,7 +174,7 @@ def test_people_can_be_left_out(house: Store, tmp_path: Path) -> None:
     assert b"born in 1990" in (tmp_path / "with.sqlite").read_bytes()
 
 
-def test_backup_does_not_replace_another(house: Store, tmp_path: Path) -> None:
+def test_backup_does_not_overwrite_an_existing_file(house: Store, tmp_path: Path) -> None:
     (tmp_path / "backup.sqlite").write_bytes(b"the one before")
 
     with pytest.raises(InvalidInput, match="already exists"):
@@ -181,12 +182,12 @@ def test_backup_does_not_replace_another(house: Store, tmp_path: Path) -> None:
     assert (tmp_path / "backup.sqlite").read_bytes() == b"the one before"
 
 
-def test_backup_into_no_folder_is_refused(house: Store, tmp_path: Path) -> None:
+def test_backup_into_a_missing_folder_is_refused(house: Store, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be created"):
         create_backup(house, tmp_path / "none" / "backup.sqlite")
 
 
-def test_store_in_memory_is_not_backed_up(tmp_path: Path) -> None:
+def test_backup_of_a_memory_store_is_refused(tmp_path: Path) -> None:
     store = MemoryStore()
     sign(store, tmp_path)
     with pytest.raises(InvalidInput, match="memory"):
@@ -194,7 +195,7 @@ def test_store_in_memory_is_not_backed_up(tmp_path: Path) -> None:
     assert list(tmp_path.glob("backup*")) == []
 
 
-def test_rows_that_no_log_has_are_not_backed_up(
+def test_backup_of_a_row_with_a_null_column_is_refused(
     fresh: Callable[[str], str], tmp_path: Path
 ) -> None:
     with closing(open_store(fresh("sqlite"))) as store:
@@ -208,14 +209,14 @@ def test_rows_that_no_log_has_are_not_backed_up(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_backup_while_the_log_is_written_is_whole(
+def test_backup_taken_during_writes_is_consistent_and_restorable(
     kind: str, house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
-    notary = CheckpointSigner(house, keys, tmp_path)
-    notary.create_checkpoint(at=0)
+    signer = CheckpointSigner(house, keys, tmp_path)
+    signer.create_checkpoint(at=0)
     reports: dict[int, VerificationReport] = {}
-    with writing(
-        house, "table/1", "cage/ann", then=lambda: notary.create_checkpoint(at=1)
+    with background_writes(
+        house, "table/1", "cage/ann", then=lambda: signer.create_checkpoint(at=1)
     ) as writer:
         for file in (tmp_path / f"backup-{number}.sqlite" for number in count()):
             create_backup(house, file)
@@ -237,7 +238,7 @@ def test_backup_while_the_log_is_written_is_whole(
         assert verify_log(store, public_keys=keys.public).is_sound
 
 
-def test_backup_signed_beside_a_server_holds_all_that_was_there_before(
+def test_backup_signed_while_a_server_signs_holds_all_earlier_entries(
     house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     server, writes = CheckpointSigner(house, keys, tmp_path), count(1)
@@ -246,7 +247,7 @@ def test_backup_signed_beside_a_server_holds_all_that_was_there_before(
         if next(writes) % 10 == 0:  # a server that always signs first would starve the other
             server.create_checkpoint(at=1)
 
-    with writing(house, "table/1", "cage/ann", then=sign_now_and_then):
+    with background_writes(house, "table/1", "cage/ann", then=sign_now_and_then):
         for file in (tmp_path / f"backup-{number}.sqlite" for number in range(3)):
             bet(house, "table/2")
             before = house.heads()
@@ -281,14 +282,14 @@ def test_backup_ends_at_the_last_checkpoint(
         assert store.acquire_lease("driver of table/1", "server 2", 60)
 
 
-def test_log_without_a_checkpoint_is_not_backed_up(house: Store, tmp_path: Path) -> None:
+def test_backup_of_a_log_without_a_checkpoint_is_refused(house: Store, tmp_path: Path) -> None:
     play(house)
     with pytest.raises(StoreUnusable, match="holds no checkpoint"):
         create_backup(house, tmp_path / "backup.sqlite")
     assert list(tmp_path.glob("backup*")) == []
 
 
-def test_log_behind_its_last_checkpoint_is_not_backed_up(
+def test_backup_of_a_log_behind_its_last_checkpoint_is_refused(
     fresh: Callable[[str], str], tmp_path: Path
 ) -> None:
     with closing(open_store(fresh("sqlite"))) as store:
@@ -302,19 +303,19 @@ def test_log_behind_its_last_checkpoint_is_not_backed_up(
 
 @pytest.fixture
 def saved(keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]) -> Path:
-    """A backup with two checkpoints."""
+    """Return a backup with two checkpoints."""
     with closing(open_store(fresh("sqlite"))) as store:
-        notary = CheckpointSigner(store, keys, tmp_path)
+        signer = CheckpointSigner(store, keys, tmp_path)
         play(store)
-        notary.create_checkpoint(at=1)
+        signer.create_checkpoint(at=1)
         bet(store, "table/1")
-        notary.create_checkpoint(at=2)
+        signer.create_checkpoint(at=2)
         create_backup(store, tmp_path / "backup.sqlite")
     return tmp_path / "backup.sqlite"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_restoring_into_what_is_not_empty_is_refused(
+def test_restore_into_a_database_that_is_not_empty_is_refused(
     kind: str, saved: Path, keys: SigningKeys, fresh: Callable[[str], str]
 ) -> None:
     url = fresh(kind)
@@ -329,7 +330,7 @@ def test_restoring_into_what_is_not_empty_is_refused(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_restoring_into_what_is_served_is_refused(
+def test_restore_into_a_served_database_is_refused(
     kind: str, saved: Path, keys: SigningKeys, fresh: Callable[[str], str]
 ) -> None:
     url = fresh(kind)
@@ -351,7 +352,7 @@ def test_restoring_into_what_is_served_is_refused(
         "UPDATE streams SET version = 99 WHERE stream = 'table/2'",
     ],
 )
-def test_backup_that_cannot_be_proved_is_not_restored(
+def test_tampered_backup_is_not_restored(
     kind: str,
     statement: str,
     saved: Path,
@@ -364,12 +365,12 @@ def test_backup_that_cannot_be_proved_is_not_restored(
     url = fresh(kind)
     with pytest.raises(TamperedData):
         restore_backup(saved, url, public_keys=keys.public)
-    assert not list(tmp_path.glob("new-1*"))  # it was not even begun
+    assert not list(tmp_path.glob("new-1*"))  # nothing was written
     with closing(open_store(url)) as store:
         assert not any(content(store).values())
 
 
-def test_copy_that_came_out_another_is_not_kept(
+def test_restored_copy_that_differs_from_the_backup_is_discarded(
     saved: Path, keys: SigningKeys, postgres_url: str
 ) -> None:
     with closing(open_store(postgres_url)), psycopg.connect(postgres_url) as connection:
@@ -386,7 +387,7 @@ def test_copy_that_came_out_another_is_not_kept(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_backup_with_entries_that_nobody_signed_is_not_restored(
+def test_backup_with_unsigned_entries_is_not_restored(
     kind: str, saved: Path, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     with closing(open_store(f"sqlite:///{saved}")) as store:
@@ -404,7 +405,7 @@ def test_backup_with_entries_that_nobody_signed_is_not_restored(
         assert not any(content(store).values())
 
 
-def test_backup_behind_the_checkpoints_outside_is_not_restored(
+def test_backup_behind_the_external_checkpoints_is_not_restored(
     saved: Path, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     with tampering(saved) as run:
@@ -414,7 +415,7 @@ def test_backup_behind_the_checkpoints_outside_is_not_restored(
         restore_backup(saved, fresh("sqlite"), public_keys=keys.public, against=outside)
 
 
-def test_backup_signed_by_somebody_else_is_not_restored(
+def test_backup_signed_with_an_untrusted_key_is_not_restored(
     saved: Path, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     foreign = open_keys(tmp_path / "foreign")
@@ -423,18 +424,18 @@ def test_backup_signed_by_somebody_else_is_not_restored(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_restore_that_fails_on_the_way_leaves_nothing(
+def test_failed_restore_leaves_the_database_empty(
     kind: str, saved: Path, keys: SigningKeys, fresh: Callable[[str], str]
 ) -> None:
     class Stopped(Exception):
-        """Somebody has had enough."""
+        """The restore was cancelled."""
 
     def progress(done: int, total: int) -> None:
-        heard.append((done, total))
-        if len(heard) > 1:  # the backup is verified, now its copy is
+        reported.append((done, total))
+        if len(reported) > 1:  # the backup is verified, now its copy is
             raise Stopped
 
-    heard: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     url = fresh(kind)
     with pytest.raises(Stopped):
         restore_backup(saved, url, public_keys=keys.public, progress=progress)
@@ -445,7 +446,7 @@ def test_restore_that_fails_on_the_way_leaves_nothing(
         assert content(store) == content(saved)
 
 
-def test_people_of_a_backup_without_them_stay_unknown(
+def test_restoring_a_backup_without_personal_data_leaves_none(
     house: Store, keys: SigningKeys, tmp_path: Path, fresh: Callable[[str], str]
 ) -> None:
     play(house)
@@ -459,7 +460,7 @@ def test_people_of_a_backup_without_them_stay_unknown(
         assert store.heads() == house.heads()
 
 
-def test_backup_with_other_tables_is_refused(
+def test_backup_of_another_schema_version_is_refused(
     saved: Path, keys: SigningKeys, fresh: Callable[[str], str]
 ) -> None:
     with tampering(saved) as run:
@@ -468,12 +469,12 @@ def test_backup_with_other_tables_is_refused(
         restore_backup(saved, fresh("sqlite"), public_keys=keys.public)
 
 
-def test_backup_is_not_restored_into_memory(saved: Path, keys: SigningKeys) -> None:
+def test_restore_into_memory_is_refused(saved: Path, keys: SigningKeys) -> None:
     with pytest.raises(InvalidInput, match="not memory"):
         restore_backup(saved, "memory:", public_keys=keys.public)
 
 
-def test_postgres_that_goes_away_is_an_operating_failure(postgres_url: str) -> None:
+def test_terminated_postgres_connection_during_a_read_is_unavailable(postgres_url: str) -> None:
     with closing(open_store(postgres_url)) as store:
         play(store)
         with open_rows(store) as rows:
@@ -486,7 +487,7 @@ def test_postgres_that_goes_away_is_an_operating_failure(postgres_url: str) -> N
                 list(rows.chunks(schema.entries))
 
 
-def test_backup_for_which_there_is_no_room_leaves_nothing(house: Store, tmp_path: Path) -> None:
+def test_backup_on_a_full_disk_leaves_no_file(house: Store, tmp_path: Path) -> None:
     play(house)
     sign(house, tmp_path)
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -499,7 +500,7 @@ def test_backup_for_which_there_is_no_room_leaves_nothing(house: Store, tmp_path
     assert list(tmp_path.glob("backup*")) == []
 
 
-def test_unfinished_backup_is_not_written_over(house: Store, tmp_path: Path) -> None:
-    (tmp_path / "backup.sqlite.part").write_bytes(b"another is at it")
+def test_unfinished_backup_file_is_not_overwritten(house: Store, tmp_path: Path) -> None:
+    (tmp_path / "backup.sqlite.part").write_bytes(b"another backup is running")
     with pytest.raises(InvalidInput, match=r"\.part already exists"):
         create_backup(house, tmp_path / "backup.sqlite")

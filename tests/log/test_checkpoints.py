@@ -1,4 +1,4 @@
-"""Checkpoints: when they are due, what they say, and that store and file hold the same."""
+"""Creation of checkpoints, their chain, and their copies in the store and in the file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.logs import bet, put_entries, set_head
+from tests.log.inspection import put_entries, set_head
+from tests.log.proposals import bet
 from threedice.errors import StoreFailed, StreamConflict, TamperedData
 from threedice.log.entry import EMPTY_HEAD, Head
 from threedice.log.proof.checkpoints import (
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_checkpoint_says_which_heads_there_are(tmp_path: Path) -> None:
+def test_checkpoint_signs_the_heads_of_all_streams(tmp_path: Path) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
     bet(store, "table/1", "cage/ann")
     made = CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=7)
@@ -40,24 +41,24 @@ def test_checkpoint_says_which_heads_there_are(tmp_path: Path) -> None:
     assert store.checkpoints() == [made] == read_checkpoints(tmp_path / CHECKPOINTS_FILE)
 
 
-def test_each_holds_on_to_the_one_before(tmp_path: Path) -> None:
+def test_checkpoint_holds_the_hash_of_its_predecessor(tmp_path: Path) -> None:
     store = MemoryStore()
-    notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
-    first, second = notary.create_checkpoint(at=1), notary.create_checkpoint(at=2)
+    signer = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
+    first, second = signer.create_checkpoint(at=1), signer.create_checkpoint(at=2)
 
     assert decode_checkpoint(second).previous == link_hash(first)
     assert decode_checkpoint(second).number == 2
 
 
-def test_only_moved_heads_are_said_between_full_ones(tmp_path: Path) -> None:
+def test_partial_checkpoint_lists_only_changed_heads(tmp_path: Path) -> None:
     store = MemoryStore()
     for number in range(10):
         bet(store, f"table/{number}")
-    notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
+    signer = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
     bodies, seen = [], []
     for number in range(25):
         bet(store, f"table/{number % 10}")
-        bodies.append(decode_checkpoint(notary.create_checkpoint(at=number)))
+        bodies.append(decode_checkpoint(signer.create_checkpoint(at=number)))
         seen.append(store.heads())
 
     made = store.checkpoints()
@@ -66,7 +67,7 @@ def test_only_moved_heads_are_said_between_full_ones(tmp_path: Path) -> None:
     assert all(len(body.heads) == 1 for body in bodies if not body.full)
 
 
-def test_restart_goes_on_from_the_last(tmp_path: Path) -> None:
+def test_checkpoint_chain_continues_after_a_restart(tmp_path: Path) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
     last = CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=1)
     bet(store, "table/1")
@@ -76,13 +77,13 @@ def test_restart_goes_on_from_the_last(tmp_path: Path) -> None:
     assert read_checkpoints(tmp_path / CHECKPOINTS_FILE) == [last, made] == store.checkpoints()
 
 
-def test_rotated_key_signs_the_next_one(tmp_path: Path) -> None:
+def test_checkpoint_after_a_rotation_is_signed_with_the_new_key(tmp_path: Path) -> None:
     store = MemoryStore()
-    notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
-    first = notary.create_checkpoint(at=1)
+    signer = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
+    first = signer.create_checkpoint(at=1)
     new = rotate_signing_key(tmp_path)
-    notary.set_keys(new)
-    second = notary.create_checkpoint(at=2)
+    signer.set_keys(new)
+    second = signer.create_checkpoint(at=2)
 
     assert (first.key_id, second.key_id) == (decode_checkpoint(first).key_id, new.key_id)
     assert is_valid_signature(new.public[second.key_id], second.body, second.signature)
@@ -96,7 +97,7 @@ def test_hash_of_a_checkpoint_covers_its_signature(tmp_path: Path) -> None:
     assert link_hash(other) != link_hash(made)
 
 
-def test_what_another_server_said_is_not_said_again(tmp_path: Path) -> None:
+def test_partial_checkpoint_omits_heads_signed_by_another_server(tmp_path: Path) -> None:
     store = MemoryStore()
     for number in range(10):
         bet(store, f"table/{number}")
@@ -113,21 +114,21 @@ def test_what_another_server_said_is_not_said_again(tmp_path: Path) -> None:
     assert (list(first.heads), list(second.heads)) == (["table/1"], ["table/2"])
 
 
-def test_servers_on_one_database_do_not_collide(tmp_path: Path) -> None:
+def test_concurrent_servers_build_one_checkpoint_chain(tmp_path: Path) -> None:
     store = MemoryStore()
     for number in range(10):
         bet(store, f"table/{number}")
     states = [tmp_path / "one", tmp_path / "two", tmp_path / "two"]
-    notaries = [CheckpointSigner(store, open_keys(state), state) for state in states]
-    start = Barrier(len(notaries))
+    signers = [CheckpointSigner(store, open_keys(state), state) for state in states]
+    start = Barrier(len(signers))
 
-    def serve(notary: CheckpointSigner, table: int) -> None:
+    def serve(signer: CheckpointSigner, table: int) -> None:
         start.wait()
         for number in range(20):
             bet(store, f"table/{table}")
-            notary.create_checkpoint(at=100 * table + number)
+            signer.create_checkpoint(at=100 * table + number)
 
-    threads = [Thread(target=serve, args=(each, table)) for table, each in enumerate(notaries)]
+    threads = [Thread(target=serve, args=(each, table)) for table, each in enumerate(signers)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -138,15 +139,15 @@ def test_servers_on_one_database_do_not_collide(tmp_path: Path) -> None:
     for before, checkpoint in zip([None, *stored], stored, strict=False):
         assert decode_checkpoint(checkpoint).previous == link_hash(before)
     assert signed_heads(stored) == store.heads()
-    for notary, state in zip(notaries, states, strict=True):
-        notary.create_checkpoint(at=99)
+    for signer, state in zip(signers, states, strict=True):
+        signer.create_checkpoint(at=99)
         assert read_checkpoints(state / CHECKPOINTS_FILE) == store.checkpoints()
 
 
-def test_file_that_a_crash_left_behind_catches_up(tmp_path: Path) -> None:
+def test_checkpoint_file_behind_the_store_is_completed_at_start(tmp_path: Path) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
-    notary = CheckpointSigner(store, keys, tmp_path)
-    made = [notary.create_checkpoint(at=number) for number in range(3)]
+    signer = CheckpointSigner(store, keys, tmp_path)
+    made = [signer.create_checkpoint(at=number) for number in range(3)]
     (tmp_path / CHECKPOINTS_FILE).write_bytes(
         encode_checkpoint_line(made[0]) + encode_checkpoint_line(made[1])[:20]
     )
@@ -156,17 +157,17 @@ def test_file_that_a_crash_left_behind_catches_up(tmp_path: Path) -> None:
     assert read_checkpoints(tmp_path / CHECKPOINTS_FILE) == made
 
 
-def test_store_that_lost_checkpoints_is_noticed_at_the_start(tmp_path: Path) -> None:
+def test_store_without_the_checkpoints_of_the_file_is_refused_at_start(tmp_path: Path) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
-    notary = CheckpointSigner(store, keys, tmp_path)
-    notary.create_checkpoint(at=1)
-    notary.create_checkpoint(at=2)
+    signer = CheckpointSigner(store, keys, tmp_path)
+    signer.create_checkpoint(at=1)
+    signer.create_checkpoint(at=2)
 
     with pytest.raises(TamperedData, match=r"checkpoint 1: .* the store has none"):
         CheckpointSigner(MemoryStore(), keys, tmp_path)
 
 
-def test_store_with_another_chain_is_noticed_at_the_start(tmp_path: Path) -> None:
+def test_store_with_another_checkpoint_chain_is_refused_at_start(tmp_path: Path) -> None:
     keys = open_keys(tmp_path)
     CheckpointSigner(MemoryStore(), keys, tmp_path).create_checkpoint(at=1)
     (tmp_path / "other").mkdir()
@@ -178,28 +179,28 @@ def test_store_with_another_chain_is_noticed_at_the_start(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("head", [EMPTY_HEAD, Head(1, bytes(32)), Head(2, bytes(32))])
-def test_stream_that_went_back_is_not_signed(tmp_path: Path, head: Head) -> None:
+def test_stream_behind_its_signed_head_is_not_signed(tmp_path: Path, head: Head) -> None:
     store = MemoryStore()
-    notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
+    signer = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
     bet(store, "table/1", entries=2)
-    made = notary.create_checkpoint(at=1)
+    made = signer.create_checkpoint(at=1)
     set_head(store, "table/1", head)
 
     with pytest.raises(TamperedData, match=r"head of table/1: .* was signed at version 2"):
-        notary.create_checkpoint(at=2)
+        signer.create_checkpoint(at=2)
     assert store.checkpoints() == [made]
 
 
 @pytest.mark.parametrize("head", [EMPTY_HEAD, Head(1, bytes(32)), Head(2, bytes(32))])
-def test_stream_that_went_back_while_nobody_served_is_not_signed(
+def test_stream_behind_its_signed_head_is_not_signed_after_a_restart(
     tmp_path: Path, head: Head
 ) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
     bet(store, "table/1", entries=2)
-    notary = CheckpointSigner(store, keys, tmp_path)
-    notary.create_checkpoint(at=1)
+    signer = CheckpointSigner(store, keys, tmp_path)
+    signer.create_checkpoint(at=1)
     bet(store, "table/2")
-    notary.create_checkpoint(at=2)
+    signer.create_checkpoint(at=2)
     made = store.checkpoints()
     set_head(store, "table/1", head)
 
@@ -209,13 +210,11 @@ def test_stream_that_went_back_while_nobody_served_is_not_signed(
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_stream_that_went_back_and_on_another_way_is_not_signed(
-    tmp_path: Path, restarted: bool
-) -> None:
+def test_rewritten_stream_is_not_signed(tmp_path: Path, restarted: bool) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
     bet(store, "table/1", entries=2)
-    notary = CheckpointSigner(store, keys, tmp_path)
-    notary.create_checkpoint(at=1)
+    signer = CheckpointSigner(store, keys, tmp_path)
+    signer.create_checkpoint(at=1)
     made = store.checkpoints()
     other = MemoryStore()
     for _ in range(3):
@@ -224,11 +223,11 @@ def test_stream_that_went_back_and_on_another_way_is_not_signed(
     set_head(store, "table/1", other.head("table/1"))
 
     with pytest.raises(TamperedData, match="table/1 version 2: differs from its signed head"):
-        (CheckpointSigner(store, keys, tmp_path) if restarted else notary).create_checkpoint(at=2)
+        (CheckpointSigner(store, keys, tmp_path) if restarted else signer).create_checkpoint(at=2)
     assert store.checkpoints() == made
 
 
-def test_first_checkpoint_after_a_restart_holds_all_heads(tmp_path: Path) -> None:
+def test_first_checkpoint_after_a_restart_lists_all_heads(tmp_path: Path) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
     for number in range(5):
         bet(store, f"table/{number}")
@@ -240,7 +239,7 @@ def test_first_checkpoint_after_a_restart_holds_all_heads(tmp_path: Path) -> Non
     assert signed_heads([made]) == store.heads()
 
 
-def test_retired_key_signs_nothing_more(tmp_path: Path) -> None:
+def test_retired_key_signs_no_more_checkpoints(tmp_path: Path) -> None:
     store, old = MemoryStore(), open_keys(tmp_path)
     serving = CheckpointSigner(store, old, tmp_path)
     serving.create_checkpoint(at=1)
@@ -250,22 +249,22 @@ def test_retired_key_signs_nothing_more(tmp_path: Path) -> None:
     assert serving.create_checkpoint(at=3).key_id == new.key_id
 
 
-def test_file_changed_while_serving_is_noticed(tmp_path: Path) -> None:
+def test_changed_checkpoint_file_is_detected_while_serving(tmp_path: Path) -> None:
     store = MemoryStore()
-    notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
-    made = notary.create_checkpoint(at=1)
+    signer = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
+    made = signer.create_checkpoint(at=1)
     (tmp_path / CHECKPOINTS_FILE).write_bytes(
         encode_checkpoint_line(Checkpoint(1, b"{}", made.key_id, made.signature))
     )
 
     with pytest.raises(TamperedData, match="checkpoint 1"):
-        notary.create_checkpoint(at=2)
+        signer.create_checkpoint(at=2)
 
 
-def test_line_removed_from_the_file_is_noticed(tmp_path: Path) -> None:
+def test_line_removed_from_the_checkpoint_file_is_detected(tmp_path: Path) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
-    notary = CheckpointSigner(store, keys, tmp_path)
-    made = [notary.create_checkpoint(at=number) for number in range(3)]
+    signer = CheckpointSigner(store, keys, tmp_path)
+    made = [signer.create_checkpoint(at=number) for number in range(3)]
     (tmp_path / CHECKPOINTS_FILE).write_bytes(
         encode_checkpoint_line(made[0]) + encode_checkpoint_line(made[2])
     )
@@ -274,7 +273,7 @@ def test_line_removed_from_the_file_is_noticed(tmp_path: Path) -> None:
         CheckpointSigner(store, keys, tmp_path)
 
 
-def test_line_that_is_no_checkpoint_is_located(tmp_path: Path) -> None:
+def test_malformed_line_of_the_checkpoint_file_is_located(tmp_path: Path) -> None:
     file = tmp_path / CHECKPOINTS_FILE
     CheckpointSigner(MemoryStore(), open_keys(tmp_path), tmp_path).create_checkpoint(at=1)
     file.write_bytes(file.read_bytes() + b"nonsense\n")
@@ -284,11 +283,11 @@ def test_line_that_is_no_checkpoint_is_located(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("growing", [True, False])
-def test_last_line_counts_though_nothing_ends_it(tmp_path: Path, growing: bool) -> None:
+def test_last_checkpoint_line_is_read_without_a_newline(tmp_path: Path, growing: bool) -> None:
     store, file = MemoryStore(), tmp_path / CHECKPOINTS_FILE
-    notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
+    signer = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
     for at in (1, 2):
-        notary.create_checkpoint(at=at)
+        signer.create_checkpoint(at=at)
     whole = file.read_bytes()
     file.write_bytes(whole.rstrip(b"\n"))
     assert read_checkpoint_lines(file, growing=growing) == (store.checkpoints(), [])
@@ -300,32 +299,32 @@ def test_last_line_counts_though_nothing_ends_it(tmp_path: Path, growing: bool) 
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"{}", b'{"format": 2}'])
-def test_body_that_says_nothing_is_tampered(body: bytes) -> None:
+def test_malformed_checkpoint_body_is_reported_as_tampered(body: bytes) -> None:
     with pytest.raises(TamperedData, match="checkpoint 3: cannot be read"):
         decode_checkpoint(Checkpoint(3, body, "", b""))
 
 
-def test_file_that_cannot_be_written_is_an_operating_failure(tmp_path: Path) -> None:
+def test_unwritable_checkpoint_file_is_a_store_failure(tmp_path: Path) -> None:
     store, keys = MemoryStore(), open_keys(tmp_path)
-    notary = CheckpointSigner(store, keys, tmp_path)
+    signer = CheckpointSigner(store, keys, tmp_path)
     (tmp_path / CHECKPOINTS_FILE).unlink()
     (tmp_path / CHECKPOINTS_FILE).mkdir()
     with pytest.raises(StoreFailed, match="cannot be written"):
-        notary.create_checkpoint(at=1)
+        signer.create_checkpoint(at=1)
 
     (tmp_path / CHECKPOINTS_FILE).rmdir()
-    made = notary.create_checkpoint(at=2)
+    made = signer.create_checkpoint(at=2)
     assert made.number == 2
     assert read_checkpoints(tmp_path / CHECKPOINTS_FILE) == store.checkpoints()
 
 
-def test_number_that_is_always_taken_is_a_conflict(tmp_path: Path) -> None:
-    class Crowded(MemoryStore):
-        """Others are always quicker here."""
+def test_checkpoint_number_taken_by_other_servers_is_a_conflict(tmp_path: Path) -> None:
+    class ContendedStore(MemoryStore):
+        """A store in which other servers always sign first."""
 
         def add_checkpoint(self, checkpoint: Checkpoint) -> None:
             raise StreamConflict(f"there is another checkpoint {checkpoint.number} already")
 
-    notary = CheckpointSigner(Crowded(), open_keys(tmp_path), tmp_path)
+    signer = CheckpointSigner(ContendedStore(), open_keys(tmp_path), tmp_path)
     with pytest.raises(StreamConflict, match="other servers signed a checkpoint first"):
-        notary.create_checkpoint(at=1)
+        signer.create_checkpoint(at=1)

@@ -1,4 +1,4 @@
-"""Followers of a feed miss nothing and see nothing twice, whoever comes, leaves or closes it."""
+"""Followers of a feed see every entry exactly once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.log.following import NEVER, TABLE, Follower, append, run, whole
-from tests.log.proposing import PATIENCE, propose_row
-from tests.log.submitting import WaitingWriter
+from tests.log.doubles import NEVER, TABLE, Follower, WaitingWriter, append_entries, read_all, run
+from tests.log.proposals import PATIENCE, propose_row
 from threedice.log.feed import Feed
 from threedice.log.stores.memory import MemoryStore
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 STREAMS = st.sampled_from(["table/1", "table/2"])
 WRITES = st.tuples(
-    st.sampled_from(["publish", "hint", "hint too much", "nothing"]),
+    st.sampled_from(["publish", "notify", "notify beyond the head", "nothing"]),
     STREAMS,
     st.integers(1, 6),
 )
@@ -32,7 +31,7 @@ OTHERS = st.tuples(st.sampled_from(["leave", "turn", "look", "settle"]), STREAMS
 
 @given(st.lists(WRITES | JOINS | OTHERS, min_size=9, max_size=60), st.integers(1, 5))
 @settings(max_examples=200, deadline=None)
-def test_followers_see_exactly_the_stream_whatever_they_are_told(
+def test_followers_see_the_exact_stream_under_any_sequence_of_notifications(
     steps: list[tuple[str, str, int]], window: int
 ) -> None:
     run(follow_through(steps, window))
@@ -48,7 +47,7 @@ async def follow_through(steps: list[tuple[str, str, int]], window: int) -> None
                     followers.append(Follower(feed, stream, after))
                 case "leave":
                     for follower in followers[number : number + 1]:
-                        await follower.leaves()
+                        await follower.stop()
                         followers.remove(follower)
                 case "turn":
                     await asyncio.to_thread(lambda: None)
@@ -60,31 +59,31 @@ async def follow_through(steps: list[tuple[str, str, int]], window: int) -> None
                     feed.poll_now()
                     await all_catch_up(store, followers)
                 case _:
-                    late.append(append(store, stream, number))
-                    tell(feed, what, late[-1])
+                    late.append(append_entries(store, stream, number))
+                    notify(feed, what, late[-1])
     for follower in followers:
         await follower.task
-        assert follower.seen == whole(store, follower.stream, follower.after)
+        assert follower.seen == read_all(store, follower.stream, follower.after)
 
 
 async def all_catch_up(store: MemoryStore, followers: list[Follower]) -> None:
     for follower in followers:
-        await follower.reaches(store.head(follower.stream).version)
+        await follower.wait_for(store.head(follower.stream).version)
 
 
-def tell(feed: Feed, what: str, fresh: dict[str, list[Entry]]) -> None:
+def notify(feed: Feed, what: str, fresh: dict[str, list[Entry]]) -> None:
     heads = {stream: entries[-1].version for stream, entries in fresh.items()}
     match what:
         case "publish":
             feed.publish(fresh)
-        case "hint":
+        case "notify":
             feed.notify_versions(heads)
-        case "hint too much":
+        case "notify beyond the head":
             feed.notify_versions({stream: version + 7 for stream, version in heads.items()})
 
 
-def test_followers_who_come_and_go_while_a_writer_writes_miss_nothing() -> None:
-    async def story() -> None:
+def test_followers_that_join_during_writes_see_every_entry() -> None:
+    async def scenario() -> None:
         store, random = MemoryStore(), Random(4)
         row, followers = propose_row(TABLE, 600), list[Follower]()
         async with Feed(store, window=16, poll_seconds=NEVER) as feed:
@@ -96,46 +95,46 @@ def test_followers_who_come_and_go_while_a_writer_writes_miss_nothing() -> None:
                         followers.append(Follower(feed, TABLE, after))
                         await asyncio.to_thread(lambda: None)
                 for follower in followers:
-                    await follower.reaches(600)
+                    await follower.wait_for(600)
         for follower in followers:
             await follower.task
-            assert follower.seen == whole(store, TABLE, follower.after)
+            assert follower.seen == read_all(store, TABLE, follower.after)
 
-    run(story())
+    run(scenario())
 
 
-def test_what_one_follower_finds_in_the_store_all_see() -> None:
-    async def story() -> None:
+def test_entry_read_by_one_follower_reaches_the_others() -> None:
+    async def scenario() -> None:
         store = MemoryStore()
-        append(store, TABLE, 2)
+        append_entries(store, TABLE, 2)
         async with Feed(store, poll_seconds=NEVER) as feed:
             waiting = Follower(feed, TABLE, 1)
-            await waiting.reaches(2)
-            fresh = append(store, TABLE)
-            await Follower(feed, TABLE, 0).reaches(3)
+            await waiting.wait_for(2)
+            fresh = append_entries(store, TABLE)
+            await Follower(feed, TABLE, 0).wait_for(3)
             feed.publish(fresh)
-            await waiting.reaches(3)
+            await waiting.wait_for(3)
 
-    run(story())
+    run(scenario())
 
 
-def test_who_follows_from_ahead_of_the_stream_sees_what_comes_after_that() -> None:
-    async def story() -> None:
+def test_follower_that_starts_ahead_of_the_stream_sees_only_later_entries() -> None:
+    async def scenario() -> None:
         store = MemoryStore()
-        append(store, TABLE, 2)
+        append_entries(store, TABLE, 2)
         async with Feed(store, poll_seconds=NEVER) as feed:
             ahead, along = Follower(feed, TABLE, 5), Follower(feed, TABLE, 0)
-            await along.reaches(2)
-            feed.publish(append(store, TABLE, 3))
-            await along.reaches(5)
-            feed.publish(append(store, TABLE, 2))
-            await ahead.reaches(7)
+            await along.wait_for(2)
+            feed.publish(append_entries(store, TABLE, 3))
+            await along.wait_for(5)
+            feed.publish(append_entries(store, TABLE, 2))
+            await ahead.wait_for(7)
         assert [entry.version for entry in ahead.seen] == [6, 7]
 
-    run(story())
+    run(scenario())
 
 
-def test_a_follower_who_leaves_does_not_take_along_what_others_wait_for() -> None:
+def test_follower_that_leaves_does_not_cancel_the_read_of_others() -> None:
     class GatedStore(MemoryStore):
         begun, gate = Event(), Event()
 
@@ -144,42 +143,42 @@ def test_a_follower_who_leaves_does_not_take_along_what_others_wait_for() -> Non
             assert self.gate.wait(PATIENCE)
             return super().read(stream, after, most)
 
-    async def story() -> None:
+    async def scenario() -> None:
         store = GatedStore()
-        append(store, TABLE, 3)
+        append_entries(store, TABLE, 3)
         async with Feed(store, poll_seconds=NEVER) as feed:
             first, second = Follower(feed, TABLE), Follower(feed, TABLE)
             await asyncio.to_thread(store.begun.wait, PATIENCE)
-            await first.leaves()
+            await first.stop()
             store.gate.set()
-            await second.reaches(3)
+            await second.wait_for(3)
 
-    run(story())
+    run(scenario())
 
 
 # --- the end ------------------------------------------------------------------------------------
 
 
-def test_closing_ends_every_subscription() -> None:
-    async def story() -> None:
+def test_closing_a_feed_ends_every_subscription() -> None:
+    async def scenario() -> None:
         store = MemoryStore()
-        append(store, TABLE)
+        append_entries(store, TABLE)
         feed = Feed(store, poll_seconds=NEVER)
         followers = [Follower(feed, TABLE, after) for after in (0, 1, 7)]
-        await followers[0].reaches(1)
+        await followers[0].wait_for(1)
         await feed.close()
         for follower in followers:
             await follower.task
         assert feed.subscriber_count() == 0
         assert [entries async for entries in feed.subscribe(TABLE)] == []
-        feed.publish(append(store, TABLE))
+        feed.publish(append_entries(store, TABLE))
         feed.notify_versions({TABLE: 2})
         await feed.close()
 
-    run(story())
+    run(scenario())
 
 
-def test_a_closed_feed_leaves_the_store_alone() -> None:
+def test_closing_a_feed_waits_for_reads_in_progress() -> None:
     class SlowStore(MemoryStore):
         begun, gate, answered = Event(), Event(), False
 
@@ -189,13 +188,13 @@ def test_a_closed_feed_leaves_the_store_alone() -> None:
             self.answered = True
             return super().read(stream, after, most)
 
-    async def story() -> None:
+    async def scenario() -> None:
         store = SlowStore()
-        append(store, TABLE)
+        append_entries(store, TABLE)
         feed = Feed(store, poll_seconds=NEVER)
         follower = Follower(feed, TABLE)
         await asyncio.to_thread(store.begun.wait, PATIENCE)
-        await follower.leaves()
+        await follower.stop()
         closing = asyncio.get_running_loop().create_task(feed.close())
         await asyncio.to_thread(lambda: None)
         assert not closing.done()
@@ -203,19 +202,19 @@ def test_a_closed_feed_leaves_the_store_alone() -> None:
         await closing
         assert store.answered
 
-    run(story())
+    run(scenario())
 
 
-def test_a_writer_that_outlives_the_loop_is_not_disturbed() -> None:
+def test_publishing_after_the_event_loop_closed_is_harmless() -> None:
     store = MemoryStore()
 
-    async def story() -> Feed:
+    async def scenario() -> Feed:
         feed = Feed(store, poll_seconds=NEVER)
         subscription = feed.subscribe(TABLE)
-        append(store, TABLE)
+        append_entries(store, TABLE)
         await anext(subscription)
         return feed
 
-    feed = run(story())
-    feed.publish(append(store, TABLE))
+    feed = run(scenario())
+    feed.publish(append_entries(store, TABLE))
     feed.poll_now()

@@ -1,4 +1,4 @@
-"""The signing key: made once, kept from others, rotated without losing what it vouched for."""
+"""The signing key: creation, file permissions, rotation, endorsement and export."""
 
 from __future__ import annotations
 
@@ -35,20 +35,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_first_start_makes_a_key_and_later_ones_use_it(tmp_path: Path) -> None:
+def test_signing_key_is_created_once_and_reused(tmp_path: Path) -> None:
     made = open_keys(tmp_path / "state")
     again = open_keys(tmp_path / "state")
 
     assert again.key_id == made.key_id
-    assert is_valid_signature(
-        again.public[made.key_id], b"what was said", made.sign(b"what was said")
-    )
+    assert is_valid_signature(again.public[made.key_id], b"signed text", made.sign(b"signed text"))
     assert not is_valid_signature(
-        again.public[made.key_id], b"other words", made.sign(b"what was said")
+        again.public[made.key_id], b"other text", made.sign(b"signed text")
     )
 
 
-def test_key_is_for_the_house_alone(tmp_path: Path) -> None:
+def test_key_folder_and_file_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     open_keys(tmp_path / "state")
 
     assert S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
@@ -56,7 +54,7 @@ def test_key_is_for_the_house_alone(tmp_path: Path) -> None:
     assert S_IMODE((tmp_path / "state/keys/signing.pem").stat().st_mode) == 0o600
 
 
-def test_mode_of_the_key_does_not_hang_on_the_umask(tmp_path: Path) -> None:
+def test_mode_of_the_key_file_does_not_depend_on_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         open_keys(tmp_path)
@@ -67,7 +65,7 @@ def test_mode_of_the_key_does_not_hang_on_the_umask(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o666])
-def test_key_open_to_others_is_refused(tmp_path: Path, mode: int) -> None:
+def test_key_file_readable_by_others_is_refused(tmp_path: Path, mode: int) -> None:
     open_keys(tmp_path)
     (tmp_path / "keys/signing.pem").chmod(mode)
 
@@ -75,7 +73,7 @@ def test_key_open_to_others_is_refused(tmp_path: Path, mode: int) -> None:
         open_keys(tmp_path)
 
 
-def test_folder_open_to_others_is_refused(tmp_path: Path) -> None:
+def test_key_folder_readable_by_others_is_refused(tmp_path: Path) -> None:
     open_keys(tmp_path)
     (tmp_path / "keys").chmod(0o755)
 
@@ -85,14 +83,14 @@ def test_folder_open_to_others_is_refused(tmp_path: Path) -> None:
 
 def test_key_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_keys(tmp_path)
-    somebody_else = os.geteuid() + 1
-    monkeypatch.setattr(os, "geteuid", lambda: somebody_else)
+    other_user = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other_user)
 
     with pytest.raises(StoreUnusable, match="another user"):
         open_keys(tmp_path)
 
 
-def test_link_in_place_of_the_key_is_refused(tmp_path: Path) -> None:
+def test_key_file_that_is_a_symlink_is_refused(tmp_path: Path) -> None:
     open_keys(tmp_path)
     file = tmp_path / "keys/signing.pem"
     file.rename(tmp_path / "elsewhere.pem")
@@ -121,7 +119,7 @@ def test_key_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"{", b"\xff", b'{"key_id": "x", "public": "zz"}'])
-def test_damaged_record_is_refused(tmp_path: Path, text: bytes) -> None:
+def test_damaged_public_key_record_is_refused(tmp_path: Path, text: bytes) -> None:
     keys = open_keys(tmp_path)
     (tmp_path / f"keys/{keys.key_id}.json").write_bytes(text)
 
@@ -129,7 +127,7 @@ def test_damaged_record_is_refused(tmp_path: Path, text: bytes) -> None:
         open_keys(tmp_path)
 
 
-def test_record_under_another_name_is_refused(tmp_path: Path) -> None:
+def test_public_key_record_under_another_key_id_is_refused(tmp_path: Path) -> None:
     keys = open_keys(tmp_path)
     record = tmp_path / f"keys/{keys.key_id}.json"
     (tmp_path / "keys/0123456789abcdef.json").write_bytes(record.read_bytes())
@@ -138,7 +136,7 @@ def test_record_under_another_name_is_refused(tmp_path: Path) -> None:
         open_keys(tmp_path)
 
 
-def test_lost_private_key_is_not_replaced_in_silence(tmp_path: Path) -> None:
+def test_missing_private_key_is_refused_and_not_replaced(tmp_path: Path) -> None:
     open_keys(tmp_path)
     (tmp_path / "keys/signing.pem").unlink()
 
@@ -146,14 +144,14 @@ def test_lost_private_key_is_not_replaced_in_silence(tmp_path: Path) -> None:
         open_keys(tmp_path)
 
 
-def test_first_start_that_was_cut_short_is_finished(tmp_path: Path) -> None:
+def test_interrupted_creation_of_the_key_is_completed(tmp_path: Path) -> None:
     keys = open_keys(tmp_path)
     (tmp_path / f"keys/{keys.key_id}.json").unlink()
 
     assert open_keys(tmp_path).public == keys.public
 
 
-def test_servers_that_start_at_once_share_one_key(tmp_path: Path) -> None:
+def test_concurrent_servers_create_one_key(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from threedice.log.proof.keys import open_keys;"
         "sys.stdin.read(); print(open_keys(Path(sys.argv[1])).key_id)"
@@ -173,7 +171,7 @@ def test_servers_that_start_at_once_share_one_key(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "keys").glob("*.pem")] == ["signing.pem"]
 
 
-def test_rotation_passes_trust_on(tmp_path: Path) -> None:
+def test_rotated_keys_are_trusted_through_endorsement(tmp_path: Path) -> None:
     first = open_keys(tmp_path)
     second = rotate_signing_key(tmp_path)
     third = rotate_signing_key(tmp_path)
@@ -194,7 +192,7 @@ def test_rotation_destroys_the_old_private_key(tmp_path: Path) -> None:
     assert (tmp_path / "keys/signing.pem").read_bytes() != old
 
 
-def test_key_that_nobody_vouches_for_is_not_trusted(tmp_path: Path) -> None:
+def test_key_without_endorsement_is_not_trusted(tmp_path: Path) -> None:
     house, foreign = open_keys(tmp_path / "house"), open_keys(tmp_path / "foreign")
 
     assert trusted_keys(house.public, foreign.public) == house.public
@@ -208,7 +206,7 @@ def test_forged_endorsement_is_not_trusted(tmp_path: Path) -> None:
     assert trusted_keys(house.public, {own.key_id: forged}) == house.public
 
 
-def test_signature_of_a_checkpoint_is_no_endorsement(tmp_path: Path) -> None:
+def test_checkpoint_signature_is_not_an_endorsement(tmp_path: Path) -> None:
     house, foreign = open_keys(tmp_path / "house"), open_keys(tmp_path / "foreign")
     own = foreign.public[foreign.key_id]
     signature = house.sign(bytes.fromhex(own.public))
@@ -217,7 +215,7 @@ def test_signature_of_a_checkpoint_is_no_endorsement(tmp_path: Path) -> None:
     assert trusted_keys(house.public, {own.key_id: forged}) == house.public
 
 
-def test_public_keys_can_be_taken_elsewhere(tmp_path: Path) -> None:
+def test_public_keys_can_be_exported_and_imported(tmp_path: Path) -> None:
     open_keys(tmp_path)
     keys = rotate_signing_key(tmp_path)
 
@@ -237,12 +235,12 @@ def test_public_keys_can_be_taken_elsewhere(tmp_path: Path) -> None:
         b'[{"key_id": "0000000000000000", "public": "00"}]',
     ],
 )
-def test_what_is_no_export_is_refused(text: bytes) -> None:
+def test_malformed_public_key_export_is_refused(text: bytes) -> None:
     with pytest.raises(InvalidInput, match="public key"):
         import_public_keys(text)
 
 
-def test_nonsense_is_no_signature(tmp_path: Path) -> None:
+def test_malformed_signature_or_key_is_invalid(tmp_path: Path) -> None:
     keys = open_keys(tmp_path)
 
     assert not is_valid_signature(keys.public[keys.key_id], b"body", b"short")

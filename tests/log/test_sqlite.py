@@ -1,4 +1,4 @@
-"""What only the store in an SQLite file promises."""
+"""Behaviour that only the SQLite store has: files, durability, servers and damage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 
-from tests.log.stating import left, one
+from tests.log.proposals import new_head, propose_data
 from threedice.db.sqlite import SqliteConnection, SqliteDatabase, connect_sqlite
 from threedice.errors import StoreFailed, StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.entry import EMPTY_HEAD
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 ACCEPTED = Acceptance()
 
 
-class Meddled:
-    """A connection whose statements somebody may change, answer or fail before they are run."""
+class InterceptedConnection:
+    """A connection whose statements a test can change, answer or fail."""
 
-    def __init__(self, path: str, meddle: Callable[[str], str | list[Any] | None]) -> None:
-        self.inner, self.meddle = connect_sqlite(path), meddle
+    def __init__(self, path: str, intercept: Callable[[str], str | list[Any] | None]) -> None:
+        self.inner, self.intercept = connect_sqlite(path), intercept
 
     def execute(self, sql: str, params: Sequence[Any] = (), /) -> Iterable[tuple[Any, ...]]:
-        told = self.meddle(sql)
-        if isinstance(told, list):
-            return told
-        return self.inner.execute(told or sql, params)
+        reply = self.intercept(sql)
+        if isinstance(reply, list):
+            return reply
+        return self.inner.execute(reply or sql, params)
 
     def executemany(self, sql: str, rows: Sequence[tuple[Any, ...]], /) -> None:
         for row in rows:
@@ -49,13 +49,13 @@ class Meddled:
         self.inner.close()
 
 
-def meddled(
-    meddle: Callable[[str], str | list[Any] | None], *, single_connection: bool = False
+def intercepting(
+    intercept: Callable[[str], str | list[Any] | None], *, single_connection: bool = False
 ) -> Callable[..., SqliteDatabase]:
-    """Return how to open a database whose connections are meddled with."""
+    """Return a function that opens a database with intercepted connections."""
     return partial(
         SqliteDatabase,
-        connect=lambda path: Meddled(path, meddle),
+        connect=lambda path: InterceptedConnection(path, intercept),
         single_connection=single_connection,
     )
 
@@ -65,8 +65,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "house.sqlite"
 
 
-def test_what_was_written_is_there_when_the_file_is_opened_again(path: Path) -> None:
-    proposal = one("table/1")
+def test_written_entries_and_suspension_survive_reopening(path: Path) -> None:
+    proposal = propose_data("table/1")
     first = SqliteStore(path)
     first.write([proposal])
     first.suspend("disk full")
@@ -79,9 +79,9 @@ def test_what_was_written_is_there_when_the_file_is_opened_again(path: Path) -> 
     again.close()
 
 
-def test_the_files_are_for_their_owners_eyes_only(path: Path) -> None:
+def test_database_files_are_readable_by_their_owner_only(path: Path) -> None:
     store = SqliteStore(path, serving=True)
-    store.write([one("table/1")])
+    store.write([propose_data("table/1")])
 
     modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
 
@@ -101,49 +101,49 @@ def test_the_files_are_for_their_owners_eyes_only(path: Path) -> None:
         ("SELECT sqlite_version()", [("3.36.0",)], r"SQLite 3\.37\.0 or later"),
     ],
 )
-def test_a_connection_that_is_not_durable_is_refused(
+def test_connection_without_durable_commits_is_refused(
     path: Path, pragma: str, answer: list[Any], words: str
 ) -> None:
     with pytest.raises(StoreUnusable, match=words):
-        SqliteStore(path, open_database=meddled({pragma: answer}.get))
+        SqliteStore(path, open_database=intercepting({pragma: answer}.get))
 
 
-def test_commits_of_the_log_wait_for_the_disk(path: Path) -> None:
+def test_log_connection_uses_full_synchronous_commits(path: Path) -> None:
     asked: list[str] = []
 
     def note(sql: str) -> None:
         asked.append(sql)
 
-    store = SqliteStore(path, open_database=meddled(note, single_connection=True))
+    store = SqliteStore(path, open_database=intercepting(note, single_connection=True))
     store.close()
 
     assert "PRAGMA synchronous = 2" in asked
     assert "PRAGMA synchronous = 1" not in asked
 
 
-def test_a_failure_at_any_statement_of_a_write_leaves_nothing_and_ends_writing(
+def test_failure_at_any_statement_of_a_write_rolls_back_and_stops_writing(
     path: Path,
 ) -> None:
     statements = ("BEGIN", "SELECT stream", "INSERT INTO entries", "INSERT INTO streams")
     for at, start in enumerate((*statements, "INSERT INTO answers", "COMMIT")):
         armed = Event()
 
-        def meddle(sql: str, armed: Event = armed, start: str = start) -> None:
+        def intercept(sql: str, armed: Event = armed, start: str = start) -> None:
             if armed.is_set() and sql.startswith(start):
                 raise sqlite3.OperationalError("disk I/O error")
 
-        def connect(p: str, meddle: Callable[[str], None] = meddle) -> SqliteConnection:
-            return Meddled(p, meddle)
+        def connect(p: str, intercept: Callable[[str], None] = intercept) -> SqliteConnection:
+            return InterceptedConnection(p, intercept)
 
         store = SqliteStore(path, open_database=partial(SqliteDatabase, connect=connect))
         head = store.head("table/1")
         armed.set()
         with pytest.raises(StoreFailed, match="disk I/O error"):
-            store.write([one("table/1", head)])
+            store.write([propose_data("table/1", head)])
         armed.clear()
 
         with pytest.raises(StoreFailed, match="disk I/O error"):
-            store.write([one("table/1", head)])
+            store.write([propose_data("table/1", head)])
         with pytest.raises(StoreFailed):
             store.set_person("ann", b"x")
         assert store.head("table/1") == head
@@ -152,29 +152,29 @@ def test_a_failure_at_any_statement_of_a_write_leaves_nothing_and_ends_writing(
         store.close()
 
         fresh = SqliteStore(path)
-        assert fresh.write([one("table/1", head)]) == [ACCEPTED]
+        assert fresh.write([propose_data("table/1", head)]) == [ACCEPTED]
         assert len(fresh.read("table/1")) == at + 1
         fresh.close()
 
 
-def test_a_file_held_by_another_process_is_away_and_comes_back(path: Path) -> None:
+def test_locked_log_file_is_unavailable_until_unlocked(path: Path) -> None:
     def hurry(sql: str) -> str | None:
         return "PRAGMA busy_timeout = 1" if "busy_timeout" in sql else None
 
-    store = SqliteStore(path, open_database=meddled(hurry))
+    store = SqliteStore(path, open_database=intercepting(hurry))
     other = connect_sqlite(str(path))
     other.execute("BEGIN IMMEDIATE")
 
     with pytest.raises(StoreUnavailable, match="another process"):
-        store.write([one("table/1")])
+        store.write([propose_data("table/1")])
     other.execute("ROLLBACK")
 
-    assert store.write([one("table/1")]) == [ACCEPTED]
+    assert store.write([propose_data("table/1")]) == [ACCEPTED]
     other.close()
     store.close()
 
 
-def test_one_shared_connection_of_another_driver_serves_as_well(path: Path) -> None:
+def test_store_works_on_one_shared_connection_of_another_driver(path: Path) -> None:
     opened: list[apsw.Connection] = []
 
     def connect(name: str) -> SqliteConnection:
@@ -185,9 +185,9 @@ def test_one_shared_connection_of_another_driver_serves_as_well(path: Path) -> N
     store = SqliteStore(
         path, open_database=partial(SqliteDatabase, connect=connect, single_connection=True)
     )
-    first = one("table/1")
-    assert store.write([first, one("table/1", left(first))]) == [ACCEPTED, ACCEPTED]
-    store.save_snapshot(Snapshot("table/1", "state", "f", left(first), b"x"))
+    first = propose_data("table/1")
+    assert store.write([first, propose_data("table/1", new_head(first))]) == [ACCEPTED, ACCEPTED]
+    store.save_snapshot(Snapshot("table/1", "state", "f", new_head(first), b"x"))
 
     assert [entry.version for entry in store.scan("table/1")] == [1, 2]
     assert store.acquire_lease("driver/1", "a", 60)
@@ -195,14 +195,14 @@ def test_one_shared_connection_of_another_driver_serves_as_well(path: Path) -> N
     assert len(opened) == 1
     opened[0].execute("DROP TABLE answers")
     with pytest.raises(StoreFailed, match="no such table"):
-        store.write([one("table/2")])
+        store.write([propose_data("table/2")])
     store.close()
 
 
-# --- who serves ---------------------------------------------------------------------------------
+# --- servers ------------------------------------------------------------------------------------
 
 
-def test_a_second_server_is_refused_and_told_who_serves(path: Path) -> None:
+def test_second_server_on_a_log_file_is_refused_with_the_process_id(path: Path) -> None:
     first = SqliteStore(path, serving=True)
 
     with pytest.raises(StoreUnusable, match=f"served by process {os.getpid()} already"):
@@ -214,7 +214,7 @@ def test_a_second_server_is_refused_and_told_who_serves(path: Path) -> None:
     second.close()
 
 
-def test_a_second_server_is_refused_through_a_link_too(path: Path, tmp_path: Path) -> None:
+def test_second_server_through_a_symlink_is_refused(path: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     link = elsewhere / "log.sqlite"
@@ -223,11 +223,11 @@ def test_a_second_server_is_refused_through_a_link_too(path: Path, tmp_path: Pat
         with closing(SqliteStore(first, serving=True)):
             with pytest.raises(StoreUnusable, match="already"):
                 SqliteStore(second, serving=True)
-            with closing(SqliteStore(second)) as beside:
-                assert not beside.is_sole_server()
+            with closing(SqliteStore(second)) as other:
+                assert not other.is_sole_server()
 
 
-def test_a_file_of_two_names_is_not_served_until_one_is_removed(path: Path) -> None:
+def test_log_file_with_a_hard_link_is_not_served(path: Path) -> None:
     other = path.with_name("other.sqlite")
     with closing(SqliteStore(path, serving=True)):
         other.hardlink_to(path)
@@ -239,12 +239,12 @@ def test_a_file_of_two_names_is_not_served_until_one_is_removed(path: Path) -> N
     SqliteStore(path, serving=True).close()
 
 
-def test_who_serves_a_file_next_does_not_wait_for_leases_of_one_that_died(path: Path) -> None:
+def test_next_server_of_a_file_takes_over_leases_at_once(path: Path) -> None:
     first = SqliteStore(path, serving=True)
-    beside = SqliteStore(path)
+    other = SqliteStore(path)
     assert first.acquire_lease("dealer/1", "a", 3600)
-    assert not beside.acquire_lease("dealer/1", "b", 60)
-    beside.close()
+    assert not other.acquire_lease("dealer/1", "b", 60)
+    other.close()
     first.close()
 
     second = SqliteStore(path, serving=True)
@@ -252,7 +252,7 @@ def test_who_serves_a_file_next_does_not_wait_for_leases_of_one_that_died(path: 
     second.close()
 
 
-def test_a_file_served_by_a_process_that_was_killed_may_be_served_again(path: Path) -> None:
+def test_log_file_of_a_killed_server_can_be_served_again(path: Path) -> None:
     program = (
         "import sys; from threedice.log.stores.sqlite import SqliteStore; "
         "store = SqliteStore(sys.argv[1], serving=True); print(flush=True); sys.stdin.read()"
@@ -262,21 +262,21 @@ def test_a_file_served_by_a_process_that_was_killed_may_be_served_again(path: Pa
     ) as server:
         assert server.stdout is not None
         server.stdout.readline()
-        beside = SqliteStore(path)
-        assert not beside.is_sole_server()
-        assert beside.write([one("table/1")]) == [ACCEPTED]
+        other = SqliteStore(path)
+        assert not other.is_sole_server()
+        assert other.write([propose_data("table/1")]) == [ACCEPTED]
         with pytest.raises(StoreUnusable, match=f"process {server.pid} "):
             SqliteStore(path, serving=True)
         server.kill()
 
-    assert beside.is_sole_server()
-    beside.close()
+    assert other.is_sole_server()
+    other.close()
     again = SqliteStore(path, serving=True)
     assert len(again.read("table/1")) == 1
     again.close()
 
 
-def test_readers_see_whole_batches_while_they_are_written(path: Path) -> None:
+def test_readers_see_only_complete_batches(path: Path) -> None:
     store, done = SqliteStore(path), Event()
 
     def look() -> int:
@@ -295,10 +295,10 @@ def test_readers_see_whole_batches_while_they_are_written(path: Path) -> None:
         try:
             head = EMPTY_HEAD
             for _ in range(60):
-                proposal = one("table/1", head, b"1", b"2", b"3")
+                proposal = propose_data("table/1", head, b"1", b"2", b"3")
                 assert store.write([proposal]) == [ACCEPTED]
                 store.save_snapshot(Snapshot("table/1", "state", "f", head, b"x"))
-                head = left(proposal)
+                head = new_head(proposal)
         finally:
             done.set()
     store.close()
@@ -306,33 +306,43 @@ def test_readers_see_whole_batches_while_they_are_written(path: Path) -> None:
     assert [reader.result() for reader in readers] == [180] * 3
 
 
-def test_a_closed_store_says_so(path: Path) -> None:
+def test_closed_store_is_unavailable(path: Path) -> None:
     store = SqliteStore(path)
     store.close()
     store.close()
 
-    for ask in (lambda: store.head("table/1"), lambda: store.write([one("table/1")])):
+    for ask in (lambda: store.head("table/1"), lambda: store.write([propose_data("table/1")])):
         with pytest.raises(StoreUnavailable, match="has been closed"):
             ask()
 
 
-def test_a_connection_given_back_while_the_store_is_closed_is_closed(path: Path) -> None:
-    store = SqliteStore(path)
+def test_connection_returned_after_the_close_is_closed(path: Path) -> None:
+    opened: list[InterceptedConnection] = []
+    reading = Event()
 
-    class Closing(list[SqliteConnection]):
-        def append(self, connection: SqliteConnection) -> None:
+    def close_store(_: str) -> None:
+        if reading.is_set():
+            reading.clear()
             store.close()
-            super().append(connection)
 
-    store._database._readers = Closing()
-    store.head("table/1")
-    assert store._database._readers == []
+    def connect(name: str) -> SqliteConnection:
+        opened.append(InterceptedConnection(name, close_store))
+        return opened[-1]
+
+    store = SqliteStore(path, open_database=partial(SqliteDatabase, connect=connect))
+    reading.set()
+    assert store.head("table/1") == EMPTY_HEAD
+
+    assert not reading.is_set()
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.inner.execute("SELECT 1")
 
 
-# --- what is not ours, or no longer what it was -------------------------------------------------
+# --- foreign and damaged files ------------------------------------------------------------------
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> None:
+def test_file_that_is_not_a_database_is_refused_unchanged(path: Path) -> None:
     path.write_bytes(b"Dear diary, " * 100)
 
     with pytest.raises(StoreUnusable, match="not an SQLite database; use another file"):
@@ -341,13 +351,13 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> 
     assert path.read_bytes() == b"Dear diary, " * 100
 
 
-def test_a_folder_that_is_not_there_is_named(path: Path) -> None:
+def test_missing_folder_is_named_in_the_error(path: Path) -> None:
     for serving in (False, True):
         with pytest.raises(StoreUnusable, match="nowhere"):
             SqliteStore(path.parent / "nowhere" / "house.sqlite", serving=serving)
 
 
-def test_an_erased_person_is_in_no_file_any_more(path: Path) -> None:
+def test_erased_person_is_removed_from_all_files(path: Path) -> None:
     store = SqliteStore(path)
     store.set_person("p1", b"Ann of Ballarat " * 400)
     store.set_person("p2", b"Bob of Bendigo")
@@ -360,9 +370,9 @@ def test_an_erased_person_is_in_no_file_any_more(path: Path) -> None:
     assert b"Ballarat" not in kept
 
 
-def test_text_that_is_no_text_is_tampering_and_is_located(path: Path) -> None:
+def test_invalid_utf8_in_an_entry_is_reported_with_its_version(path: Path) -> None:
     store = SqliteStore(path)
-    store.write([one("table/1", EMPTY_HEAD, *[b"x"] * 20)])
+    store.write([propose_data("table/1", EMPTY_HEAD, *[b"x"] * 20)])
     other = connect_sqlite(str(path))
     other.execute("UPDATE entries SET kind = CAST(x'ff' AS TEXT) WHERE version = 17")
     other.close()
@@ -374,9 +384,9 @@ def test_text_that_is_no_text_is_tampering_and_is_located(path: Path) -> None:
     store.close()
 
 
-def test_a_damaged_page_is_tampering_and_a_damaged_file_is_not_opened(path: Path) -> None:
+def test_damaged_page_is_reported_as_tampered_and_damaged_header_as_failed(path: Path) -> None:
     store = SqliteStore(path)
-    store.write([one("table/1", EMPTY_HEAD, *[b"x" * 4000] * 50)])
+    store.write([propose_data("table/1", EMPTY_HEAD, *[b"x" * 4000] * 50)])
     store.close()
     other = connect_sqlite(str(path))
     ((root,),) = other.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'")
@@ -398,7 +408,7 @@ def test_a_damaged_page_is_tampering_and_a_damaged_file_is_not_opened(path: Path
 
 
 def is_cached(file: Path) -> bool:
-    """Return whether the operating system holds the beginning of a file in memory."""
+    """Return whether the beginning of a file is in the page cache."""
     opened = os.open(file, os.O_RDONLY)
     try:
         os.preadv(opened, [bytearray(1)], 0, os.RWF_NOWAIT)
@@ -409,17 +419,17 @@ def is_cached(file: Path) -> bool:
     return True
 
 
-def written(file: Path, size: int = 100_000) -> None:
-    """Leave a file on the disk, and in memory."""
+def write_file(file: Path, size: int = 100_000) -> None:
+    """Write a file to the disk and into the page cache."""
     with file.open("wb") as opened:
         opened.write(bytes(size))
         opened.flush()
         os.fsync(opened.fileno())
 
 
-def is_forgotten_when_asked(file: Path) -> bool:
-    """Return whether a file lies where the operating system can let go of it, and says so."""
-    written(file)
+def can_be_uncached(file: Path) -> bool:
+    """Return whether the file system lets a file be dropped from the page cache."""
+    write_file(file)
     opened = os.open(file, os.O_RDONLY)
     try:
         for _ in range(1000):
@@ -433,25 +443,27 @@ def is_forgotten_when_asked(file: Path) -> bool:
     return False
 
 
-@pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="nobody tells what is cached here")
+@pytest.mark.skipif(
+    not hasattr(os, "RWF_NOWAIT"), reason="this system does not report cached pages"
+)
 @pytest.mark.parametrize(
     ("name", "size"),
     [("house.sqlite-wal", 100_000), ("house.sqlite", 4096)],
     ids=["log", "new file"],
 )
-def test_what_a_store_goes_by_is_read_from_the_disk_when_it_is_opened(
+def test_opening_a_store_drops_cached_pages_of_its_files(
     disk_path: Path, name: str, size: int
 ) -> None:
     path, file, cached = disk_path / "house.sqlite", disk_path / name, list[bool]()
-    if not is_forgotten_when_asked(file):
+    if not can_be_uncached(file):
         pytest.skip("this file system keeps everything in memory")
 
     def connect(path: str) -> SqliteConnection:
         cached.append(is_cached(file))
         return connect_sqlite(path)
 
-    for _ in range(100):  # it is advice: pages that were just written are now and then kept
-        written(file, size)
+    for _ in range(100):  # only advice: pages just written are sometimes kept
+        write_file(file, size)
         with (
             suppress(StoreUnusable),
             closing(

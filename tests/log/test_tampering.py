@@ -1,4 +1,4 @@
-"""Tampering: whatever somebody with the database could do to a stored log is found.
+"""Tampering with a stored log by anyone with database access is found.
 
 Each test prints what it injected and what was found (`pytest -s`).
 """
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.log.logs import bet, stored_log, tampering, told
+from tests.log.inspection import describe_findings, tampering
+from tests.log.proposals import bet, write_sample_log
 from threedice.errors import TamperedData
 from threedice.log.entry import EMPTY_HEAD, Entry, NewEntry, extend_stream
 from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, CheckpointSigner, read_checkpoints
@@ -25,23 +26,23 @@ if TYPE_CHECKING:
 
 
 class House:
-    """A stored log with checkpoints in the store and outside it, to be tampered with in copies."""
+    """A stored log with checkpoints in the store and outside it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.keys = folder, open_keys(folder)
-        store = stored_log(folder)
-        notary = CheckpointSigner(store, self.keys, folder)
-        notary.create_checkpoint(at=1)
+        store = write_sample_log(folder)
+        signer = CheckpointSigner(store, self.keys, folder)
+        signer.create_checkpoint(at=1)
         for _ in range(3):
             bet(store, "table/1", "cage/1", account="cage/1")
-            notary.create_checkpoint(at=2)
+            signer.create_checkpoint(at=2)
         self.path, self.checkpoints = store.path, read_checkpoints(folder / CHECKPOINTS_FILE)
         store.close()
 
     def find(self, what: str, *, outside: bool = False) -> list[str]:
         against = self.checkpoints if outside else ()
         report = verify_log(self.path, public_keys=self.keys.public, against=against)
-        print(f"{what}: {told(report.findings)}")  # noqa: T201
+        print(f"{what}: {describe_findings(report.findings)}")  # noqa: T201
         return [finding.where for finding in report.findings]
 
     def entries(self, stream: str) -> list[Entry]:
@@ -70,7 +71,7 @@ def test_deletion_of_any_entry_is_located(house: House) -> None:
             assert expected in house.find(f"{stream} version {version} deleted")
 
 
-def test_deletion_with_the_rest_renumbered_is_located(house: House) -> None:
+def test_deletion_with_later_versions_renumbered_is_located(house: House) -> None:
     with tampering(house.path) as run:
         run("DELETE FROM entries WHERE stream = 'table/1' AND version = 3")
         for version in range(4, len(house.entries("table/1")) + 2):
@@ -81,7 +82,7 @@ def test_deletion_with_the_rest_renumbered_is_located(house: House) -> None:
     assert "table/1 version 3" in house.find("deleted and renumbered")
 
 
-def test_insertion_is_located(house: House) -> None:
+def test_entry_inserted_at_the_end_is_located(house: House) -> None:
     last = house.entries("table/1")[-1]
     (added,), head = extend_stream(
         _head(last), "table/1", last.at, last.cause, [NewEntry("BetPlaced", 1, b"forged")]
@@ -146,7 +147,9 @@ def test_truncation_of_the_tail_is_found_by_checkpoints(house: House) -> None:
     assert {f"table/1 version {last}", f"cage/1 version {len(left) + 1}"} == set(places)
 
 
-def test_truncation_of_checkpoints_too_is_found_by_those_outside(house: House) -> None:
+def test_truncation_of_entries_and_checkpoints_is_found_by_external_checkpoints(
+    house: House,
+) -> None:
     last = len(house.entries("table/1"))
     cut = house.entries("table/1")[: last - 1]
     with tampering(house.path) as run:
@@ -160,7 +163,7 @@ def test_truncation_of_checkpoints_too_is_found_by_those_outside(house: House) -
     assert {"checkpoint 4", f"table/1 version {last}"} <= set(places)
 
 
-def test_rewriting_from_the_middle_is_found_by_checkpoints(house: House) -> None:
+def test_rewritten_stream_is_found_by_checkpoints(house: House) -> None:
     entries = house.entries("table/1")
     with tampering(house.path) as run:
         _rewrite(run, entries, 3, b"forged")
@@ -169,7 +172,7 @@ def test_rewriting_from_the_middle_is_found_by_checkpoints(house: House) -> None
     assert places == [f"table/1 versions 1 to {signed}"]
 
 
-def test_rewriting_after_a_checkpoint_is_located_between_two(house: House) -> None:
+def test_rewritten_entries_are_located_between_two_checkpoints(house: House) -> None:
     entries = house.entries("table/1")
     with tampering(house.path) as run:
         _rewrite(run, entries, len(entries) - 1, b"forged")
@@ -177,19 +180,21 @@ def test_rewriting_after_a_checkpoint_is_located_between_two(house: House) -> No
     assert places == [f"table/1 version {len(entries) - 1}"]
 
 
-def test_checkpoints_signed_anew_with_a_foreign_key_are_found(house: House, tmp_path: Path) -> None:
+def test_checkpoints_signed_again_with_a_foreign_key_are_found(
+    house: House, tmp_path: Path
+) -> None:
     entries = house.entries("table/1")
     with tampering(house.path) as run:
         _rewrite(run, entries, 3, b"forged")
         run("DELETE FROM checkpoints")
-    _sign_anew(house.path, open_keys(tmp_path / "foreign"), tmp_path / "foreign")
+    _sign_again(house.path, open_keys(tmp_path / "foreign"), tmp_path / "foreign")
 
     assert house.find("rewritten and signed with a foreign key") == ["checkpoint 1"]
     places = house.find("the same, against those outside", outside=True)
     assert f"table/1 versions 1 to {len(entries) - 3}" in places
 
 
-def test_checkpoints_signed_anew_with_the_own_key_are_found_by_those_outside(
+def test_checkpoints_signed_again_with_the_house_key_are_found_by_external_checkpoints(
     house: House, tmp_path: Path
 ) -> None:
     entries = house.entries("table/1")
@@ -197,7 +202,7 @@ def test_checkpoints_signed_anew_with_the_own_key_are_found_by_those_outside(
         _rewrite(run, entries, 3, b"forged")
         run("DELETE FROM checkpoints")
     (tmp_path / "elsewhere").mkdir()
-    _sign_anew(house.path, house.keys, tmp_path / "elsewhere")
+    _sign_again(house.path, house.keys, tmp_path / "elsewhere")
 
     assert house.find("rewritten and signed by the house itself") == []
     places = house.find("the same, against those outside", outside=True)
@@ -205,7 +210,7 @@ def test_checkpoints_signed_anew_with_the_own_key_are_found_by_those_outside(
     assert "checkpoint 4" in places
 
 
-def test_checkpoints_removed_from_the_store_are_found_by_those_outside(house: House) -> None:
+def test_checkpoints_removed_from_the_store_are_found_by_external_checkpoints(house: House) -> None:
     with tampering(house.path) as run:
         run("DELETE FROM checkpoints WHERE number > 2")
     places = house.find("the last checkpoints removed", outside=True)
@@ -218,12 +223,12 @@ def test_checkpoints_removed_from_the_store_are_found_by_those_outside(house: Ho
         CheckpointSigner(store, house.keys, house.folder)
 
 
-def test_older_copy_of_the_whole_database_is_found_by_checkpoints_outside(
+def test_older_copy_of_the_database_is_found_by_external_checkpoints(
     tmp_path: Path,
 ) -> None:
-    keys, store = open_keys(tmp_path), stored_log(tmp_path)
-    notary = CheckpointSigner(store, keys, tmp_path)
-    notary.create_checkpoint(at=1)
+    keys, store = open_keys(tmp_path), write_sample_log(tmp_path)
+    signer = CheckpointSigner(store, keys, tmp_path)
+    signer.create_checkpoint(at=1)
     store.close()
     shutil.copy(store.path, tmp_path / "older.sqlite")
     with closing(SqliteStore(store.path)) as store:
@@ -231,7 +236,7 @@ def test_older_copy_of_the_whole_database_is_found_by_checkpoints_outside(
         CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=2)
     outside = read_checkpoints(tmp_path / CHECKPOINTS_FILE)
     report = verify_log(tmp_path / "older.sqlite", public_keys=keys.public, against=outside)
-    print(f"an older copy in place of the database: {told(report.findings)}")  # noqa: T201
+    print(f"an older copy in place of the database: {describe_findings(report.findings)}")  # noqa: T201
 
     assert [finding.where for finding in report.findings] == ["checkpoint 2", "table/1 version 8"]
 
@@ -256,7 +261,7 @@ def _end(entries: Sequence[Entry]) -> tuple[int, bytes]:
 
 
 def _swap(run: Any, one: tuple[str, int], other: tuple[str, int]) -> None:
-    """Exchange all columns of two entries but where they stand."""
+    """Swap the stream and version of two entries."""
     move = "UPDATE entries SET stream = ?, version = ? WHERE stream = ? AND version = ?"
     run(move, "aside", 1, *one)
     run(move, *one, *other)
@@ -264,7 +269,7 @@ def _swap(run: Any, one: tuple[str, int], other: tuple[str, int]) -> None:
 
 
 def _forget_command(run: Any, stream: str, version: int) -> None:
-    """Delete all that the command behind an entry has written, and its answer."""
+    """Delete all entries of the command behind an entry, and its answer."""
     run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), ?)", f'["{stream}",{version},')
     run(
         "DELETE FROM entries WHERE cause = (SELECT cause FROM entries"
@@ -275,11 +280,11 @@ def _forget_command(run: Any, stream: str, version: int) -> None:
 
 
 def _rewrite(run: Any, entries: Sequence[Entry], version: int, data: bytes) -> None:
-    """Change an entry, and make all hashes after it and the head fit."""
+    """Change an entry, and recompute all later hashes and the head."""
     head = _head(entries[version - 2])
     for entry in entries[version - 1 :]:
-        said = data if entry.version == version else entry.data
-        records = [NewEntry(entry.kind, entry.schema, said)]
+        new_data = data if entry.version == version else entry.data
+        records = [NewEntry(entry.kind, entry.schema, new_data)]
         (changed,), head = extend_stream(head, entry.stream, entry.at, entry.cause, records)
         run(
             "UPDATE entries SET data = ?, hash = ? WHERE stream = ? AND version = ?",
@@ -292,6 +297,6 @@ def _rewrite(run: Any, entries: Sequence[Entry], version: int, data: bytes) -> N
     run("UPDATE streams SET hash = ? WHERE stream = ?", head.hash, stream)
 
 
-def _sign_anew(path: Path, keys: SigningKeys, state: Path) -> None:
+def _sign_again(path: Path, keys: SigningKeys, state: Path) -> None:
     with closing(SqliteStore(path)) as store:
         CheckpointSigner(store, keys, state).create_checkpoint(at=9)

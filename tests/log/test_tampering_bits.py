@@ -1,4 +1,4 @@
-"""Tampering with a bit: whichever is flipped in a stored log is detected, and located.
+"""Any flipped bit of a stored log is detected and located.
 
 Each test prints what it injected and what was found (`pytest -s`).
 """
@@ -12,7 +12,8 @@ from contextlib import closing
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
-from tests.log.logs import bet, stored_log, told
+from tests.log.inspection import describe_findings
+from tests.log.proposals import bet, write_sample_log
 from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys
 from threedice.log.proof.verification import verify_log
@@ -35,8 +36,8 @@ PROVED = (schema.entries, schema.streams, schema.answers, schema.games)
 # --- every bit ----------------------------------------------------------------------------------
 
 
-def test_a_flipped_bit_of_every_byte_is_detected_and_located(tmp_path: Path) -> None:
-    store = stored_log(tmp_path)
+def test_flipped_bit_of_every_byte_is_detected_and_located(tmp_path: Path) -> None:
+    store = write_sample_log(tmp_path)
     store.close()
     injected, refused = 0, 0
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
@@ -52,11 +53,11 @@ def test_a_flipped_bit_of_every_byte_is_detected_and_located(tmp_path: Path) -> 
 
 
 def test_every_flipped_bit_of_a_checkpoint_is_detected_and_located(tmp_path: Path) -> None:
-    keys, store = open_keys(tmp_path), stored_log(tmp_path)
-    notary = CheckpointSigner(store, keys, tmp_path)
-    notary.create_checkpoint(at=1)
+    keys, store = open_keys(tmp_path), write_sample_log(tmp_path)
+    signer = CheckpointSigner(store, keys, tmp_path)
+    signer.create_checkpoint(at=1)
     bet(store, "table/1")
-    notary.create_checkpoint(at=2)
+    signer.create_checkpoint(at=2)
     store.close()
     injected = 0
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
@@ -73,14 +74,14 @@ def test_every_flipped_bit_of_a_checkpoint_is_detected_and_located(tmp_path: Pat
     assert injected > 5_000
 
 
-def test_flipped_bits_are_found_when_all_is_verified_at_once(tmp_path: Path) -> None:
-    store, choose, injected = stored_log(tmp_path), random.Random(5), 0
+def test_flipped_bits_are_found_by_a_verification_of_all_tables(tmp_path: Path) -> None:
+    store, choose, injected = write_sample_log(tmp_path), random.Random(5), 0
     store.close()
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
         rows = SqliteRows(connection)
         for table in PROVED:
             for rowid, column, value in _cells(connection, table):
-                _, places = _concerned(connection, table, rowid, column)
+                _, places = _affected(connection, table, rowid, column)
                 for flipped, cast in choose.sample(list(_flips(value)), 2):
                     connection.execute("BEGIN")
                     if _is_set(connection, table.name, column, cast, flipped, rowid):
@@ -95,13 +96,13 @@ def test_flipped_bits_are_found_when_all_is_verified_at_once(tmp_path: Path) -> 
 def _flip_all(connection: sqlite3.Connection, rows: SqliteRows, table: Table) -> tuple[int, int]:
     injected, refused = 0, 0
     for rowid, column, value in _cells(connection, table):
-        concerned, places = _concerned(connection, table, rowid, column)
+        affected, places = _affected(connection, table, rowid, column)
         for flipped, cast in _flips(value, BITS):
             connection.execute("BEGIN")
             if not _is_set(connection, table.name, column, cast, flipped, rowid):
                 refused += 1
             else:
-                report = verify_log(rows, public_keys={}, streams=concerned)
+                report = verify_log(rows, public_keys={}, streams=affected)
                 found = [finding.where for finding in report.findings]
                 assert any(each.startswith(places) for each in found), (column, value, flipped)
                 injected += 1
@@ -118,7 +119,7 @@ def _cells(connection: sqlite3.Connection, table: Table) -> Iterator[tuple[int, 
 
 
 def _flips(value: Any, bits: int = 8) -> Iterator[tuple[Any, str]]:
-    """Yield a value with bits of each of its bytes flipped, and how SQL is to take it."""
+    """Yield a value with bits of each of its bytes flipped, and its SQL expression."""
     if isinstance(value, int):
         for flipped in _flipped(value.to_bytes(8, signed=True), bits):
             yield int.from_bytes(flipped, signed=True), "?"
@@ -129,7 +130,7 @@ def _flips(value: Any, bits: int = 8) -> Iterator[tuple[Any, str]]:
 
 
 def _flipped(data: bytes, bits: int) -> Iterator[bytes]:
-    """Yield data with one bit flipped: some bits of each byte, others from byte to byte."""
+    """Yield data with one bit flipped, for some bits of each byte, which vary from byte to byte."""
     for place, bit in product(range(len(data)), range(bits)):
         other = bytes([data[place] ^ (1 << (place + bit) % 8)])
         yield data[:place] + other + data[place + 1 :]
@@ -145,10 +146,10 @@ def _is_set(
     return True
 
 
-def _concerned(
+def _affected(
     connection: sqlite3.Connection, table: Table, rowid: int, column: str
 ) -> tuple[Sequence[str], tuple[str, ...]]:
-    """Return the streams to verify after a change, and where it must be found."""
+    """Return the streams to verify after a change, and the places where it must be found."""
     row = connection.execute(f"SELECT * FROM {table.name} WHERE rowid = ?", (rowid,)).fetchone()
     match table.name:
         case "entries" if column in ("stream", "version"):
@@ -168,8 +169,8 @@ def _concerned(
 # --- bits of the file ---------------------------------------------------------------------------
 
 
-def test_flipped_bits_of_the_file_are_found_or_change_nothing(tmp_path: Path) -> None:
-    keys, store = open_keys(tmp_path), stored_log(tmp_path)
+def test_flipped_bits_of_the_file_are_found_or_leave_the_content_unchanged(tmp_path: Path) -> None:
+    keys, store = open_keys(tmp_path), write_sample_log(tmp_path)
     CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=1)
     store.close()
     whole, content = store.path.read_bytes(), _content(store.path)
@@ -191,14 +192,14 @@ def test_flipped_bits_of_the_file_are_found_or_change_nothing(tmp_path: Path) ->
     assert found > FILE_FLIPS / 10
 
 
-def test_damage_that_only_the_database_can_see_is_found(tmp_path: Path) -> None:
-    with closing(stored_log(tmp_path)) as store:
-        store.set_person("somebody", b"Ann")
+def test_corrupted_index_is_found(tmp_path: Path) -> None:
+    with closing(write_sample_log(tmp_path)) as store:
+        store.set_person("player-1", b"Ann")
     whole = store.path.read_bytes()
-    assert whole.count(b"somebody") == 2  # in the table, and in its index
-    store.path.write_bytes(whole.replace(b"somebody", b"somebodx", 1))
+    assert whole.count(b"player-1") == 2  # in the table, and in its index
+    store.path.write_bytes(whole.replace(b"player-1", b"player-x", 1))
     report = verify_log(store.path, public_keys={})
-    print(f"a name in an index changed: {told(report.findings)}")  # noqa: T201
+    print(f"a name in an index changed: {describe_findings(report.findings)}")  # noqa: T201
 
     assert {finding.where for finding in report.findings} == {"the database"}
 

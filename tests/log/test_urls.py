@@ -14,7 +14,7 @@ from threedice.log.stores.urls import default_url, open_store, state_directory
 
 
 @pytest.mark.parametrize("form", ["sqlite:///house.sqlite", "house.sqlite", "./house.sqlite"])
-def test_a_relative_file_is_sqlite_beside_us(
+def test_relative_path_opens_an_sqlite_file_in_the_working_directory(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -24,7 +24,7 @@ def test_a_relative_file_is_sqlite_beside_us(
     assert (tmp_path / "house.sqlite").exists()
 
 
-def test_an_absolute_file_is_sqlite_there(tmp_path: Path) -> None:
+def test_absolute_path_opens_an_sqlite_file(tmp_path: Path) -> None:
     for url in (f"sqlite:///{tmp_path}/one.sqlite", f"{tmp_path}/two.sqlite"):
         store = open_store(url, serving=True)
         assert isinstance(store, SqliteStore)
@@ -32,7 +32,7 @@ def test_an_absolute_file_is_sqlite_there(tmp_path: Path) -> None:
     assert {"one.sqlite", "two.sqlite"} <= {file.name for file in tmp_path.iterdir()}
 
 
-def test_memory_and_postgresql_are_what_they_say(postgres_url: str) -> None:
+def test_memory_and_postgresql_urls_open_their_stores(postgres_url: str) -> None:
     assert isinstance(open_store("memory:"), MemoryStore)
     store = open_store(postgres_url, serving=True)
     assert isinstance(store, PostgresStore)
@@ -54,14 +54,14 @@ def test_memory_and_postgresql_are_what_they_say(postgres_url: str) -> None:
         "postgresql://ann:secret@there:port:port/db?what",
     ],
 )
-def test_anything_else_is_refused_with_what_would_be_right(url: str) -> None:
+def test_invalid_store_url_is_refused_with_an_example_and_without_its_password(url: str) -> None:
     for ask in (open_store, state_directory):
         with pytest.raises(InvalidInput, match="postgresql://USER@HOST") as refused:
             ask(url)
         assert "secret" not in str(refused.value)
 
 
-def test_the_default_is_a_file_of_the_user_whose_folder_is_made(
+def test_default_url_is_a_file_in_the_user_data_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -74,7 +74,7 @@ def test_the_default_is_a_file_of_the_user_whose_folder_is_made(
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_what_belongs_to_a_database_lies_beside_it_or_with_the_user(
+def test_state_directory_is_next_to_a_file_or_in_the_user_data_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -91,7 +91,7 @@ def test_what_belongs_to_a_database_lies_beside_it_or_with_the_user(
         state_directory("memory:")
 
 
-def test_a_house_has_one_folder_by_whatever_name_it_is_opened(tmp_path: Path) -> None:
+def test_state_directory_is_the_same_through_a_symlink(tmp_path: Path) -> None:
     house, link = tmp_path / "house.sqlite", tmp_path / "elsewhere" / "linked.sqlite"
     open_store(str(house)).close()
     link.parent.mkdir()

@@ -1,4 +1,4 @@
-"""Verification: heads and answers are matched with the entries that they speak of."""
+"""Verification matches heads and answers with their entries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.logs import at, bet, found, tamper, tampering
+from tests.log.inspection import finding_places, finding_texts, tamper, tampering
+from tests.log.proposals import bet
 from threedice.log.proof import answers
 from threedice.log.proof.verification import verify_log
 from threedice.log.records import Proposal
@@ -44,12 +45,12 @@ if TYPE_CHECKING:
         ("UPDATE answers SET spans = CAST(' ' || CAST(spans AS TEXT) AS BLOB)", None),
     ],
 )
-def test_head_or_answer_that_does_not_fit_is_located(
+def test_head_or_answer_that_contradicts_the_entries_is_located(
     file: Path, statement: str, expected: list[str] | None
 ) -> None:
     with tampering(file) as run:
         run(statement)
-    places = at(verify_log(file, public_keys={}))
+    places = finding_places(verify_log(file, public_keys={}))
 
     if expected is not None:
         assert places == expected
@@ -57,7 +58,7 @@ def test_head_or_answer_that_does_not_fit_is_located(
         assert any(where.startswith("answer to ") for where in places)
 
 
-def test_answer_that_leaves_entries_out_says_what_it_caused(file: Path) -> None:
+def test_finding_of_an_incomplete_answer_names_its_entries(file: Path) -> None:
     with tampering(file) as run:
         run(
             "UPDATE answers SET spans = CAST('[[\"table/2\",1,2]]' AS BLOB)"
@@ -73,15 +74,15 @@ def test_answer_that_leaves_entries_out_says_what_it_caused(file: Path) -> None:
     )
 
 
-def test_command_without_entries_is_no_answer_to_anything() -> None:
+def test_answer_without_entries_is_a_finding() -> None:
     store = MemoryStore()
     store.write([Proposal("ann", "k", bytes(32), ())])
 
-    assert at(verify_log(store, public_keys={})) == ["answer to ann k"]
+    assert finding_places(verify_log(store, public_keys={})) == ["answer to ann k"]
 
 
 @pytest.mark.parametrize("versions", [1, 2, 4096])
-def test_what_differs_is_found_however_finely_the_versions_are_summed_up(
+def test_missing_answer_is_found_for_any_size_of_version_sums(
     file: Path, versions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answers, "VERSIONS_PER_SUM", versions)
@@ -89,11 +90,11 @@ def test_what_differs_is_found_however_finely_the_versions_are_summed_up(
 
     with tampering(file) as run:
         run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), 'cage')")
-    places = at(verify_log(file, public_keys={}))
+    places = finding_places(verify_log(file, public_keys={}))
     assert sorted(places) == ["cage/ann versions 1 to 2", "table/1 versions 2 to 3"]
 
 
-def test_answers_may_lie_in_any_order(file: Path) -> None:
+def test_order_of_stored_answers_does_not_matter(file: Path) -> None:
     with tampering(file) as run:
         run("CREATE TABLE old AS SELECT * FROM answers ORDER BY rowid DESC")
         run("DELETE FROM answers")
@@ -103,38 +104,38 @@ def test_answers_may_lie_in_any_order(file: Path) -> None:
 
     with tampering(file) as run:
         run("DELETE FROM answers WHERE instr(CAST(spans AS TEXT), 'cage')")
-    places = at(verify_log(file, public_keys={}))
+    places = finding_places(verify_log(file, public_keys={}))
     assert sorted(places) == ["cage/ann versions 1 to 2", "table/1 versions 2 to 3"]
 
 
 STRANGE_NAMES = ("a,b", "a,c", "a", "],[", "[[", '"', "\\", "%d", "\N{DIE FACE-6}", "")
 
 
-def test_streams_of_any_name_are_matched(store: Store) -> None:
+def test_answers_of_streams_with_unusual_names_pass_verification(store: Store) -> None:
     for name in STRANGE_NAMES:
         bet(store, f"table/{name}")
         bet(store, "table/1", f"table/{name}", account=name)
         bet(store, f"table/{name}", entries=2)
 
     report = verify_log(store, public_keys={})
-    assert found(report) == []
+    assert finding_texts(report) == []
     assert report.answers == 3 * len(STRANGE_NAMES)
 
 
 @pytest.mark.parametrize("name", STRANGE_NAMES)
-def test_a_missing_answer_is_found_whatever_the_name_of_the_stream(name: str) -> None:
+def test_missing_answer_is_found_for_unusual_stream_names(name: str) -> None:
     store = MemoryStore()
     for each in STRANGE_NAMES:
         bet(store, f"table/{each}")
     gone = bet(store, f"table/{name}", entries=2)
     tamper(store, "DELETE FROM answers WHERE key = ?", gone.key)
 
-    assert found(verify_log(store, public_keys={})) == [
+    assert finding_texts(verify_log(store, public_keys={})) == [
         f"table/{name} versions 2 to 3: no answer names the command that caused it"
     ]
 
 
-def test_an_answer_that_says_what_two_said_is_found(tmp_path: Path) -> None:
+def test_answer_that_merges_two_answers_is_found(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "log.sqlite")
     first, second = bet(store, "table/1"), bet(store, "table/1")
     store.close()
@@ -144,7 +145,7 @@ def test_an_answer_that_says_what_two_said_is_found(tmp_path: Path) -> None:
         run("UPDATE answers SET spans = ? WHERE key = ?", both, first.key)
         run("DELETE FROM answers WHERE key = ?", second.key)
 
-    places = at(verify_log(store.path, public_keys={}))
+    places = finding_places(verify_log(store.path, public_keys={}))
     assert set(places) == {
         f"answer to ann {first.key}",
         "table/1 version 1",

@@ -1,4 +1,4 @@
-"""Verification: checkpoints, in the store and outside it, agree with one another and the log."""
+"""Verification of checkpoints inside and outside the store, against each other and the log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.log.logs import at, found, play, tamper, tampering
+from tests.log.inspection import finding_places, finding_texts, tamper, tampering
+from tests.log.proposals import play
 from threedice.log.proof.checkpoints import (
     CheckpointBody,
     CheckpointSigner,
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class House:
-    """A log in memory with three checkpoints, of which some can be replaced."""
+    """A log in memory with three checkpoints, which a test can replace."""
 
     def __init__(self, state: Path) -> None:
         self.keys, self.store, self.state = open_keys(state), MemoryStore(), state
-        notary = CheckpointSigner(self.store, self.keys, state)
+        signer = CheckpointSigner(self.store, self.keys, state)
         for number in range(3):
             play(self.store)
-            notary.create_checkpoint(at=number)
+            signer.create_checkpoint(at=number)
         self.made = self.store.checkpoints()
 
     def with_checkpoints(
@@ -44,7 +45,7 @@ class House:
         tamper(store, "DELETE FROM checkpoints")
         for checkpoint in checkpoints:
             store.add_checkpoint(checkpoint)
-        return found(verify_log(store, public_keys=self.keys.public, against=against))
+        return finding_texts(verify_log(store, public_keys=self.keys.public, against=against))
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def changed(checkpoint: Checkpoint, **what: Any) -> CheckpointBody:
     return CheckpointBody(**(said | what))
 
 
-def test_checkpoints_in_store_and_outside_agree(house: House) -> None:
+def test_matching_checkpoints_inside_and_outside_the_store_pass_verification(house: House) -> None:
     assert house.with_checkpoints(house.made, house.made) == []
     assert house.with_checkpoints(house.made, house.made[:2]) == []
     assert house.with_checkpoints(house.made, house.made[1:]) == []
@@ -73,28 +74,28 @@ def test_checkpoint_missing_from_the_store_is_found(house: House) -> None:
     ]
 
 
-def test_checkpoint_missing_outside_is_found(house: House) -> None:
+def test_checkpoint_missing_outside_the_store_is_found(house: House) -> None:
     first, _, third = house.made
     assert house.with_checkpoints(house.made, [first, third]) == [
         "checkpoint 3: outside the store, directly follows checkpoint 1"
     ]
 
 
-def test_checkpoint_kept_twice_in_two_forms_is_found(house: House) -> None:
+def test_external_checkpoint_in_two_versions_is_found(house: House) -> None:
     other = sign_checkpoint(house.keys, changed(house.made[2], at=99))
     assert house.with_checkpoints(house.made, [*house.made, other]) == [
         "checkpoint 3: is kept outside the store twice, with different content"
     ]
 
 
-def test_other_checkpoint_than_the_one_outside_is_found(house: House) -> None:
+def test_checkpoint_that_differs_from_the_external_copy_is_found(house: House) -> None:
     other = sign_checkpoint(house.keys, changed(house.made[2], at=99))
     assert house.with_checkpoints([*house.made[:2], other], house.made) == [
         "checkpoint 3: differs from the copy kept outside the store"
     ]
 
 
-def test_checkpoint_that_does_not_hold_on_to_the_one_before_is_found(house: House) -> None:
+def test_checkpoint_with_a_wrong_predecessor_hash_is_found(house: House) -> None:
     first, second, third = house.made
     again = sign_checkpoint(house.keys, changed(first, at=99))
     assert house.with_checkpoints([again, second, third]) == [
@@ -102,7 +103,7 @@ def test_checkpoint_that_does_not_hold_on_to_the_one_before_is_found(house: Hous
     ]
 
 
-def test_checkpoint_that_goes_back_is_found(house: House) -> None:
+def test_checkpoint_that_signs_an_earlier_version_is_found(house: House) -> None:
     *before, third = house.made
     heads = decode_checkpoint(house.made[1]).heads | {
         "table/1": decode_checkpoint(house.made[0]).heads["table/1"]
@@ -113,7 +114,7 @@ def test_checkpoint_that_goes_back_is_found(house: House) -> None:
     ]
 
 
-def test_full_checkpoint_that_leaves_a_stream_out_is_found(house: House) -> None:
+def test_full_checkpoint_that_omits_a_stream_is_found(house: House) -> None:
     *before, third = house.made
     heads = {
         name: head for name, head in decode_checkpoint(third).heads.items() if name != "cage/ann"
@@ -124,7 +125,7 @@ def test_full_checkpoint_that_leaves_a_stream_out_is_found(house: House) -> None
     ]
 
 
-def test_checkpoint_of_another_number_or_key_is_found(house: House) -> None:
+def test_checkpoint_with_an_unsigned_number_or_key_id_is_found(house: House) -> None:
     *before, third = house.made
     other = Checkpoint(4, third.body, third.key_id, third.signature)
     assert "checkpoint 4: its number or key id is not the signed one" in (
@@ -143,30 +144,30 @@ def test_unreadable_checkpoint_is_found(house: House) -> None:
     assert finding.startswith("checkpoint 3: cannot be read")
 
 
-def test_checkpoint_with_strange_columns_is_found(tmp_path: Path) -> None:
+def test_checkpoint_with_a_null_column_is_found(tmp_path: Path) -> None:
     keys, store = open_keys(tmp_path), SqliteStore(tmp_path / "log.sqlite")
     CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=1)
     store.close()
     with tampering(store.path, lax=True) as run:
         run("UPDATE checkpoints SET body = NULL")
 
-    assert "checkpoint 1" in at(verify_log(store.path, public_keys=keys.public))
+    assert "checkpoint 1" in finding_places(verify_log(store.path, public_keys=keys.public))
 
 
-def test_keys_that_were_rotated_are_followed(tmp_path: Path) -> None:
+def test_checkpoints_signed_before_and_after_a_rotation_pass_verification(tmp_path: Path) -> None:
     store = MemoryStore()
-    notary = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
-    notary.create_checkpoint(at=1)
+    signer = CheckpointSigner(store, open_keys(tmp_path), tmp_path)
+    signer.create_checkpoint(at=1)
     keys = rotate_signing_key(tmp_path)
-    notary.set_keys(keys)
-    notary.create_checkpoint(at=2)
+    signer.set_keys(keys)
+    signer.create_checkpoint(at=2)
     assert verify_log(store, public_keys=keys.public).is_sound
 
     only_new = {keys.key_id: keys.public[keys.key_id]}
-    assert at(verify_log(store, public_keys=only_new)) == ["checkpoint 1"]
+    assert finding_places(verify_log(store, public_keys=only_new)) == ["checkpoint 1"]
 
 
-def test_key_that_was_retired_is_not_believed_any_more(tmp_path: Path) -> None:
+def test_checkpoint_signed_with_a_retired_key_is_found(tmp_path: Path) -> None:
     store, old = MemoryStore(), open_keys(tmp_path)
     CheckpointSigner(store, old, tmp_path).create_checkpoint(at=1)
     rotate_signing_key(tmp_path)
@@ -177,13 +178,13 @@ def test_key_that_was_retired_is_not_believed_any_more(tmp_path: Path) -> None:
     late = sign_checkpoint(old, CheckpointBody(3, 3, link_hash(second), True, heads, old.key_id))
     retired = f"checkpoint 3: is signed with the key {old.key_id}, retired by checkpoint 2"
 
-    outside = found(verify_log(store, public_keys=keys.public, against=[late]))
+    outside = finding_texts(verify_log(store, public_keys=keys.public, against=[late]))
     assert outside == ["checkpoint 3: is kept outside the store, but missing in it", retired]
     store.add_checkpoint(late)
-    assert found(verify_log(store, public_keys=keys.public)) == [retired]
+    assert finding_texts(verify_log(store, public_keys=keys.public)) == [retired]
 
 
-def test_keys_of_which_neither_vouches_for_the_other_may_take_turns(tmp_path: Path) -> None:
+def test_independent_trusted_keys_may_alternate(tmp_path: Path) -> None:
     store, states = MemoryStore(), [tmp_path / "one", tmp_path / "two"]
     servers = [CheckpointSigner(store, open_keys(state), state) for state in states]
     for number in range(4):
@@ -192,7 +193,7 @@ def test_keys_of_which_neither_vouches_for_the_other_may_take_turns(tmp_path: Pa
     assert verify_log(store, public_keys=keys).is_sound
 
 
-def test_checkpoint_from_before_a_rotation_counts_where_only_the_file_has_it(
+def test_external_checkpoint_from_before_a_rotation_is_trusted(
     tmp_path: Path,
 ) -> None:
     store = MemoryStore()
@@ -200,13 +201,13 @@ def test_checkpoint_from_before_a_rotation_counts_where_only_the_file_has_it(
     CheckpointSigner(store, keys := rotate_signing_key(tmp_path), tmp_path).create_checkpoint(at=2)
     tamper(store, "DELETE FROM checkpoints WHERE number = 1")
 
-    assert found(verify_log(store, public_keys=keys.public, against=[first])) == [
+    assert finding_texts(verify_log(store, public_keys=keys.public, against=[first])) == [
         "checkpoint 2: is the first",
         "checkpoint 1: is kept outside the store, but missing in it",
     ]
 
 
-def test_signed_head_that_the_stream_does_not_hold_is_found(house: House) -> None:
+def test_signed_head_missing_from_the_stream_is_found(house: House) -> None:
     *before, third = house.made
     heads = decode_checkpoint(third).heads | {"table/1": (12, "0" * 64), "table/9": (2, "0" * 64)}
     other = sign_checkpoint(house.keys, changed(third, heads=heads))
@@ -216,7 +217,7 @@ def test_signed_head_that_the_stream_does_not_hold_is_found(house: House) -> Non
     ]
 
 
-def test_chain_of_checkpoints_is_one_chain(house: House) -> None:
+def test_checkpoints_link_to_their_predecessors(house: House) -> None:
     first, second, third = house.made
     assert [decode_checkpoint(each).previous for each in house.made[1:]] == [
         link_hash(first),

@@ -1,4 +1,4 @@
-"""Verification: rows that are not what they should be are located, on either database."""
+"""Verification locates invalid rows in SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
-from tests.log.logs import as_row, at, found, play, tampering
+from tests.log.inspection import finding_places, finding_texts, tampering
+from tests.log.proposals import play
 from threedice.log.entry import EMPTY_HEAD, Entry, NewEntry, extend_stream, hash_entry
 from threedice.log.proof.answers import SpanSums
 from threedice.log.proof.chains import ChainVerifier
@@ -44,11 +46,11 @@ words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
     ),
     wrong=st.integers(0, 4),
 )
-def test_hash_is_the_one_that_entries_define(
+def test_verified_hash_equals_the_hash_of_the_entry(
     stream: str, at: int, cause: bytes, records: list[NewEntry], wrong: int
 ) -> None:
     entries, head = extend_stream(EMPTY_HEAD, stream, at, cause, records)
-    stored = [(*as_row(entry)[:7], chained_anew(entries, entry)) for entry in entries]
+    stored = [(*astuple(entry)[:7], chained_anew(entries, entry)) for entry in entries]
     assert follow(stream, stored, head.version, head.hash) == []
 
     place = wrong % len(stored)
@@ -60,7 +62,7 @@ def test_hash_is_the_one_that_entries_define(
 
 def chained_anew(entries: Sequence[Entry], entry: Entry) -> bytes:
     before = entries[entry.version - 2].hash if entry.version > 1 else EMPTY_HEAD.hash
-    return hash_entry(before, *as_row(entry)[:7])
+    return hash_entry(before, *astuple(entry)[:7])
 
 
 def follow(
@@ -82,12 +84,12 @@ STRANGE = (None, 1.5, "text", b"\0bytes", 2**63 - 1, -1, "\0", "x" * 70_000, b""
 
 
 @pytest.mark.parametrize("column", ENTRY_COLUMNS)
-def test_strange_values_in_entries_are_located(file: Path, column: str) -> None:
+def test_invalid_values_in_entries_are_located(file: Path, column: str) -> None:
     row = rowid(file, "entries", "stream = 'table/1' AND version = 2")
     for value in STRANGE:
         with tampering(file, lax=True) as run:
             run(f"UPDATE entries SET {column} = ? WHERE rowid = ?", value, row)
-        places = at(verify_log(file, public_keys={}))
+        places = finding_places(verify_log(file, public_keys={}))
         assert "table/1 version 2" in places, (value, places)
 
 
@@ -106,14 +108,14 @@ def test_strange_values_in_entries_are_located(file: Path, column: str) -> None:
         ("games", "canonical", "rowid = 1", "game "),
     ],
 )
-def test_strange_values_elsewhere_are_located(
+def test_invalid_values_in_other_tables_are_located(
     file: Path, table: str, column: str, row: str, place: str
 ) -> None:
     number = rowid(file, table, row)
     for value in STRANGE:
         with tampering(file, lax=True) as run:
             run(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", value, number)
-        places = at(verify_log(file, public_keys={}))
+        places = finding_places(verify_log(file, public_keys={}))
         assert any(where.startswith(place) for where in places), (value, places)
 
 
@@ -127,24 +129,24 @@ def iter_rows(file: Path, sql: str) -> Iterator[tuple[Any, ...]]:
         yield from connection.execute(sql).fetchall()
 
 
-def test_text_that_is_no_text_is_located(file: Path) -> None:
+def test_invalid_utf8_is_located(file: Path) -> None:
     with tampering(file) as run:
         run("UPDATE entries SET kind = CAST(x'ff80' AS TEXT) WHERE stream = 'table/1'")
         run("UPDATE streams SET stream = CAST(x'ff' AS TEXT) WHERE stream = 'table/2'")
     report = verify_log(file, public_keys={})
 
-    assert "table/1 version 3: its kind is not valid text" in found(report)
-    assert "cage/ann version 1" not in at(report)
-    assert "head of table/2" in at(report)
+    assert "table/1 version 3: its kind is not valid text" in finding_texts(report)
+    assert "cage/ann version 1" not in finding_places(report)
+    assert "head of table/2" in finding_places(report)
 
 
-def test_stream_with_no_name_is_located(file: Path) -> None:
+def test_stream_name_with_invalid_utf8_is_located(file: Path) -> None:
     with tampering(file) as run:
         run("UPDATE entries SET stream = CAST(x'ff' AS TEXT) WHERE stream = 'table/2'")
     report = verify_log(file, public_keys={})
 
-    assert r"stream '\udcff'" in at(report)
-    assert "head of table/2" in at(report)
+    assert r"stream '\udcff'" in finding_places(report)
+    assert "head of table/2" in finding_places(report)
 
 
 def test_cause_that_is_too_long_is_located(file: Path) -> None:
@@ -152,19 +154,19 @@ def test_cause_that_is_too_long_is_located(file: Path) -> None:
     with tampering(file) as run:
         run("UPDATE entries SET cause = ? WHERE stream = 'table/2'", cause + b"\0")
 
-    assert "table/2 version 2: its cause is not 32 bytes long" in found(
+    assert "table/2 version 2: its cause is not 32 bytes long" in finding_texts(
         verify_log(file, public_keys={})
     )
 
 
-def test_wrong_hash_is_one_finding(file: Path) -> None:
+def test_wrong_hash_of_an_entry_is_one_finding(file: Path) -> None:
     with tampering(file) as run:
         run("UPDATE entries SET hash = randomblob(32) WHERE stream = 'table/1' AND version = 2")
 
-    assert at(verify_log(file, public_keys={})) == ["table/1 version 2"]
+    assert finding_places(verify_log(file, public_keys={})) == ["table/1 version 2"]
 
 
-def test_an_entry_that_was_signed_is_contested_where_it_was_changed(tmp_path: Path) -> None:
+def test_changed_signed_entry_contradicts_its_checkpoint(tmp_path: Path) -> None:
     keys, store = open_keys(tmp_path), SqliteStore(tmp_path / "log.sqlite")
     play(store)
     CheckpointSigner(store, keys, tmp_path).create_checkpoint(at=1)
@@ -173,7 +175,7 @@ def test_an_entry_that_was_signed_is_contested_where_it_was_changed(tmp_path: Pa
     with tampering(store.path) as run:
         run("UPDATE entries SET hash = zeroblob(32) WHERE stream = 'table/1' AND version = 4")
 
-    assert found(verify_log(store.path, public_keys=keys.public)) == [
+    assert finding_texts(verify_log(store.path, public_keys=keys.public)) == [
         "table/1 version 4: its hash is not that of its columns and of the entry before it",
         "table/1 versions 1 to 4: differs from checkpoint 1",
     ]
@@ -206,4 +208,4 @@ def test_tampering_in_postgres_is_located(postgres_url: str, statement: str, exp
     report = verify_log(store, public_keys={})
     store.close()
 
-    assert f"table/2 version {expected}" in at(report)
+    assert f"table/2 version {expected}" in finding_places(report)

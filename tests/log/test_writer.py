@@ -1,4 +1,4 @@
-"""A writer takes what is submitted in batches, and answers and publishes what became of it."""
+"""The writer writes submitted proposals in batches, delivers results and publishes entries."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.proposing import PATIENCE, propose, propose_row
-from tests.log.submitting import Callers, FailingStore, GatedStore, WaitingWriter
+from tests.log.doubles import Callers, FailingStore, GatedStore, WaitingWriter
+from tests.log.proposals import PATIENCE, propose, propose_row
 from threedice.errors import (
     InvalidInput,
     OperatingFailure,
@@ -31,66 +31,66 @@ if TYPE_CHECKING:
     from threedice.log.writer import WriteResult
 
 
-def test_what_queues_during_a_commit_goes_into_one_transaction_and_one_delivery() -> None:
+def test_proposals_queued_during_a_commit_are_written_and_delivered_together() -> None:
     store, callers = GatedStore(), Callers()
     first, *rest = propose_row("table/1", 6)
     with closing(Writer(store, deliver=callers.deliver)) as writer:
         writer.submit(first, 0)
-        assert store.size_of_next() == 1
+        assert store.next_batch_size() == 1
         for token, proposal in enumerate(rest, 1):
             writer.submit(proposal, token)
-        store.let(2)
-        assert store.size_of_next() == 5
+        store.let_writes_finish(2)
+        assert store.next_batch_size() == 5
     assert callers.next_batch() == [(0, Acceptance())]
     assert callers.next_batch() == [(token, Acceptance()) for token in range(1, 6)]
     assert store.head("table/1").version == 6
 
 
-def test_a_batch_is_no_larger_than_the_largest() -> None:
+def test_batches_do_not_exceed_the_maximum_size() -> None:
     store, callers = GatedStore(), Callers()
     row = propose_row("table/1", 8)
     with closing(Writer(store, deliver=callers.deliver, max_batch=3)) as writer:
         writer.submit(row[0], 0)
-        assert store.size_of_next() == 1
+        assert store.next_batch_size() == 1
         for token, proposal in enumerate(row[1:], 1):
             writer.submit(proposal, token)
-        store.let(4)
-    assert [store.size_of_next() for _ in range(3)] == [3, 3, 1]
+        store.let_writes_finish(4)
+    assert [store.next_batch_size() for _ in range(3)] == [3, 3, 1]
     delivered = [token for _ in range(4) for token, _ in callers.next_batch()]
     assert delivered == list(range(8))
 
 
-def test_nothing_is_acknowledged_before_it_is_written_or_published_before_acknowledged() -> None:
-    said: list[str] = []
+def test_batch_is_written_then_acknowledged_then_published() -> None:
+    steps: list[str] = []
 
-    class SayingStore(MemoryStore):
+    class TracingStore(MemoryStore):
         def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
             outcomes = super().write(proposals)
-            said.append("written")
+            steps.append("written")
             return outcomes
 
     def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
-        said.append("acknowledged")
+        steps.append("acknowledged")
 
     def publish(_: dict[str, list[Entry]]) -> None:
-        said.append("published")
+        steps.append("published")
 
-    with closing(Writer(SayingStore(), deliver=deliver, publish=publish)) as writer:
+    with closing(Writer(TracingStore(), deliver=deliver, publish=publish)) as writer:
         writer.submit(propose("table/1"), 0)
-    assert said == ["written", "acknowledged", "published"]
+    assert steps == ["written", "acknowledged", "published"]
 
 
-def test_only_what_is_accepted_is_published_by_stream_and_in_order() -> None:
+def test_only_accepted_entries_are_published_by_stream_in_order() -> None:
     store, callers, published = GatedStore(), Callers(), SimpleQueue[dict[str, "list[Entry]"]]()
     one, two = propose_row("table/1", 2)
     late, other = propose("table/1"), propose("table/2", entries=3)
     with closing(Writer(store, deliver=callers.deliver, publish=published.put)) as writer:
         writer.submit(propose("cage/ann"), 0)
-        store.size_of_next()
+        store.next_batch_size()
         for token, proposal in enumerate((one, late, other, two, one), 1):
             writer.submit(proposal, token)
-        store.let(2)
-        store.size_of_next()
+        store.let_writes_finish(2)
+        store.next_batch_size()
     assert list(published.get(timeout=PATIENCE)) == ["cage/ann"]
     assert published.get(timeout=PATIENCE) == {
         "table/1": [*one.appends[0].entries, *two.appends[0].entries],
@@ -104,7 +104,7 @@ def test_only_what_is_accepted_is_published_by_stream_and_in_order() -> None:
     )
 
 
-def test_a_batch_that_appends_nothing_is_not_published() -> None:
+def test_batch_without_new_entries_is_not_published() -> None:
     store, published = MemoryStore(), SimpleQueue[dict[str, "list[Entry]"]]()
     proposal = propose("table/1")
     store.write([proposal])
@@ -113,39 +113,39 @@ def test_a_batch_that_appends_nothing_is_not_published() -> None:
     assert published.empty()
 
 
-def test_a_full_queue_refuses_at_once_and_keeps_what_it_has() -> None:
+def test_full_queue_refuses_a_proposal_and_keeps_the_queued_ones() -> None:
     store, callers = GatedStore(), Callers()
     row = propose_row("table/1", 5)
     with closing(Writer(store, deliver=callers.deliver, max_queued=3)) as writer:
         writer.submit(row[0], 0)
-        store.size_of_next()
+        store.next_batch_size()
         for token in (1, 2, 3):
             writer.submit(row[token], token)
         with pytest.raises(QueueFull):
             writer.submit(row[4], 4)
         assert writer.counts().queued == 3
-        store.let(3)
+        store.let_writes_finish(3)
         callers.next_batch()
         assert [token for token, _ in callers.next_batch()] == [1, 2, 3]
         writer.submit(row[4], 4)
     assert store.head("table/1").version == 5
 
 
-def test_a_proposal_no_store_could_keep_is_refused_to_its_caller_alone() -> None:
+def test_invalid_proposal_is_refused_only_to_its_caller() -> None:
     store, callers = GatedStore(), Callers()
     with closing(Writer(store, deliver=callers.deliver)) as writer:
         writer.submit(propose("table/1"), 0)
-        store.size_of_next()
+        store.next_batch_size()
         writer.submit(propose("table/2"), 1)
         with pytest.raises(InvalidInput):
             writer.submit(propose("table/3", key="k" * 1000), 2)
-        store.let(2)
+        store.let_writes_finish(2)
     assert callers.next_batch() == [(0, Acceptance())]
     assert callers.next_batch() == [(1, Acceptance())]
     assert not writer.halt_reason
 
 
-def test_write_now_waits_for_what_becomes_of_it() -> None:
+def test_writer_delivers_acceptance_and_conflict() -> None:
     store = MemoryStore()
     with WaitingWriter(store) as writer:
         assert writer.write_and_wait(propose("table/1")) == Acceptance()
@@ -154,7 +154,7 @@ def test_write_now_waits_for_what_becomes_of_it() -> None:
         )
 
 
-def test_write_now_raises_what_stood_against_it() -> None:
+def test_writer_delivers_store_errors() -> None:
     with WaitingWriter(FailingStore(StoreUnavailable("gone"), StoreFailed("EIO"))) as writer:
         with pytest.raises(StoreUnavailable, match="gone"):
             writer.write_and_wait(propose("table/1"))
@@ -162,13 +162,13 @@ def test_write_now_raises_what_stood_against_it() -> None:
             writer.write_and_wait(propose("table/1"))
 
 
-def test_closing_writes_what_is_waiting_and_takes_nothing_more() -> None:
+def test_closing_the_writer_writes_the_queue_and_refuses_more() -> None:
     store, callers = GatedStore(), Callers()
     row = propose_row("table/1", 4)
     writer = Writer(store, deliver=callers.deliver, max_batch=1)
     for token, proposal in enumerate(row):
         writer.submit(proposal, token)
-    store.let(4)
+    store.let_writes_finish(4)
     writer.close()
     writer.close()
     assert store.head("table/1").version == 4
@@ -177,7 +177,7 @@ def test_closing_writes_what_is_waiting_and_takes_nothing_more() -> None:
         writer.submit(propose("table/2"), 4)
 
 
-def test_everybody_who_submits_is_answered_once_and_truly() -> None:
+def test_every_submitted_proposal_gets_one_result_in_order() -> None:
     store, answers = MemoryStore(), SimpleQueue[tuple[tuple[int, int], "WriteResult"]]()
 
     def deliver(tokens: Sequence[tuple[int, int]], results: Sequence[WriteResult]) -> None:
@@ -201,7 +201,7 @@ def test_everybody_who_submits_is_answered_once_and_truly() -> None:
         assert store.head(f"table/{caller}").version == 200
 
 
-def test_every_kind_of_store_is_written_suspended_and_released(store: Store) -> None:
+def test_writer_writes_suspends_and_releases_every_store(store: Store) -> None:
     callers = Callers()
     with closing(Writer(store, deliver=callers.deliver, max_batch=20)) as writer:
         for token, proposal in enumerate(propose_row("table/1", 50)):
@@ -211,9 +211,9 @@ def test_every_kind_of_store_is_written_suspended_and_released(store: Store) -> 
         delivered += callers.next_batch()
     assert delivered == [(token, Acceptance()) for token in range(50)]
     assert store.head("table/1").version == 50
-    store.suspend("somebody pulled the plug")
+    store.suspend("the plug was pulled")
     with WaitingWriter(store) as writer:
-        with pytest.raises(StoreFailed, match="pulled the plug"):
+        with pytest.raises(StoreFailed, match="plug was pulled"):
             writer.write_and_wait(propose("table/2"))
         writer.release()
         assert writer.write_and_wait(propose("table/2")) == Acceptance()

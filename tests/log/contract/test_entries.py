@@ -1,4 +1,4 @@
-"""What every store promises of commands and their entries, shown for each of them."""
+"""Contract of every store: commands and their entries."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.stating import ACCEPTED, left, one, propose
-from tests.log.stored import all_answers, all_games
+from tests.log.inspection import all_answers, all_games
+from tests.log.proposals import ACCEPTED, new_head, propose_appends, propose_data
 from threedice.errors import InvalidInput, InvariantBroken
 from threedice.log.conflicts import MAX_NAME_CHARACTERS, build_answer
 from threedice.log.entry import EMPTY_HEAD, Head
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 # --- writing ------------------------------------------------------------------------------------
 
 
-def test_a_written_entry_is_read_as_it_was_proposed(store: Store) -> None:
-    proposal = one("table/1", EMPTY_HEAD, b"\x00\xff", b"", b"third")
+def test_written_entry_is_read_as_proposed(store: Store) -> None:
+    proposal = propose_data("table/1", EMPTY_HEAD, b"\x00\xff", b"", b"third")
 
     assert store.write([proposal]) == [ACCEPTED]
 
     assert store.read("table/1") == list(proposal.appends[0].entries)
-    assert store.head("table/1") == left(proposal)
-    assert store.heads() == {"table/1": left(proposal)}
+    assert store.head("table/1") == new_head(proposal)
+    assert store.heads() == {"table/1": new_head(proposal)}
     assert store.streams() == ["table/1"]
     assert store.answer("ann", proposal.key) == build_answer(proposal)
     assert build_answer(proposal).spans == (EntrySpan("table/1", 1, 3),)
 
 
-def test_nothing_is_found_in_an_empty_store(store: Store) -> None:
+def test_empty_store_returns_nothing(store: Store) -> None:
     assert store.write([]) == []
     assert store.read("table/1") == []
     assert list(store.scan("table/1")) == []
@@ -52,31 +52,34 @@ def test_nothing_is_found_in_an_empty_store(store: Store) -> None:
     assert all_games(store) == {}
 
 
-def test_a_proposal_on_another_head_is_a_conflict_and_leaves_nothing(store: Store) -> None:
-    first = one("table/1")
+def test_proposal_on_another_head_is_a_conflict_and_writes_nothing(store: Store) -> None:
+    first = propose_data("table/1")
     store.write([first])
-    late = one("table/1", EMPTY_HEAD)
-    forged = one("table/1", Head(1, b"x" * 32))
-    ahead = one("table/1", Head(2, left(first).hash))
+    late = propose_data("table/1", EMPTY_HEAD)
+    forged = propose_data("table/1", Head(1, b"x" * 32))
+    ahead = propose_data("table/1", Head(2, new_head(first).hash))
 
     outcomes = store.write([late, forged, ahead])
 
-    assert outcomes == [HeadConflict("table/1", left(first))] * 3
+    assert outcomes == [HeadConflict("table/1", new_head(first))] * 3
     assert store.read("table/1") == list(first.appends[0].entries)
     assert [answer.key for answer in all_answers(store)] == [first.key]
 
 
-def test_only_the_losing_proposals_of_a_batch_are_rejected(store: Store) -> None:
-    base = one("table/1")
+def test_only_conflicting_proposals_of_a_batch_are_rejected(store: Store) -> None:
+    base = propose_data("table/1")
     store.write([base])
-    wins, loses = one("table/1", left(base), b"wins"), one("table/1", left(base), b"loses")
-    other, wrong = one("table/2"), one("table/3", left(base))
+    wins, loses = (
+        propose_data("table/1", new_head(base), b"wins"),
+        propose_data("table/1", new_head(base), b"loses"),
+    )
+    other, wrong = propose_data("table/2"), propose_data("table/3", new_head(base))
 
     outcomes = store.write([wins, loses, other, wrong])
 
     assert outcomes == [
         ACCEPTED,
-        HeadConflict("table/1", left(wins)),
+        HeadConflict("table/1", new_head(wins)),
         ACCEPTED,
         HeadConflict("table/3", EMPTY_HEAD),
     ]
@@ -86,37 +89,39 @@ def test_only_the_losing_proposals_of_a_batch_are_rejected(store: Store) -> None
 
 
 def test_later_proposals_of_a_batch_build_on_earlier_ones(store: Store) -> None:
-    batch = [one("table/1")]
+    batch = [propose_data("table/1")]
     for number in range(300):
-        batch.append(one("table/1", left(batch[-1]), b"%d" % number))
+        batch.append(propose_data("table/1", new_head(batch[-1]), b"%d" % number))
 
     assert store.write(batch) == [ACCEPTED] * 301
 
     assert [entry.version for entry in store.scan("table/1")] == list(range(1, 302))
-    assert store.head("table/1") == left(batch[-1])
+    assert store.head("table/1") == new_head(batch[-1])
 
 
-def test_a_conflict_takes_with_it_what_was_built_on_it(store: Store) -> None:
-    base = one("table/1")
+def test_proposal_that_builds_on_a_conflict_is_rejected(store: Store) -> None:
+    base = propose_data("table/1")
     store.write([base])
-    lost = one("table/1", EMPTY_HEAD, b"lost")
-    built = one("table/1", left(lost), b"built")
-    sound = one("table/1", left(base), b"sound")
+    lost = propose_data("table/1", EMPTY_HEAD, b"lost")
+    built = propose_data("table/1", new_head(lost), b"built")
+    sound = propose_data("table/1", new_head(base), b"sound")
 
     outcomes = store.write([lost, built, sound])
 
     # the built one expects the version that is there, but not its hash
-    assert left(lost).version == left(base).version
-    assert outcomes == [HeadConflict("table/1", left(base))] * 2 + [ACCEPTED]
+    assert new_head(lost).version == new_head(base).version
+    assert outcomes == [HeadConflict("table/1", new_head(base))] * 2 + [ACCEPTED]
 
 
-def test_a_proposal_over_two_streams_is_whole_or_not_at_all(store: Store) -> None:
-    base = one("cage/ann")
+def test_proposal_over_two_streams_is_atomic(store: Store) -> None:
+    base = propose_data("cage/ann")
     store.write([base])
-    torn = propose({"table/1": (EMPTY_HEAD, [b"in"]), "cage/ann": (EMPTY_HEAD, [b"out"])})
-    whole = propose({"table/1": (EMPTY_HEAD, [b"in"]), "cage/ann": (left(base), [b"out", b"fee"])})
+    torn = propose_appends({"table/1": (EMPTY_HEAD, [b"in"]), "cage/ann": (EMPTY_HEAD, [b"out"])})
+    whole = propose_appends(
+        {"table/1": (EMPTY_HEAD, [b"in"]), "cage/ann": (new_head(base), [b"out", b"fee"])}
+    )
 
-    assert store.write([torn]) == [HeadConflict("cage/ann", left(base))]
+    assert store.write([torn]) == [HeadConflict("cage/ann", new_head(base))]
     assert store.read("table/1") == []
     assert store.write([whole]) == [ACCEPTED]
 
@@ -127,13 +132,13 @@ def test_a_proposal_over_two_streams_is_whole_or_not_at_all(store: Store) -> Non
     assert answer.spans == (EntrySpan("table/1", 1, 1), EntrySpan("cage/ann", 2, 3))
 
 
-def test_a_key_used_before_is_known_whatever_its_proposal_says(store: Store) -> None:
-    first = one("table/1", key="k")
+def test_repeated_key_is_a_duplicate_for_any_proposal(store: Store) -> None:
+    first = propose_data("table/1", key="k")
     store.write([first])
-    same = propose({"table/1": (left(first), [b"data"])}, key="k")
-    other = propose({"table/2": (EMPTY_HEAD, [b"x"])}, key="k", command_hash=b"o" * 32)
-    stale = one("table/1", EMPTY_HEAD, key="k")
-    elsewhere = propose({"table/2": (EMPTY_HEAD, [b"x"])}, key="k", account="bob")
+    same = propose_appends({"table/1": (new_head(first), [b"data"])}, key="k")
+    other = propose_appends({"table/2": (EMPTY_HEAD, [b"x"])}, key="k", command_hash=b"o" * 32)
+    stale = propose_data("table/1", EMPTY_HEAD, key="k")
+    elsewhere = propose_appends({"table/2": (EMPTY_HEAD, [b"x"])}, key="k", account="bob")
 
     outcomes = store.write([same, other, stale, elsewhere])
 
@@ -143,9 +148,9 @@ def test_a_key_used_before_is_known_whatever_its_proposal_says(store: Store) -> 
     assert len(store.read("table/1")) == 1
 
 
-def test_a_key_used_twice_within_a_batch_is_known_the_second_time(store: Store) -> None:
-    first = one("table/1", EMPTY_HEAD, b"1", key="k")
-    again = one("table/1", left(first), b"2", key="k")
+def test_key_repeated_within_a_batch_is_a_duplicate(store: Store) -> None:
+    first = propose_data("table/1", EMPTY_HEAD, b"1", key="k")
+    again = propose_data("table/1", new_head(first), b"2", key="k")
 
     assert store.write([first, again, first]) == [
         ACCEPTED,
@@ -154,16 +159,19 @@ def test_a_key_used_twice_within_a_batch_is_known_the_second_time(store: Store) 
     assert [entry.data for entry in store.read("table/1")] == [b"1"]
 
 
-def test_a_key_whose_proposal_was_in_conflict_is_not_used_up(store: Store) -> None:
-    base = one("table/1")
+def test_key_of_a_conflicting_proposal_can_be_used_again(store: Store) -> None:
+    base = propose_data("table/1")
     store.write([base])
 
-    lost, again = one("table/1", EMPTY_HEAD, key="k"), one("table/1", left(base), key="k")
+    lost, again = (
+        propose_data("table/1", EMPTY_HEAD, key="k"),
+        propose_data("table/1", new_head(base), key="k"),
+    )
 
-    assert store.write([lost, again]) == [HeadConflict("table/1", left(base)), ACCEPTED]
+    assert store.write([lost, again]) == [HeadConflict("table/1", new_head(base)), ACCEPTED]
 
 
-def test_a_command_that_appends_nothing_is_answered_all_the_same(store: Store) -> None:
+def test_command_without_entries_gets_an_answer(store: Store) -> None:
     nothing = Proposal("ann", "k", b"c" * 32, ())
     empty = Proposal("ann", "l", b"c" * 32, (Append("table/1", EMPTY_HEAD, ()),))
 
@@ -174,27 +182,31 @@ def test_a_command_that_appends_nothing_is_answered_all_the_same(store: Store) -
     assert store.heads() == {}
 
 
-def test_a_game_is_stored_once_under_its_hash(store: Store) -> None:
+def test_game_is_stored_once_under_its_hash(store: Store) -> None:
     games = {"h1": b"canonical one", "h2": b"\x00two"}
-    first = propose({"table/1": (EMPTY_HEAD, [b"x"])}, games=games)
-    second = propose({"table/2": (EMPTY_HEAD, [b"x"])}, games={"h1": b"canonical one"})
-    lost = propose({"table/2": (EMPTY_HEAD, [b"x"])}, games={"h3": b"of a conflict"})
+    first = propose_appends({"table/1": (EMPTY_HEAD, [b"x"])}, games=games)
+    second = propose_appends({"table/2": (EMPTY_HEAD, [b"x"])}, games={"h1": b"canonical one"})
+    lost = propose_appends({"table/2": (EMPTY_HEAD, [b"x"])}, games={"h3": b"of a conflict"})
 
     store.write([first, second])
-    store.write([lost, propose({"table/3": (EMPTY_HEAD, [b"x"])}, games={"h1": b"canonical one"})])
+    store.write(
+        [lost, propose_appends({"table/3": (EMPTY_HEAD, [b"x"])}, games={"h1": b"canonical one"})]
+    )
 
     assert all_games(store) == games
     assert store.game("h2") == b"\x00two"
     assert store.game("h3") is None
 
 
-def test_names_in_any_script_are_kept_and_sorted_by_code_point(store: Store) -> None:
+def test_unicode_names_are_stored_and_sorted_by_code_point(store: Store) -> None:
     names = ["table/z", "table/Ä", "table/大細", "table/🎲", "table/a", "table/A'b\"c%s?{}\\"]
     longest = "🎲" * MAX_NAME_CHARACTERS
 
     for name in names:
         account = name.removeprefix("table/")
-        proposal = propose({name: (EMPTY_HEAD, [name.encode()])}, account=account, key=longest)
+        proposal = propose_appends(
+            {name: (EMPTY_HEAD, [name.encode()])}, account=account, key=longest
+        )
         assert store.write([proposal]) == [ACCEPTED]
         assert store.answer(account, longest) == build_answer(proposal)
         assert store.read(name)[0].data == name.encode()
@@ -203,15 +215,13 @@ def test_names_in_any_script_are_kept_and_sorted_by_code_point(store: Store) -> 
 
 
 @pytest.mark.parametrize("name", ["nul\0", "surrogate\ud800", "x" * (MAX_NAME_CHARACTERS + 1)])
-def test_a_name_no_database_holds_is_refused_before_anything_is_written(
-    store: Store, name: str
-) -> None:
-    good = one("table/1")
-    said = b"c" * 32
+def test_invalid_name_is_refused_before_any_write(store: Store, name: str) -> None:
+    good = propose_data("table/1")
+    command_hash = b"c" * 32
     for bad in (
-        Proposal(name, "k", said, ()),
-        Proposal("ann", name, said, ()),
-        Proposal("ann", "k", said, (Append(name, EMPTY_HEAD, ()),)),
+        Proposal(name, "k", command_hash, ()),
+        Proposal("ann", name, command_hash, ()),
+        Proposal("ann", "k", command_hash, (Append(name, EMPTY_HEAD, ()),)),
     ):
         with pytest.raises(InvalidInput, match="200 characters"):
             store.write([good, bad])
@@ -220,7 +230,7 @@ def test_a_name_no_database_holds_is_refused_before_anything_is_written(
     assert store.write([good]) == [ACCEPTED]
 
 
-def test_asking_for_an_impossible_name_harms_nothing(store: Store) -> None:
+def test_query_for_an_invalid_name_finds_nothing(store: Store) -> None:
     for name in ("nul\0", "surrogate\ud800"):
         try:
             found = store.answer("ann", name)
@@ -228,11 +238,11 @@ def test_asking_for_an_impossible_name_harms_nothing(store: Store) -> None:
             found = None
         assert found is None
 
-    assert store.write([one("table/1")]) == [ACCEPTED]
+    assert store.write([propose_data("table/1")]) == [ACCEPTED]
 
 
-def test_entries_that_do_not_follow_their_head_are_a_defect(store: Store) -> None:
-    good = one("table/1")
+def test_entries_that_do_not_follow_their_head_break_an_invariant(store: Store) -> None:
+    good = propose_data("table/1")
     (append,) = good.appends
     gap = Append("table/1", Head(5, b"h" * 32), append.entries)
     foreign = Append("table/2", EMPTY_HEAD, append.entries)
@@ -246,8 +256,13 @@ def test_entries_that_do_not_follow_their_head_are_a_defect(store: Store) -> Non
 # --- reading ------------------------------------------------------------------------------------
 
 
-def test_a_stream_is_read_from_after_a_version_and_no_more_than_asked(store: Store) -> None:
-    store.write([one("table/1", EMPTY_HEAD, *(b"%d" % n for n in range(1, 11))), one("table/10")])
+def test_stream_is_read_after_a_version_up_to_a_limit(store: Store) -> None:
+    store.write(
+        [
+            propose_data("table/1", EMPTY_HEAD, *(b"%d" % n for n in range(1, 11))),
+            propose_data("table/10"),
+        ]
+    )
 
     assert [entry.version for entry in store.read("table/1", 3, 4)] == [4, 5, 6, 7]
     assert [entry.version for entry in store.read("table/1", 8)] == [9, 10]
@@ -256,16 +271,16 @@ def test_a_stream_is_read_from_after_a_version_and_no_more_than_asked(store: Sto
     assert [entry.version for entry in store.scan("table/1", 7)] == [8, 9, 10]
 
 
-def test_a_long_stream_is_scanned_without_gap_or_repetition(store: Store) -> None:
-    long = one("table/1", EMPTY_HEAD, *(b"%d" % n for n in range(2500)))
+def test_long_stream_is_scanned_without_gap_or_repetition(store: Store) -> None:
+    long = propose_data("table/1", EMPTY_HEAD, *(b"%d" % n for n in range(2500)))
     store.write([long])
 
     assert tuple(store.scan("table/1")) == long.appends[0].entries
 
 
-def test_every_answer_is_found(store: Store) -> None:
+def test_all_answers_are_stored(store: Store) -> None:
     batch = [
-        propose({}, account=account, key=f"{number:04}")
+        propose_appends({}, account=account, key=f"{number:04}")
         for number in range(700)
         for account in ("ann", "bob")
     ]

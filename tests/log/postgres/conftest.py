@@ -1,4 +1,4 @@
-"""A server's store in PostgreSQL, and somebody who looks after its database."""
+"""Fixtures: a serving store in PostgreSQL, and an administrator's connection."""
 
 from __future__ import annotations
 

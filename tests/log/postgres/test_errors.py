@@ -1,4 +1,4 @@
-"""Errors that PostgreSQL answers with: what ends writing, what is tried again, what is told."""
+"""PostgreSQL errors that stop writing, are retried, or are raised."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.stating import ACCEPTED, one
+from tests.log.proposals import ACCEPTED, propose_data
 from threedice.errors import StoreFailed, StoreUnavailable, StreamConflict
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from threedice.log.stores.postgres import PostgresStore
 
 
-def failing(admin: psycopg.Connection, state: str, times: int = 1000) -> None:
-    """Have the database fail so many times where entries are added."""
+def inject_errors(admin: psycopg.Connection, state: str, times: int = 1000) -> None:
+    """Let inserts of entries fail with an SQL state, so many times."""
     admin.execute("DROP SEQUENCE IF EXISTS failures")
     admin.execute("CREATE SEQUENCE failures")
     admin.execute(
@@ -31,16 +31,16 @@ def failing(admin: psycopg.Connection, state: str, times: int = 1000) -> None:
 
 
 @pytest.mark.parametrize("state", ["53100", "58030", "XX001", "XX002", "42501"])
-def test_a_database_that_cannot_write_ends_writing(
+def test_fatal_postgres_error_stops_writing(
     store: PostgresStore, admin: psycopg.Connection, state: str
 ) -> None:
-    failing(admin, state)
+    inject_errors(admin, state)
     with pytest.raises(StoreFailed, match="injected"):
-        store.write([one("table/1")])
+        store.write([propose_data("table/1")])
     admin.execute("DROP TRIGGER failing ON entries")
 
     with pytest.raises(StoreFailed, match="injected"):
-        store.write([one("table/1")])
+        store.write([propose_data("table/1")])
     with pytest.raises(StoreFailed):
         store.set_person("ann", b"x")
     assert store.streams() == []
@@ -49,11 +49,11 @@ def test_a_database_that_cannot_write_ends_writing(
 
 
 @pytest.mark.parametrize("state", ["40P01", "40001", "23505", "57P01"])
-def test_what_may_succeed_at_once_is_tried_again(
+def test_transient_postgres_error_is_retried(
     store: PostgresStore, admin: psycopg.Connection, state: str
 ) -> None:
-    failing(admin, state, times=3)
-    assert store.write([one("table/1"), one("table/2")]) == [ACCEPTED, ACCEPTED]
+    inject_errors(admin, state, times=3)
+    assert store.write([propose_data("table/1"), propose_data("table/2")]) == [ACCEPTED, ACCEPTED]
     assert [len(store.read(stream)) for stream in store.streams()] == [1, 1]
 
 
@@ -66,13 +66,13 @@ def test_what_may_succeed_at_once_is_tried_again(
         ("57P01", StoreUnavailable),
     ],
 )
-def test_what_does_not_succeed_in_the_end_says_so(
+def test_persistent_postgres_error_is_raised(
     store: PostgresStore, admin: psycopg.Connection, state: str, error: type[Exception]
 ) -> None:
-    failing(admin, state)
+    inject_errors(admin, state)
     with pytest.raises(error):
-        store.write([one("table/1")])
+        store.write([propose_data("table/1")])
     admin.execute("DROP TRIGGER failing ON entries")
 
     if error is not StoreFailed:
-        assert store.write([one("table/1")]) == [ACCEPTED]
+        assert store.write([propose_data("table/1")]) == [ACCEPTED]

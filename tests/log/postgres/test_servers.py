@@ -1,36 +1,56 @@
-"""What only the store in PostgreSQL promises: several servers on one database."""
+"""Several servers on one PostgreSQL database."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.proposing import PATIENCE
-from tests.log.stating import ACCEPTED, left, one, propose
+from tests.log.proposals import ACCEPTED, PATIENCE, new_head, propose_appends, propose_data
 from threedice.errors import StoreUnavailable
 from threedice.log.entry import EMPTY_HEAD, Head, hash_entry
+from threedice.log.records import Acceptance, DuplicateKey, HeadConflict
 from threedice.log.stores import postgres
 from threedice.log.stores.postgres import PostgresStore
 
 if TYPE_CHECKING:
     import psycopg
 
+    from threedice.log.records import ProposalOutcome
 
-def test_processes_racing_for_a_stream_lose_and_double_nothing(postgres_url: str) -> None:
+
+def write_concurrently(url: str, rounds: int, name: str) -> list[int]:
+    """Append to a shared and an own stream; return which shared keys were accepted from here."""
+    accepted: list[int] = []
+    with closing(PostgresStore(url, serving=True)) as store:
+        for number in range(rounds):
+            outcome: ProposalOutcome = HeadConflict("shared", EMPTY_HEAD)
+            while isinstance(outcome, HeadConflict):
+                data = [f"{name} {number}".encode()]
+                own = propose_appends(
+                    {stream: (store.head(stream), data) for stream in ("shared", f"own/{name}")},
+                    account=name,
+                    key=f"{number}",
+                )
+                same = propose_appends(
+                    {}, account="all", key=f"{number}", command_hash=name.encode() * 32
+                )
+                outcome, shared = store.write([own, same])
+                assert isinstance(shared, Acceptance | DuplicateKey)
+                if isinstance(shared, Acceptance):
+                    accepted.append(number)
+            assert isinstance(outcome, Acceptance)
+    return accepted
+
+
+def test_concurrent_processes_write_every_command_once(postgres_url: str) -> None:
     names, rounds = ["ann", "bob", "cho", "dee"], 40
-    racers = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.log.losing", postgres_url, name, str(rounds)],
-            stdout=subprocess.PIPE,
-        )
-        for name in names
-    ]
-    told = [racer.communicate(timeout=PATIENCE)[0].split() for racer in racers]
-    assert [racer.returncode for racer in racers] == [0] * 4
+    with ProcessPoolExecutor(len(names), mp_context=get_context("spawn")) as pool:
+        accepted = list(pool.map(partial(write_concurrently, postgres_url, rounds), names))
 
     store = PostgresStore(postgres_url)
     entries = store.read("shared")
@@ -58,22 +78,22 @@ def test_processes_racing_for_a_stream_lose_and_double_nothing(postgres_url: str
         assert each.hash == previous
     assert store.head("shared") == Head(4 * rounds, previous)
     # a key that all used was accepted from exactly one
-    assert sorted(int(number) for numbers in told for number in numbers) == list(range(rounds))
+    assert sorted(number for numbers in accepted for number in numbers) == list(range(rounds))
     store.close()
 
 
-def test_servers_that_start_at_once_all_come_up(postgres_url: str) -> None:
+def test_concurrent_servers_all_open_an_empty_database(postgres_url: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         stores = list(pool.map(lambda _: PostgresStore(postgres_url, serving=True), range(8)))
 
-    outcomes = [store.write([one(f"table/{n}")]) for n, store in enumerate(stores)]
+    outcomes = [store.write([propose_data(f"table/{n}")]) for n, store in enumerate(stores)]
 
     assert outcomes == [[ACCEPTED]] * 8
     for store in stores:
         store.close()
 
 
-def test_a_server_knows_whether_it_is_alone(store: PostgresStore, postgres_url: str) -> None:
+def test_server_knows_whether_it_is_the_only_one(store: PostgresStore, postgres_url: str) -> None:
     looking = PostgresStore(postgres_url)
     assert store.is_sole_server()
     assert not looking.is_sole_server()
@@ -87,92 +107,96 @@ def test_a_server_knows_whether_it_is_alone(store: PostgresStore, postgres_url: 
     looking.close()
 
 
-def come_back(store: PostgresStore) -> bool:
-    with store.recovery_lock() as nobody_plays:
-        return nobody_plays
+def starts_recovery(store: PostgresStore) -> bool:
+    with store.recovery_lock() as none_serving:
+        return none_serving
 
 
-def test_of_servers_that_start_together_one_finds_nobody_playing(postgres_url: str) -> None:
+def test_one_of_several_starting_servers_does_the_recovery(postgres_url: str) -> None:
     with ThreadPoolExecutor() as pool:
         stores = list(pool.map(lambda _: PostgresStore(postgres_url, serving=True), range(4)))
-        assert sorted(pool.map(come_back, stores)) == [False, False, False, True]
+        assert sorted(pool.map(starts_recovery, stores)) == [False, False, False, True]
 
     looking = PostgresStore(postgres_url)
-    assert not come_back(looking)
+    assert not starts_recovery(looking)
     for store in (looking, *stores):
         store.close()
 
 
-def test_a_server_that_gave_up_coming_back_does_not_play(postgres_url: str) -> None:
+def test_failed_recovery_is_left_to_the_next_server(postgres_url: str) -> None:
     first, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
     with pytest.raises(RuntimeError), first.recovery_lock():
         raise RuntimeError("it dies in the middle of it")
 
-    assert come_back(second)
-    assert not come_back(first)
+    assert starts_recovery(second)
+    assert not starts_recovery(first)
     for store in (first, second):
         store.close()
 
 
-def test_after_a_server_that_was_killed_the_next_finds_nobody_playing(
+def test_server_after_a_killed_one_does_the_recovery(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "ACTIVE_LEASE_SECONDS", 0.1)
     killed, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
-    come_back(killed)
+    starts_recovery(killed)
     assert killed._writer is not None
-    killed._writer.close()  # without a word, as when its process ends
-    assert come_back(second)
+    killed._writer.close()  # as when its process ends
+    assert starts_recovery(second)
     for store in (killed, second):
         store.close()
 
 
-def test_a_server_that_lost_its_connections_still_counts_as_one(
+def test_server_that_lost_its_connections_still_counts_as_serving(
     postgres_url: str, admin: psycopg.Connection
 ) -> None:
     first, second = (PostgresStore(postgres_url, serving=True) for _ in range(2))
-    come_back(first)
+    starts_recovery(first)
     admin.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
-    assert first.suspension_reason() == ""  # which a house asks every two seconds
-    assert not come_back(second)
+    assert first.suspension_reason() == ""  # a house polls this every two seconds
+    assert not starts_recovery(second)
     second.close()
     assert first.is_sole_server()
     first.close()
 
 
-def test_a_server_that_waits_too_long_for_another_to_come_back_says_so(
+def test_server_that_waits_too_long_for_a_recovery_is_unavailable(
     store: PostgresStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "RECOVERY_WAIT_SECONDS", 0.0)
     second = PostgresStore(postgres_url, serving=True, deadline_seconds=0.5)
     with store.recovery_lock(), pytest.raises(StoreUnavailable, match="not finished its recovery"):
-        come_back(second)
+        starts_recovery(second)
     second.close()
 
 
-def test_a_lease_is_seen_by_every_server(store: PostgresStore, postgres_url: str) -> None:
+def test_lease_is_seen_by_every_server(store: PostgresStore, postgres_url: str) -> None:
     other = PostgresStore(postgres_url)
     assert store.acquire_lease("driver/1", "a", 60)
     assert not other.acquire_lease("driver/1", "b", 60)
     other.close()
 
 
-def test_those_who_listen_hear_which_streams_have_grown(
+def test_write_notifies_listeners_of_new_stream_versions(
     store: PostgresStore, admin: psycopg.Connection
 ) -> None:
     admin.execute("LISTEN threedice_streams")
-    first = propose({"table/1": (EMPTY_HEAD, [b"x", b"y"]), "cage/ann 大": (EMPTY_HEAD, [b"z"])})
+    first = propose_appends(
+        {"table/1": (EMPTY_HEAD, [b"x", b"y"]), "cage/ann 大": (EMPTY_HEAD, [b"z"])}
+    )
 
-    store.write([first, one("table/1", left(first)), one("table/1", EMPTY_HEAD)])
+    store.write(
+        [first, propose_data("table/1", new_head(first)), propose_data("table/1", EMPTY_HEAD)]
+    )
 
-    heard = sorted(note.payload for note in admin.notifies(timeout=PATIENCE, stop_after=2))
-    assert heard == ["cage/ann 大 1", "table/1 3"]
+    payloads = sorted(note.payload for note in admin.notifies(timeout=PATIENCE, stop_after=2))
+    assert payloads == ["cage/ann 大 1", "table/1 3"]
 
 
-def test_a_server_is_suspended_while_the_database_is_newer_than_itself(
+def test_server_is_suspended_while_the_schema_is_newer_than_the_program(
     store: PostgresStore, admin: psycopg.Connection
 ) -> None:
     assert store.suspension_reason() == ""

@@ -1,4 +1,4 @@
-"""PostgreSQL databases that may not be served, and stores of it that were closed."""
+"""PostgreSQL databases that are refused, and closed stores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.log.postgres_server import PostgresServer, quick_folder, running
-from tests.log.stating import one
+from tests.log.proposals import propose_data
 from threedice.db.postgres import connect_postgres
 from threedice.errors import StoreUnavailable, StoreUnusable
 from threedice.log.stores.postgres import PostgresStore
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
-def test_a_server_that_does_not_sync_is_refused(setting: str) -> None:
+def test_postgres_without_durable_writes_is_refused(setting: str) -> None:
     refused = pytest.raises(StoreUnusable, match=f"set {setting} = on")
     with running([f"{setting}=off"], parent=quick_folder()) as server, refused:
         PostgresStore(server.fresh())
 
 
-def test_commits_are_synchronous_whatever_the_url_says(postgres_url: str) -> None:
+def test_commits_are_synchronous_in_spite_of_the_url(postgres_url: str) -> None:
     asked = quote("-c synchronous_commit=off -c application_name=floor")
     with connect_postgres(f"{postgres_url}&options={asked}", 5) as connection:
         settings = connection.execute(
@@ -33,7 +33,7 @@ def test_commits_are_synchronous_whatever_the_url_says(postgres_url: str) -> Non
     assert settings == ("on", "floor")
 
 
-def test_a_database_that_cannot_hold_every_name_is_refused(
+def test_database_without_utf8_is_refused(
     postgres: PostgresServer, admin: psycopg.Connection
 ) -> None:
     admin.execute("CREATE DATABASE ascii TEMPLATE template0 ENCODING 'SQL_ASCII'")
@@ -41,8 +41,8 @@ def test_a_database_that_cannot_hold_every_name_is_refused(
         PostgresStore(postgres.url("ascii"))
 
 
-def test_a_closed_store_says_so(store: PostgresStore) -> None:
+def test_closed_store_is_unavailable(store: PostgresStore) -> None:
     store.close()
-    for ask in (lambda: store.head("table/1"), lambda: store.write([one("table/1")])):
+    for ask in (lambda: store.head("table/1"), lambda: store.write([propose_data("table/1")])):
         with pytest.raises(StoreUnavailable, match="has been closed"):
             ask()

@@ -1,4 +1,4 @@
-"""What is defined in a database beside or instead of what the program defines is found."""
+"""Verification finds schema objects that the program does not define."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.log.logs import bet, found, play, tampering
+from tests.log.inspection import finding_texts, tampering
+from tests.log.proposals import bet, play
 from threedice.log.proof.verification import verify_log
 from threedice.log.stores.sqlite import SqliteStore
 
@@ -38,14 +39,14 @@ TRIGGER = "CREATE TRIGGER skim AFTER INSERT ON answers BEGIN DELETE FROM games; 
         ("DROP TABLE leases", "table leases is not defined"),
     ],
 )
-def test_what_is_defined_otherwise_is_found(file: Path, statement: str, what: str) -> None:
+def test_added_or_missing_schema_object_is_found(file: Path, statement: str, what: str) -> None:
     with tampering(file) as run:
         run(statement)
 
-    assert f"the database: {what}" in found(verify_log(file, public_keys={}))
+    assert f"the database: {what}" in finding_texts(verify_log(file, public_keys={}))
 
 
-def test_a_column_that_compares_otherwise_is_found(file: Path) -> None:
+def test_column_with_another_collation_is_found(file: Path) -> None:
     with tampering(file) as run:
         run("PRAGMA writable_schema = ON")
         run(
@@ -55,12 +56,12 @@ def test_a_column_that_compares_otherwise_is_found(file: Path) -> None:
         run("PRAGMA writable_schema = RESET")
         run("REINDEX")
 
-    assert found(verify_log(file, public_keys={})) == [
+    assert finding_texts(verify_log(file, public_keys={})) == [
         "the database: table entries differs from this program's definition"
     ]
 
 
-def test_tables_of_peoples_accounts_are_no_strangers(file: Path) -> None:
+def test_identity_tables_and_their_triggers_are_accepted(file: Path) -> None:
     with tampering(file) as run:
         run("CREATE TABLE people_guests (name TEXT PRIMARY KEY)")
         run(
@@ -68,22 +69,22 @@ def test_tables_of_peoples_accounts_are_no_strangers(file: Path) -> None:
             " BEGIN SELECT RAISE(ABORT, 'they stay'); END"
         )
 
-    assert found(verify_log(file, public_keys={})) == []
+    assert finding_texts(verify_log(file, public_keys={})) == []
 
 
-def test_a_trigger_of_a_table_of_accounts_is_found(file: Path) -> None:
+def test_foreign_trigger_on_an_identity_table_is_found(file: Path) -> None:
     with tampering(file) as run:
         run("CREATE TABLE people_guests (name TEXT PRIMARY KEY)")
         run("CREATE TRIGGER skim AFTER INSERT ON people_guests BEGIN DELETE FROM lines; END")
 
-    assert found(verify_log(file, public_keys={})) == [
+    assert finding_texts(verify_log(file, public_keys={})) == [
         "the database: trigger skim is not defined by this program"
     ]
 
 
 @pytest.mark.parametrize("column", ["type", "name", "tbl_name", "sql"])
 @pytest.mark.parametrize("value", ["NULL", "x'ff'", "7"])
-def test_a_definition_that_says_nothing_is_told(file: Path, column: str, value: str) -> None:
+def test_unreadable_schema_definition_is_found(file: Path, column: str, value: str) -> None:
     with tampering(file) as run:
         run("CREATE TABLE people_guests (name TEXT PRIMARY KEY)")
         run("CREATE TRIGGER skim AFTER INSERT ON people_guests BEGIN DELETE FROM lines; END")
@@ -94,7 +95,7 @@ def test_a_definition_that_says_nothing_is_told(file: Path, column: str, value: 
     assert {finding.where for finding in report.findings} & {"the database", str(file)}
 
 
-def test_a_trigger_that_is_called_like_a_table_is_found(file: Path) -> None:
+def test_trigger_named_like_a_table_is_found(file: Path) -> None:
     with tampering(file) as run:
         run("PRAGMA writable_schema = ON")
         run("UPDATE sqlite_master SET rowid = 1000 + rowid WHERE tbl_name = 'views'")
@@ -103,12 +104,12 @@ def test_a_trigger_that_is_called_like_a_table_is_found(file: Path) -> None:
             " 'CREATE TRIGGER views AFTER INSERT ON entries BEGIN DELETE FROM people; END')"
         )
 
-    assert "the database: trigger views is not defined by this program" in found(
+    assert "the database: trigger views is not defined by this program" in finding_texts(
         verify_log(file, public_keys={})
     )
 
 
-def test_a_line_that_the_proof_itself_would_not_be_led_to_is_found(file: Path) -> None:
+def test_statement_row_missing_from_the_primary_key_index_is_found(file: Path) -> None:
     key = ',\n    PRIMARY KEY ("view", stream, version, place)'
     with tampering(file) as run:
         run("INSERT INTO lines VALUES ('house', 'ann', 'table/1', 1, 0, 5, x'00')")
@@ -130,12 +131,12 @@ def test_a_line_that_the_proof_itself_would_not_be_led_to_is_found(file: Path) -
     with tampering(file) as run:
         run("DROP TABLE kept")
 
-    assert found(verify_log(file, public_keys={})) == [
+    assert finding_texts(verify_log(file, public_keys={})) == [
         "the database: there are 2 lines, and 1 in their index sqlite_autoindex_lines_1"
     ]
 
 
-def test_a_line_that_an_index_lacks_is_found(file: Path) -> None:
+def test_statement_row_missing_from_an_index_is_found(file: Path) -> None:
     with tampering(file) as run:
         run("INSERT INTO lines VALUES ('house', 'ann', 'table/1', 1, 0, 5, x'00')")
         run("PRAGMA writable_schema = ON")
@@ -148,15 +149,15 @@ def test_a_line_that_an_index_lacks_is_found(file: Path) -> None:
             " WHERE name = 'lines_by_subject'"
         )
 
-    assert found(verify_log(file, public_keys={})) == [
+    assert finding_texts(verify_log(file, public_keys={})) == [
         "the database: there are 1 lines, and 0 in their index lines_by_subject"
     ]
 
 
 @pytest.mark.parametrize("store", ["postgres"], indirect=True)
-def test_a_trigger_in_postgres_is_found(store: PostgresStore) -> None:
+def test_foreign_trigger_in_postgres_is_found(store: PostgresStore) -> None:
     bet(store, "table/1")
-    with psycopg.connect(store.url) as connection:  # as somebody with the database
+    with psycopg.connect(store.url) as connection:  # as an attacker with database access
         connection.execute(
             "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS"
             " $$ BEGIN RETURN NULL; END $$"
@@ -165,6 +166,6 @@ def test_a_trigger_in_postgres_is_found(store: PostgresStore) -> None:
             "CREATE TRIGGER skim BEFORE INSERT ON answers FOR EACH ROW EXECUTE FUNCTION swallow()"
         )
 
-    assert found(verify_log(store, public_keys={})) == [
+    assert finding_texts(verify_log(store, public_keys={})) == [
         "the database: the trigger skim on answers is not defined by this program"
     ]

@@ -1,3 +1,5 @@
+"""The PostgreSQL notification listener wakes feeds, reconnects and catches up."""
+
 from __future__ import annotations
 
 import asyncio
@@ -8,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from tests.log.following import NEVER, TABLE, Follower, run
+from tests.log.doubles import NEVER, TABLE, Follower, WaitingWriter, run
 from tests.log.postgres_server import running
-from tests.log.proposing import PATIENCE, propose, propose_row
-from tests.log.submitting import WaitingWriter
+from tests.log.proposals import PATIENCE, propose, propose_row
 from threedice.log.feed import Feed
 from threedice.log.records import Acceptance
 from threedice.log.stores.memory import MemoryStore
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class House:
-    """A server whose feed is told by a listener."""
+    """A server whose feed gets notifications from a listener."""
 
     def __init__(self, url: str, feed: Feed, store: Store, listener: NotificationListener) -> None:
         self.url, self.feed, self.store, self.listener = url, feed, store, listener
@@ -38,7 +39,7 @@ class House:
         self.store.write([propose(TABLE, self.store.head(TABLE))])
         return self.store.head(TABLE).version
 
-    async def listens(self) -> None:
+    async def wait_for_listener(self) -> None:
         assert await asyncio.to_thread(self.listener.listening.wait, PATIENCE)
 
     def notify(self, payload: str) -> None:
@@ -65,7 +66,7 @@ class House:
 async def house(
     url: str, *, check_seconds: float = NEVER, deadline_seconds: float = 5.0
 ) -> AsyncIterator[House]:
-    store = MemoryStore()  # which tells nobody that it has grown: only the test does
+    store = MemoryStore()  # sends no notifications: only the test does
     async with Feed(store, poll_seconds=NEVER) as feed:
         listener = NotificationListener(
             url,
@@ -80,116 +81,116 @@ async def house(
             await asyncio.to_thread(listener.close)
 
 
-async def comes_true(condition: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         await asyncio.to_thread(lambda: None)
 
 
-def test_a_notification_wakes_whoever_follows_the_stream(postgres_url: str) -> None:
-    async def story() -> None:
+def test_notification_wakes_followers_of_the_stream(postgres_url: str) -> None:
+    async def scenario() -> None:
         async with house(postgres_url) as own:
             follower = Follower(own.feed, TABLE)
-            await own.listens()
+            await own.wait_for_listener()
             for _ in range(5):
                 version = own.append()
                 own.notify(f"{TABLE} {version}")
-                await follower.reaches(version)
+                await follower.wait_for(version)
             assert own.listener.connections == 1
 
-    run(story())
+    run(scenario())
 
 
-def test_what_is_not_understood_makes_the_feed_look(postgres_url: str) -> None:
-    async def story() -> None:
+def test_malformed_notification_makes_the_feed_poll(postgres_url: str) -> None:
+    async def scenario() -> None:
         async with house(postgres_url) as own:
             follower = Follower(own.feed, TABLE)
-            await own.listens()
+            await own.wait_for_listener()
             for payload in ("", "gibberish", f"{TABLE} -1", "table/2 ⅷ"):
                 version = own.append()
                 own.notify(payload)
-                await follower.reaches(version)
+                await follower.wait_for(version)
 
-    run(story())
+    run(scenario())
 
 
-def test_notifications_that_arrive_during_a_check_are_not_lost(postgres_url: str) -> None:
-    async def story() -> None:
+def test_notification_during_a_connection_check_is_delivered(postgres_url: str) -> None:
+    async def scenario() -> None:
         async with house(postgres_url, check_seconds=0.0) as own:
             follower = Follower(own.feed, TABLE)
-            await own.listens()
+            await own.wait_for_listener()
             with psycopg.connect(own.url, autocommit=True) as connection:
                 for _ in range(200):
                     version = own.append()
                     payload = f"{TABLE} {version}"
                     connection.execute("SELECT pg_notify(%s, %s)", (NOTIFY_CHANNEL, payload))
-                    await follower.reaches(version)
+                    await follower.wait_for(version)
             assert own.listener.connections == 1
 
-    run(story())
+    run(scenario())
 
 
-def test_a_killed_listener_comes_back_and_finds_what_it_missed(postgres_url: str) -> None:
-    async def story() -> None:
+def test_terminated_listener_reconnects_and_catches_up(postgres_url: str) -> None:
+    async def scenario() -> None:
         async with house(postgres_url) as own:
             follower = Follower(own.feed, TABLE)
             for round_ in range(1, 5):
-                await own.listens()
+                await own.wait_for_listener()
                 version = own.append()  # and nobody is notified
                 own.kill_listener()
-                await follower.reaches(version)
+                await follower.wait_for(version)
                 assert own.listener.connections >= round_
             version = own.append()
-            await own.listens()
+            await own.wait_for_listener()
             own.notify(f"{TABLE} {version}")
-            await follower.reaches(version)
+            await follower.wait_for(version)
 
-    run(story())
+    run(scenario())
 
 
-def test_a_listener_outlives_the_server() -> None:
-    async def story() -> None:
+def test_listener_reconnects_after_a_server_crash() -> None:
+    async def scenario() -> None:
         with running() as mortal:
             async with house(mortal.url()) as own:
                 follower = Follower(own.feed, TABLE)
-                await own.listens()
+                await own.wait_for_listener()
                 await asyncio.to_thread(mortal.kill)
-                await comes_true(lambda: not own.listener.listening.is_set())
+                await wait_until(lambda: not own.listener.listening.is_set())
                 version = own.append()
                 await asyncio.to_thread(mortal.start)
-                await follower.reaches(version)
-                await own.listens()
+                await follower.wait_for(version)
+                await own.wait_for_listener()
                 version = own.append()
                 own.notify(f"{TABLE} {version}")
-                await follower.reaches(version)
+                await follower.wait_for(version)
 
-    run(story())
+    run(scenario())
 
 
-def test_a_connection_that_is_stuck_is_given_up(postgres_url: str) -> None:
-    async def story() -> None:
+def test_listener_replaces_an_unresponsive_connection(postgres_url: str) -> None:
+    async def scenario() -> None:
         async with house(postgres_url, check_seconds=0.01, deadline_seconds=0.1) as own:
             follower = Follower(own.feed, TABLE)
-            await own.listens()
+            await own.wait_for_listener()
             (stuck,) = own.backends()
             os.kill(stuck, signal.SIGSTOP)
             try:
                 version = own.append()
-                await comes_true(lambda: own.listener.connections > 1)
-                await follower.reaches(version)
+                await wait_until(lambda: own.listener.connections > 1)
+                await follower.wait_for(version)
                 assert "does not respond" in own.listener.last_error
             finally:
                 os.kill(stuck, signal.SIGCONT)
 
-    run(story())
+    run(scenario())
 
 
-def test_a_listener_without_a_server_says_so_and_can_be_closed() -> None:
-    async def story() -> None:
+def test_listener_without_a_server_reports_an_error_and_can_be_closed() -> None:
+    async def scenario() -> None:
         async with house("host=/nonexistent") as own:
-            await comes_true(lambda: "/nonexistent" in own.listener.last_error)
+            await wait_until(lambda: "/nonexistent" in own.listener.last_error)
             assert not own.listener.listening.is_set()
 
-    run(story())
+    run(scenario())
 
 
 # --- two servers on one database ----------------------------------------------------------------
@@ -202,8 +203,8 @@ def write_row(store: Store, feed: Feed, length: int) -> None:
             assert writer.write_and_wait(proposal) == Acceptance()
 
 
-def test_what_one_server_writes_the_other_shows(postgres_url: str) -> None:
-    async def story() -> None:
+def test_entries_written_by_one_server_reach_followers_of_another(postgres_url: str) -> None:
+    async def scenario() -> None:
         with (
             closing(PostgresStore(postgres_url)) as here,
             closing(PostgresStore(postgres_url)) as there,
@@ -222,19 +223,19 @@ def test_what_one_server_writes_the_other_shows(postgres_url: str) -> None:
                     await asyncio.to_thread(write_row, here, near, 60)
                     followers.append(Follower(far, TABLE, 37))
                     for follower in followers:
-                        await follower.reaches(60)
+                        await follower.wait_for(60)
                     await asyncio.to_thread(write_row, there, far, 40)
                     for follower in followers:
-                        await follower.reaches(100)
+                        await follower.wait_for(100)
             for follower in followers:
                 await follower.task
                 assert follower.seen == here.read(TABLE, follower.after)
 
-    run(story())
+    run(scenario())
 
 
-def test_a_listener_killed_while_the_other_server_writes_misses_nothing(postgres_url: str) -> None:
-    async def story() -> None:
+def test_listener_terminated_during_writes_delivers_every_entry(postgres_url: str) -> None:
+    async def scenario() -> None:
         with (
             closing(PostgresStore(postgres_url)) as here,
             closing(PostgresStore(postgres_url)) as there,
@@ -242,21 +243,21 @@ def test_a_listener_killed_while_the_other_server_writes_misses_nothing(postgres
             async with Feed(here, poll_seconds=NEVER) as near, Feed(there) as far:
                 with closing(NotificationListener(postgres_url, near)) as listener:
                     own = House(postgres_url, near, here, listener)
-                    await own.listens()
+                    await own.wait_for_listener()
                     follower = Follower(near, TABLE)
                     writing = asyncio.create_task(asyncio.to_thread(write_row, there, far, 300))
                     while not writing.done():
                         await asyncio.to_thread(own.kill_listener)
                     await writing
-                    await follower.reaches(300)
-                    await comes_true(lambda: listener.connections > 1)
+                    await follower.wait_for(300)
+                    await wait_until(lambda: listener.connections > 1)
                     assert follower.seen == here.read(TABLE)
 
-    run(story())
+    run(scenario())
 
 
-def test_without_any_notification_the_poll_shows_everything(postgres_url: str) -> None:
-    async def story() -> None:
+def test_poll_delivers_every_entry_without_notifications(postgres_url: str) -> None:
+    async def scenario() -> None:
         with (
             closing(PostgresStore(postgres_url)) as here,
             closing(PostgresStore(postgres_url)) as there,
@@ -268,7 +269,7 @@ def test_without_any_notification_the_poll_shows_everything(postgres_url: str) -
                     for length in (1, 20, 1, 3):
                         version = follower.version + length
                         await asyncio.to_thread(write_row, there, far, length)
-                        await follower.reaches(version)
+                        await follower.wait_for(version)
                     assert follower.seen == here.read(TABLE)
 
-    run(story())
+    run(scenario())

@@ -1,4 +1,4 @@
-"""A PostgreSQL that goes away: connections that are lost, and servers that stop."""
+"""Outages of PostgreSQL: lost connections, crashes, and unresponsive servers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from tests.log.losing import cut_way
-from tests.log.proposing import PATIENCE
-from tests.log.stating import ACCEPTED, left, one, propose
+from tests.log.postgres_server import cuttable_proxy
+from tests.log.proposals import ACCEPTED, PATIENCE, new_head, propose_appends, propose_data
 from threedice.db.postgres import connect_postgres
 from threedice.errors import StoreUnavailable
 from threedice.log.conflicts import build_answer
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-# --- connections that are lost ------------------------------------------------------------------
+# --- lost connections ---------------------------------------------------------------------------
 
 
-def test_backends_killed_in_mid_work_lose_and_double_nothing(
+def test_terminated_connections_neither_lose_nor_repeat_writes(
     store: PostgresStore, admin: psycopg.Connection
 ) -> None:
     done, killed = Event(), list[object]()
@@ -57,17 +56,17 @@ def test_backends_killed_in_mid_work_lose_and_double_nothing(
         try:
             head, written = EMPTY_HEAD, 0
             while written < 60 or (len(killed) <= 5 and not killer.done()):
-                proposal = one("table/1", head, b"%d" % written)
+                proposal = propose_data("table/1", head, b"%d" % written)
                 try:
                     outcomes = store.write([proposal])
                 except (
                     StoreUnavailable
                 ):  # five times in a row; whether it is written, its key knows
-                    if settled(store, proposal) is None:
+                    if stored_answer(store, proposal) is None:
                         continue
                 else:
                     assert outcomes == [ACCEPTED]
-                head, written = left(proposal), written + 1
+                head, written = new_head(proposal), written + 1
         finally:
             done.set()
 
@@ -77,8 +76,8 @@ def test_backends_killed_in_mid_work_lose_and_double_nothing(
     assert found == [b"%d" % number for number in range(written)]
 
 
-def settled(store: PostgresStore, proposal: Proposal) -> StoredAnswer | None:
-    """Ask what became of a proposal until there is an answer."""
+def stored_answer(store: PostgresStore, proposal: Proposal) -> StoredAnswer | None:
+    """Return the answer to a proposal, with retries while the database is unavailable."""
     for _ in range(100):
         with suppress(StoreUnavailable):
             return store.answer(proposal.account, proposal.key)
@@ -86,23 +85,25 @@ def settled(store: PostgresStore, proposal: Proposal) -> StoredAnswer | None:
 
 
 @pytest.fixture
-def way() -> Iterator[Path]:
+def proxy_folder() -> Iterator[Path]:
     # a socket's path has to be short
     with TemporaryDirectory(prefix="threedice-way-") as folder:
         yield Path(folder)
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_commit_whose_answer_is_lost_is_accepted_and_written_once(
-    postgres: PostgresServer, postgres_url: str, way: Path, after: bool
+def test_commit_with_a_lost_reply_is_accepted_and_written_once(
+    postgres: PostgresServer, postgres_url: str, proxy_folder: Path, after: bool
 ) -> None:
-    with cut_way(postgres.folder, way) as cut:
-        store = PostgresStore(through(postgres_url, postgres, way))
-        base = one("table/1", EMPTY_HEAD, b"base", key="base")
+    with cuttable_proxy(postgres.folder, proxy_folder) as cut:
+        store = PostgresStore(proxy_url(postgres_url, postgres, proxy_folder))
+        base = propose_data("table/1", EMPTY_HEAD, b"base", key="base")
         store.write([base])
-        first = propose({"table/1": (left(base), [b"1"]), "cage/ann": (EMPTY_HEAD, [b"x", b"y"])})
-        second = one("table/1", left(first), b"2")
-        late, nothing = one("table/1", EMPTY_HEAD), propose({})
+        first = propose_appends(
+            {"table/1": (new_head(base), [b"1"]), "cage/ann": (EMPTY_HEAD, [b"x", b"y"])}
+        )
+        second = propose_data("table/1", new_head(first), b"2")
+        late, nothing = propose_data("table/1", EMPTY_HEAD), propose_appends({})
         cut.after, cut.armed = after, True
 
         outcomes = store.write([base, first, first, second, late, nothing])
@@ -113,7 +114,7 @@ def test_a_commit_whose_answer_is_lost_is_accepted_and_written_once(
             ACCEPTED,
             DuplicateKey(build_answer(first)),
             ACCEPTED,
-            HeadConflict("table/1", left(second)),
+            HeadConflict("table/1", new_head(second)),
             ACCEPTED,
         ]
         assert [entry.data for entry in store.read("table/1")] == [b"base", b"1", b"2"]
@@ -121,21 +122,21 @@ def test_a_commit_whose_answer_is_lost_is_accepted_and_written_once(
         store.close()
 
 
-def test_a_key_that_another_server_used_while_ours_was_lost_is_known(
-    postgres: PostgresServer, postgres_url: str, admin: psycopg.Connection, way: Path
+def test_key_used_by_another_server_during_a_lost_commit_is_a_duplicate(
+    postgres: PostgresServer, postgres_url: str, admin: psycopg.Connection, proxy_folder: Path
 ) -> None:
     other = PostgresStore(postgres_url)
-    base = one("table/1")
+    base = propose_data("table/1")
     other.write([base])
-    ours = propose({"table/1": (left(base), [b"x"])}, key="k", at=1)
+    ours = propose_appends({"table/1": (new_head(base), [b"x"])}, key="k", at=1)
     # the same command, decided by another server a moment later: the same span, other entries
-    theirs = propose({"table/1": (left(base), [b"x"])}, key="k", at=2)
-    with ThreadPoolExecutor(1) as pool, cut_way(postgres.folder, way) as cut:
-        store = PostgresStore(through(postgres_url, postgres, way))
+    theirs = propose_appends({"table/1": (new_head(base), [b"x"])}, key="k", at=2)
+    with ThreadPoolExecutor(1) as pool, cuttable_proxy(postgres.folder, proxy_folder) as cut:
+        store = PostgresStore(proxy_url(postgres_url, postgres, proxy_folder))
         written = []
 
         def meanwhile() -> None:
-            """Have the other server be the next in turn for the stream that we hold."""
+            """Let the other server wait for the lock of the stream."""
             written.append(pool.submit(other.write, [theirs]))
             waiting = (
                 "SELECT FROM pg_stat_activity"
@@ -155,92 +156,92 @@ def test_a_key_that_another_server_used_while_ours_was_lost_is_known(
     other.close()
 
 
-def through(url: str, server: PostgresServer, way: Path) -> str:
-    """Return the URL that leads to a server by another way."""
-    return url.replace(quote(str(server.folder), safe=""), quote(str(way), safe=""))
+def proxy_url(url: str, server: PostgresServer, proxy_folder: Path) -> str:
+    """Return the URL of a server behind a proxy."""
+    return url.replace(quote(str(server.folder), safe=""), quote(str(proxy_folder), safe=""))
 
 
-def test_a_database_killed_and_started_again_has_all_that_was_acknowledged(
+def test_acknowledged_writes_survive_a_crash_of_postgres(
     store: PostgresStore, postgres: PostgresServer
 ) -> None:
-    first = one("table/1")
+    first = propose_data("table/1")
     store.write([first])
     postgres.kill()
     postgres.start()
 
     assert store.read("table/1") == list(first.appends[0].entries)
-    assert store.write([one("table/1", left(first))]) == [ACCEPTED]
+    assert store.write([propose_data("table/1", new_head(first))]) == [ACCEPTED]
     assert store.is_sole_server()
 
 
-def write_until_away(store: PostgresStore) -> None:
-    """Write on and on: whoever serves a connection may take a while to notice what is gone."""
+def write_until_unavailable(store: PostgresStore) -> None:
+    """Write until the store notices that its server is gone."""
     while True:
-        store.write([one("table/0")])
+        store.write([propose_data("table/0")])
 
 
-def test_a_database_that_is_gone_is_away(postgres_url: str, postgres: PostgresServer) -> None:
+def test_stopped_postgres_is_unavailable(postgres_url: str, postgres: PostgresServer) -> None:
     store = PostgresStore(postgres_url, deadline_seconds=0.5)
     postgres.kill()
     try:
         with pytest.raises(StoreUnavailable, match="cannot be reached"):
-            write_until_away(store)
+            write_until_unavailable(store)
         with pytest.raises(StoreUnavailable):
             store.head("table/1")
         with pytest.raises(StoreUnavailable):
             PostgresStore(postgres_url)
     finally:
         postgres.start()
-    assert store.write([one("table/1")]) == [ACCEPTED]
+    assert store.write([propose_data("table/1")]) == [ACCEPTED]
     store.close()
 
 
-# --- servers that stop --------------------------------------------------------------------------
+# --- unresponsive servers -----------------------------------------------------------------------
 
 
-def test_a_stopped_backend_is_left_behind(postgres_url: str, admin: psycopg.Connection) -> None:
+def test_unresponsive_backend_is_replaced(postgres_url: str, admin: psycopg.Connection) -> None:
     store = PostgresStore(postgres_url, deadline_seconds=1)
-    store.write([one("table/0")])
+    store.write([propose_data("table/0")])
     store.head("table/0")
     with stopped(admin):
-        assert hangs_not(lambda: store.write([one("table/1")])) == [ACCEPTED]
-        assert hangs_not(lambda: store.head("table/1")).version == 1
+        assert run_with_timeout(lambda: store.write([propose_data("table/1")])) == [ACCEPTED]
+        assert run_with_timeout(lambda: store.head("table/1")).version == 1
     store.close()
 
 
-def test_a_stopped_backend_that_holds_a_lock_makes_the_database_away(
+def test_lock_held_by_an_unresponsive_backend_makes_the_store_unavailable(
     postgres_url: str, admin: psycopg.Connection
 ) -> None:
     store = PostgresStore(postgres_url, deadline_seconds=1)
-    first = one("table/1")
+    first = propose_data("table/1")
     store.write([first])
     with psycopg.connect(postgres_url) as holder:
         holder.execute("SELECT * FROM streams FOR UPDATE")
         with stopped(admin, holder.info.backend_pid):
             with pytest.raises(StoreUnavailable, match="lock timeout"):
-                hangs_not(lambda: store.write([one("table/1", left(first))]))
-            assert store.write([one("table/2")]) == [ACCEPTED]
-    assert store.write([one("table/1", left(first))]) == [ACCEPTED]
+                run_with_timeout(lambda: store.write([propose_data("table/1", new_head(first))]))
+            assert store.write([propose_data("table/2")]) == [ACCEPTED]
+    assert store.write([propose_data("table/1", new_head(first))]) == [ACCEPTED]
     store.close()
 
 
-def test_a_stopped_server_is_away_and_not_waited_for(
+def test_unresponsive_postgres_is_unavailable_after_the_deadline(
     postgres_url: str, postgres: PostgresServer, admin: psycopg.Connection
 ) -> None:
     store = PostgresStore(postgres_url, deadline_seconds=1)
     os.kill(postgres.pid, signal.SIGSTOP)
     try:
         with stopped(admin), pytest.raises(StoreUnavailable):
-            hangs_not(lambda: store.write([one("table/1")]))
+            run_with_timeout(lambda: store.write([propose_data("table/1")]))
     finally:
         os.kill(postgres.pid, signal.SIGCONT)
-    assert store.write([one("table/1")]) == [ACCEPTED]
+    assert store.write([propose_data("table/1")]) == [ACCEPTED]
     store.close()
 
 
 @contextmanager
 def stopped(admin: psycopg.Connection, *pids: int) -> Iterator[None]:
-    """Stop some backends, or all those of the database but the one that is asked."""
+    """Stop some backends, by default all of the database except the administrator's."""
     found = pids or [
         pid
         for (pid,) in admin.execute(
@@ -257,8 +258,8 @@ def stopped(admin: psycopg.Connection, *pids: int) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def hangs_not(work: Callable[[], Result]) -> Result:
-    """Do something that must end by itself; a thread that does not is left behind."""
+def run_with_timeout(work: Callable[[], Result]) -> Result:
+    """Call a function in a thread, and fail if it does not return in time."""
     done: Future[Result] = Future()
 
     def run() -> None:
@@ -271,17 +272,17 @@ def hangs_not(work: Callable[[], Result]) -> Result:
     return done.result(timeout=PATIENCE)
 
 
-def test_a_writer_that_stops_in_mid_transaction_does_not_hold_up_others_for_ever(
+def test_idle_transaction_does_not_block_other_writers_for_ever(
     postgres_url: str,
 ) -> None:
     first, second = (PostgresStore(postgres_url, deadline_seconds=1) for _ in range(2))
-    base = one("table/1")
+    base = propose_data("table/1")
     first.write([base])
     with connect_postgres(postgres_url, 0.2) as idle:
         idle.execute("BEGIN")
         idle.execute("SELECT * FROM streams FOR UPDATE")
 
-        assert second.write([one("table/1", left(base))]) == [ACCEPTED]
+        assert second.write([propose_data("table/1", new_head(base))]) == [ACCEPTED]
         with pytest.raises(psycopg.OperationalError):
             idle.execute("SELECT 1")
     first.close()

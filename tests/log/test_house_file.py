@@ -1,4 +1,4 @@
-"""A house's file is read as it is stored, whoever else has it open, and without a trace."""
+"""Reading a house's file as stored, without changing it, also while a house has it open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.log.logs import bet, found, tampering
+from tests.log.inspection import finding_texts, tampering
+from tests.log.proposals import bet
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.proof.verification import verify_log
 from threedice.log.stores import schema, sqlite_rows
@@ -38,7 +39,7 @@ def every_entry(file: Path, opened: Opened) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("column", schema.entries.columns)
 @pytest.mark.parametrize("value", STRANGE)
-def test_a_value_is_read_as_it_is_stored(file: Path, column: str, value: str) -> None:
+def test_column_values_are_read_as_stored(file: Path, column: str, value: str) -> None:
     with tampering(file, lax=True) as run:
         run(f"UPDATE entries SET {column} = {value} WHERE stream = 'table/1' AND version = 2")
     with closing(sqlite3.connect(file)) as connection:
@@ -53,7 +54,7 @@ def test_a_value_is_read_as_it_is_stored(file: Path, column: str, value: str) ->
 
 @pytest.mark.parametrize("opened", [open_sqlite_rows, open_house_file])
 @pytest.mark.parametrize("size", [1, 2, 250])
-def test_text_that_is_none_keeps_its_bytes_and_hides_nothing_after_it(
+def test_invalid_utf8_keeps_its_bytes_and_later_rows_are_read(
     file: Path, opened: Opened, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite_rows, "CHUNK_ROWS", size)
@@ -70,18 +71,20 @@ def test_text_that_is_none_keeps_its_bytes_and_hides_nothing_after_it(
     assert "b" not in kinds[0] + kinds[2]
 
 
-def test_a_file_that_nobody_has_open_is_proved_without_a_trace(file: Path) -> None:
+def test_verifying_a_closed_file_changes_nothing(file: Path) -> None:
     beside, before = sorted(file.parent.iterdir()), file.read_bytes()
     with open_house_file(file) as rows:
         report = verify_log(rows, public_keys={})
         assert sorted(file.parent.iterdir()) == beside
 
-    assert (found(report), report.entries) == ([], 9)
+    assert (finding_texts(report), report.entries) == ([], 9)
     assert (sorted(file.parent.iterdir()), file.read_bytes()) == (beside, before)
 
 
 @pytest.mark.parametrize("stays", [True, False])
-def test_a_house_that_comes_up_during_a_proof_has_it_asked_again(file: Path, stays: bool) -> None:
+def test_house_starting_during_a_verification_makes_the_file_unavailable(
+    file: Path, stays: bool
+) -> None:
     with pytest.raises(StoreUnavailable, match="try again"):
         read_while_a_house_comes_up(file, stays=stays)
 
@@ -94,14 +97,14 @@ def read_while_a_house_comes_up(file: Path, *, stays: bool) -> None:
             store.close()
 
 
-def test_what_was_not_moved_into_the_file_yet_is_read_too(file: Path) -> None:
+def test_verification_reads_entries_of_the_write_ahead_log(file: Path) -> None:
     with closing(SqliteStore(file)) as store:
         bet(store, "table/1")
-        assert entries_told(file) == 10
+        assert count_entries(file) == 10
 
 
-def entries_told(file: Path) -> int:
-    """Return how many entries the command says there are."""
+def count_entries(file: Path) -> int:
+    """Return the number of entries that the verify command reports."""
     asked = ["log", "verify", "--json", "--database", str(file)]
     answer = subprocess.run(
         [sys.executable, "-m", "threedice", *asked], capture_output=True, check=False
@@ -110,7 +113,7 @@ def entries_told(file: Path) -> int:
     return entries
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_file_of_another_program_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "other.sqlite"
     with tampering(file) as run:
         run("CREATE TABLE songs (name TEXT)")
@@ -122,7 +125,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "what"), [(99, "newer program"), (0, "another program")])
-def test_a_file_of_another_version_is_refused(file: Path, version: int, what: str) -> None:
+def test_file_of_another_schema_version_is_refused(file: Path, version: int, what: str) -> None:
     with tampering(file) as run:
         run(f"UPDATE schema_versions SET version = {version}")
     with pytest.raises(StoreUnusable, match=what), open_house_file(file):
@@ -130,7 +133,7 @@ def test_a_file_of_another_version_is_refused(file: Path, version: int, what: st
 
 
 @pytest.mark.parametrize("value", ["NULL", "7", "x'31'", NO_TEXT, f"'{'1' * 5000}'"])
-def test_a_version_that_is_none_is_refused(file: Path, value: str) -> None:
+def test_malformed_schema_version_is_refused(file: Path, value: str) -> None:
     with tampering(file, lax=True) as run:
         run("DROP TABLE schema_versions")  # a database that was written before there was one
         run(f"UPDATE meta SET value = {value} WHERE name = 'schema'")
@@ -144,15 +147,17 @@ def test_a_version_that_is_none_is_refused(file: Path, value: str) -> None:
     ["sql = replace(sql, 'NOT NULL', '/*' || CAST(x'ff' AS TEXT) || '*/ NOT NULL')",
      "sql = replace(sql, 'CREATE', CAST(x'c3' AS TEXT))"],
 )  # fmt: skip
-def test_definitions_that_are_no_text_are_told(file: Path, opened: Opened, change: str) -> None:
+def test_schema_definition_with_invalid_utf8_is_found(
+    file: Path, opened: Opened, change: str
+) -> None:
     with tampering(file) as run:
         run("PRAGMA writable_schema = ON")
         run(f"UPDATE sqlite_master SET {change} WHERE name = 'games'")
 
-    assert {"the database", str(file)} & {*told_by(file, opened)}
+    assert {"the database", str(file)} & {*finding_places_of(file, opened)}
 
 
-def told_by(file: Path, opened: Opened) -> list[str]:
+def finding_places_of(file: Path, opened: Opened) -> list[str]:
     try:
         with opened(file) as rows:
             return [each.where for each in verify_log(rows, public_keys={}).findings]
@@ -160,16 +165,16 @@ def told_by(file: Path, opened: Opened) -> list[str]:
         return [tampered.where]
 
 
-def test_what_a_link_leads_to_is_read_with_all_that_is_beside_it(file: Path) -> None:
+def test_file_behind_a_symlink_is_read_with_its_write_ahead_log(file: Path) -> None:
     link = file.parent / "elsewhere" / "linked.sqlite"
     link.parent.mkdir()
     link.symlink_to(file)
     with closing(SqliteStore(file)) as store:
         bet(store, "table/1")
-        assert entries_told(link) == 10
+        assert count_entries(link) == 10
 
 
-def test_an_empty_log_that_was_left_behind_is_nobodys(file: Path) -> None:
+def test_empty_write_ahead_log_does_not_mark_a_file_as_in_use(file: Path) -> None:
     file.with_name(f"{file.name}-wal").touch()
     beside = sorted(file.parent.iterdir())
     with open_house_file(file) as rows:
@@ -178,7 +183,7 @@ def test_an_empty_log_that_was_left_behind_is_nobodys(file: Path) -> None:
     assert sorted(file.parent.iterdir()) == beside
 
 
-def test_a_transaction_that_was_broken_off_is_not_read_half_done(file: Path) -> None:
+def test_file_with_a_hot_journal_is_refused(file: Path) -> None:
     copy = file.with_name("copy.sqlite")
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         for statement in (
@@ -197,12 +202,12 @@ def test_a_transaction_that_was_broken_off_is_not_read_half_done(file: Path) -> 
         pass
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
+def test_folder_instead_of_a_house_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreUnusable, match="is a folder"), open_house_file(tmp_path):
         pass
 
 
-def test_a_file_that_is_no_database_cannot_be_read(tmp_path: Path) -> None:
+def test_house_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "log.sqlite"
     file.write_bytes(b"no database" * 100)
     with pytest.raises(TamperedData, match="not a database"), open_house_file(file):

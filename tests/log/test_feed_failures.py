@@ -1,4 +1,4 @@
-"""A feed in trouble: hints that are late or untrue, stores that are away or have gaps."""
+"""Feeds with late or wrong notifications, and with stores that fail or have gaps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.following import NEVER, TABLE, CountingStore, Follower, append, run
-from tests.log.proposing import PATIENCE, propose
+from tests.log.doubles import NEVER, TABLE, CountingStore, Follower, append_entries, run
+from tests.log.proposals import PATIENCE, propose
 from threedice.errors import InvariantBroken, StoreFailed, StoreUnavailable
 from threedice.log.feed import Feed
 from threedice.log.stores.memory import MemoryStore
@@ -17,59 +17,59 @@ from threedice.log.stores.memory import MemoryStore
 if TYPE_CHECKING:
     from threedice.log.entry import Entry, Head
 
-# --- what saves it ------------------------------------------------------------------------------
+# --- recovered failures -------------------------------------------------------------------------
 
 
-def test_a_poll_finds_what_nobody_told() -> None:
-    async def story() -> None:
+def test_poll_finds_entries_without_notification() -> None:
+    async def scenario() -> None:
         store = MemoryStore()
         async with Feed(store, poll_seconds=0.001) as feed:
             followers = [Follower(feed, stream) for stream in (TABLE, "table/2")]
             for version in range(1, 6):
                 for follower in followers:
-                    append(store, follower.stream)
-                    await follower.reaches(version)
+                    append_entries(store, follower.stream)
+                    await follower.wait_for(version)
 
-    run(story())
+    run(scenario())
 
 
-def test_a_hint_of_more_than_a_page_is_followed_to_its_end() -> None:
-    async def story() -> None:
+def test_notified_entries_beyond_one_page_are_read() -> None:
+    async def scenario() -> None:
         store = MemoryStore()
-        append(store, TABLE)
+        append_entries(store, TABLE)
         async with Feed(store, window=2, poll_seconds=NEVER) as feed:
             follower = Follower(feed, TABLE)
-            await follower.reaches(1)
-            append(store, TABLE, 7)
+            await follower.wait_for(1)
+            append_entries(store, TABLE, 7)
             feed.notify_versions({TABLE: 8})
-            await follower.reaches(8)
+            await follower.wait_for(8)
 
-    run(story())
+    run(scenario())
 
 
-def test_a_hint_of_more_than_there_is_neither_deafens_nor_costs() -> None:
-    async def story() -> None:
+def test_notification_beyond_the_head_costs_one_read() -> None:
+    async def scenario() -> None:
         store = CountingStore()
-        append(store, TABLE)
+        append_entries(store, TABLE)
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = Follower(feed, TABLE)
-            await follower.reaches(1)
+            await follower.wait_for(1)
             feed.notify_versions({TABLE: 1_000_000})
             for version in range(2, 20):
-                append(store, TABLE)
+                append_entries(store, TABLE)
                 feed.poll_now()
-                await follower.reaches(version)
+                await follower.wait_for(version)
             so_far = store.reads
             for version in range(20, 40):
-                feed.publish(append(store, TABLE))
-                await follower.reaches(version)
+                feed.publish(append_entries(store, TABLE))
+                await follower.wait_for(version)
             assert store.reads <= so_far + 1
 
-    run(story())
+    run(scenario())
 
 
 class StaleStore(MemoryStore):
-    """Finds its answers at once, and gives them when it is let."""
+    """A store that reads at once and returns the result when released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,32 +83,32 @@ class StaleStore(MemoryStore):
 
 
 async def stale_read(store: StaleStore, feed: Feed) -> Follower:
-    """Have a follower wait for an answer that says there is nothing, before there is something."""
-    append(store, TABLE)
+    """Let a follower wait for a read that began before the next entry was written."""
+    append_entries(store, TABLE)
     follower = Follower(feed, TABLE)
-    await follower.reaches(1)
-    feed.notify_versions({TABLE: 7})  # which is not true
+    await follower.wait_for(1)
+    feed.notify_versions({TABLE: 7})  # a wrong notification
     for _ in range(2):
         assert await asyncio.to_thread(store.begun.acquire, timeout=PATIENCE)
-    append(store, TABLE)
+    append_entries(store, TABLE)
     return follower
 
 
-def test_a_hint_that_comes_during_a_read_is_not_taken_for_answered() -> None:
-    async def story() -> None:
+def test_notification_during_a_read_causes_another_read() -> None:
+    async def scenario() -> None:
         store = StaleStore()
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = await stale_read(store, feed)
             feed.notify_versions({TABLE: 2})
             await asyncio.to_thread(lambda: None)
             store.gate.release(99)
-            await follower.reaches(2)
+            await follower.wait_for(2)
 
-    run(story())
+    run(scenario())
 
 
-def test_who_has_heard_more_does_not_share_an_older_answer() -> None:
-    async def story() -> None:
+def test_follower_with_a_newer_notification_does_not_share_an_older_read() -> None:
+    async def scenario() -> None:
         store = StaleStore()
         async with Feed(store, poll_seconds=NEVER) as feed:
             first = await stale_read(store, feed)
@@ -116,27 +116,27 @@ def test_who_has_heard_more_does_not_share_an_older_answer() -> None:
             await asyncio.to_thread(lambda: None)
             second = Follower(feed, TABLE, 1)
             await asyncio.to_thread(lambda: None)
-            await first.leaves()
+            await first.stop()
             store.gate.release(99)
-            await second.reaches(2)
+            await second.wait_for(2)
 
-    run(story())
+    run(scenario())
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_store_that_is_away_for_a_while_is_asked_again(times: int) -> None:
-    async def story() -> None:
+def test_feed_retries_reads_of_an_unavailable_store(times: int) -> None:
+    async def scenario() -> None:
         store = CountingStore(*[StoreUnavailable("no answer")] * times)
-        append(store, TABLE, 5)
+        append_entries(store, TABLE, 5)
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = Follower(feed, TABLE)
-            await follower.reaches(5)
+            await follower.wait_for(5)
         assert store.reads == times + 1
 
-    run(story())
+    run(scenario())
 
 
-def test_a_store_that_does_not_even_tell_its_heads_is_asked_again() -> None:
+def test_feed_retries_the_head_of_an_unavailable_store() -> None:
     class AwayStore(MemoryStore):
         away = 4
 
@@ -146,68 +146,68 @@ def test_a_store_that_does_not_even_tell_its_heads_is_asked_again() -> None:
                 raise StoreUnavailable("no answer")
             return super().head(stream)
 
-    async def story() -> None:
+    async def scenario() -> None:
         store = AwayStore()
         store.write([propose(TABLE)])
         async with Feed(store, poll_seconds=NEVER) as feed:
-            await Follower(feed, TABLE).reaches(1)
+            await Follower(feed, TABLE).wait_for(1)
 
-    run(story())
-
-
-# --- what must not be ---------------------------------------------------------------------------
+    run(scenario())
 
 
-def test_a_store_that_cannot_read_ends_the_subscription() -> None:
-    async def story() -> None:
+# --- failures that end a subscription -----------------------------------------------------------
+
+
+def test_failed_read_ends_the_subscription() -> None:
+    async def scenario() -> None:
         store = CountingStore(StoreFailed("EIO"))
-        append(store, TABLE)
+        append_entries(store, TABLE)
         async with Feed(store, poll_seconds=NEVER) as feed:
             with pytest.raises(StoreFailed, match="EIO"):
-                await Follower(feed, TABLE).reaches(1)
+                await Follower(feed, TABLE).wait_for(1)
 
-    run(story())
+    run(scenario())
 
 
 @pytest.mark.parametrize("missing", [1, 2])
-def test_a_gap_in_the_store_is_handed_to_nobody(missing: int) -> None:
+def test_gap_in_the_store_ends_the_subscription(missing: int) -> None:
     class GappyStore(MemoryStore):
         def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
             entries = super().read(stream, after, most)
             return [entry for entry in entries if entry.version != missing]
 
-    async def story() -> None:
+    async def scenario() -> None:
         store = GappyStore()
-        append(store, TABLE, 3)
+        append_entries(store, TABLE, 3)
         async with Feed(store, poll_seconds=NEVER) as feed:
             behind, ahead = Follower(feed, TABLE), Follower(feed, TABLE, 3)
             with pytest.raises(InvariantBroken, match="cannot follow"):
-                await behind.reaches(3)
+                await behind.wait_for(3)
             assert behind.seen == []
-            await Follower(feed, TABLE, 2).reaches(3)
-            feed.publish(append(store, TABLE))
-            await ahead.reaches(4)
+            await Follower(feed, TABLE, 2).wait_for(3)
+            feed.publish(append_entries(store, TABLE))
+            await ahead.wait_for(4)
 
-    run(story())
+    run(scenario())
 
 
-def test_a_gap_in_what_is_published_is_handed_to_nobody() -> None:
-    async def story() -> None:
+def test_gap_in_published_entries_ends_the_subscription() -> None:
+    async def scenario() -> None:
         store = MemoryStore()
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = Follower(feed, TABLE)
-            feed.publish(append(store, TABLE))
-            await follower.reaches(1)
-            first, _, third = append(store, TABLE, 3)[TABLE]
+            feed.publish(append_entries(store, TABLE))
+            await follower.wait_for(1)
+            first, _, third = append_entries(store, TABLE, 3)[TABLE]
             feed.publish({TABLE: [first, third]})
             with pytest.raises(InvariantBroken, match="cannot follow"):
-                await follower.reaches(4)
+                await follower.wait_for(4)
             assert follower.version == 1
 
-    run(story())
+    run(scenario())
 
 
-def test_a_defect_in_the_poll_is_not_kept_from_followers() -> None:
+def test_defect_in_the_poll_ends_the_subscription() -> None:
     class DefectiveStore(MemoryStore):
         looks = 0
 
@@ -217,14 +217,14 @@ def test_a_defect_in_the_poll_is_not_kept_from_followers() -> None:
                 raise ZeroDivisionError
             return super().head(stream)
 
-    async def story() -> None:
+    async def scenario() -> None:
         store = DefectiveStore()
-        append(store, TABLE)
+        append_entries(store, TABLE)
         async with Feed(store, poll_seconds=NEVER) as feed:
             follower = Follower(feed, TABLE)
-            await follower.reaches(1)
+            await follower.wait_for(1)
             feed.poll_now()
             with pytest.raises(InvariantBroken):
-                await follower.reaches(2)
+                await follower.wait_for(2)
 
-    run(story())
+    run(scenario())

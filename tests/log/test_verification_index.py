@@ -1,4 +1,4 @@
-"""Entries are proved by their index: what the index and the table say of each must be the same."""
+"""Verification compares the entries of the table with those of its index."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.logs import bet, tampering
+from tests.log.inspection import tampering
+from tests.log.proposals import bet
 from threedice.log.proof.verification import verify_log
 from threedice.log.stores.sqlite import SqliteStore
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = b"table/of-cats"
-"""Long enough to stand in the file only where an entry is named."""
+"""Long enough to occur in the file only as the name of a stream."""
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def pages_of(file: Path, name: str) -> slice:
-    """Return where the only page of a table or index lies in a file."""
+    """Return the position of the only page of a table or index in a file."""
     with closing(sqlite3.connect(file)) as connection:
         ((size,),) = connection.execute("PRAGMA page_size")
         ((page,),) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", [name])
@@ -36,7 +37,9 @@ def pages_of(file: Path, name: str) -> slice:
 
 
 @pytest.mark.parametrize("where", ["entries", "sqlite_autoindex_entries_1"])
-def test_a_name_changed_in_the_table_or_in_the_index_alone_is_found(file: Path, where: str) -> None:
+def test_stream_name_changed_in_only_the_table_or_the_index_is_found(
+    file: Path, where: str
+) -> None:
     whole, pages = bytearray(file.read_bytes()), pages_of(file, where)
     page = bytes(whole[pages])
     assert page.count(NAME) == 6
@@ -47,7 +50,7 @@ def test_a_name_changed_in_the_table_or_in_the_index_alone_is_found(file: Path, 
     assert report.findings[0].where == "head of table/of-cats"
 
 
-def test_an_entry_that_the_index_does_not_have_is_found(file: Path) -> None:
+def test_entry_missing_from_the_index_is_found(file: Path) -> None:
     index = pages_of(file, "sqlite_autoindex_entries_1")
     before = file.read_bytes()[index]
     with tampering(file) as run:

@@ -1,4 +1,4 @@
-"""A writer that halts: what halts it and what does not, and who releases it."""
+"""Causes, persistence and release of a halt of the writer."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.proposing import PATIENCE, propose
-from tests.log.submitting import Callers, FailingStore, GatedStore, WaitingWriter
+from tests.log.doubles import Callers, FailingStore, GatedStore, WaitingWriter
+from tests.log.proposals import PATIENCE, propose
 from threedice.errors import (
     InvalidInput,
     OperatingFailure,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from threedice.log.writer import WriteResult
 
 
-def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written() -> None:
+def test_failed_write_halts_the_writer_without_acknowledgements() -> None:
     class FailingGate(GatedStore):
         def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
             super().write(proposals)
@@ -43,23 +43,23 @@ def test_after_a_failed_write_nothing_is_acknowledged_and_nothing_more_written()
     published = SimpleQueue[dict[str, "list[Entry]"]]()
     with closing(Writer(store, deliver=callers.deliver, publish=published.put)) as writer:
         writer.submit(propose("table/1"), 0)
-        store.size_of_next()
+        store.next_batch_size()
         writer.submit(propose("table/2"), 1)
         writer.submit(propose("table/3"), 2)
-        store.let(9)
+        store.let_writes_finish(9)
         results = callers.next_batch()
         assert [token for token, _ in results] == [0, 1, 2]
         assert {type(result) for _, result in results} == {StoreFailed}
         assert len({id(result) for _, result in results}) == 3
         with pytest.raises(StoreFailed, match="fsync: EIO"):
             writer.submit(propose("table/4"), 3)
-    assert store.begun.empty()
+    assert store.started.empty()
     assert published.empty()
     assert "fsync: EIO" in writer.halt_reason
     assert store.suspension_reason() == writer.halt_reason
 
 
-def test_a_halt_is_noted_before_anybody_hears_of_it(tmp_path: Path) -> None:
+def test_halt_is_stored_before_it_is_delivered(tmp_path: Path) -> None:
     store, noted = FailingStore(StoreFailed("EIO")), SimpleQueue[tuple[bool, str]]()
 
     def deliver(_: Sequence[int], __: Sequence[WriteResult]) -> None:
@@ -71,10 +71,8 @@ def test_a_halt_is_noted_before_anybody_hears_of_it(tmp_path: Path) -> None:
     assert not writer.halted_by_defect
 
 
-@pytest.mark.parametrize("notes", [True, False], ids=["noted in the store", "marked outside it"])
-def test_a_halt_outlives_the_process_until_a_person_releases_it(
-    tmp_path: Path, notes: bool
-) -> None:
+@pytest.mark.parametrize("notes", [True, False], ids=["stored", "marked-outside"])
+def test_halt_survives_restarts_until_released(tmp_path: Path, notes: bool) -> None:
     store = FailingStore(StoreFailed("no space left on device"), notes=notes)
     with WaitingWriter(store, state_dir=tmp_path) as writer, pytest.raises(StoreFailed):
         writer.write_and_wait(propose("table/1"))
@@ -92,7 +90,7 @@ def test_a_halt_outlives_the_process_until_a_person_releases_it(
         assert writer.write_and_wait(propose("table/2")) == Acceptance()
 
 
-def test_a_halt_noted_in_the_store_alone_holds_too() -> None:
+def test_halt_stored_only_in_the_store_survives_a_restart() -> None:
     store = FailingStore(StoreFailed("EIO"))
     with WaitingWriter(store) as writer, pytest.raises(StoreFailed):
         writer.write_and_wait(propose("table/1"))
@@ -100,7 +98,7 @@ def test_a_halt_noted_in_the_store_alone_holds_too() -> None:
         assert "EIO" in writer.halt_reason
 
 
-def test_a_release_that_cannot_be_noted_releases_nothing() -> None:
+def test_release_that_cannot_be_stored_keeps_the_halt() -> None:
     class StuckStore(FailingStore):
         def release(self) -> None:
             raise StoreFailed("read-only file system")
@@ -114,15 +112,15 @@ def test_a_release_that_cannot_be_noted_releases_nothing() -> None:
             writer.write_and_wait(propose("table/1"))
 
 
-def test_a_release_may_come_with_another_store() -> None:
-    broken, mended = FailingStore(StoreFailed("EIO")), MemoryStore()
+def test_release_can_switch_to_another_store() -> None:
+    broken, repaired = FailingStore(StoreFailed("EIO")), MemoryStore()
     with WaitingWriter(broken) as writer:
         with pytest.raises(StoreFailed):
             writer.write_and_wait(propose("table/1"))
-        writer.resume(mended)
+        writer.resume(repaired)
         writer.release()
         assert writer.write_and_wait(propose("table/1")) == Acceptance()
-    assert mended.head("table/1").version == 1
+    assert repaired.head("table/1").version == 1
     assert broken.writes == 1
 
 
@@ -142,9 +140,7 @@ writer.close()
 
 
 @pytest.mark.parametrize(("end", "code"), [("kill", -9), ("close", 0)])
-def test_neither_a_killed_nor_a_closed_process_comes_back_halted(
-    tmp_path: Path, end: str, code: int
-) -> None:
+def test_writer_is_not_halted_after_a_kill_or_a_close(tmp_path: Path, end: str, code: int) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path), end],
         check=False,
@@ -157,7 +153,7 @@ def test_neither_a_killed_nor_a_closed_process_comes_back_halted(
         assert not writer.halt_reason
 
 
-def test_a_place_that_cannot_hold_the_mark_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_unwritable_state_directory_is_refused_at_start(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnusable, match="must be writable"):
         WaitingWriter(MemoryStore(), state_dir=tmp_path / "file" / "state")
@@ -166,7 +162,7 @@ def test_a_place_that_cannot_hold_the_mark_is_refused_at_the_start(tmp_path: Pat
 @pytest.mark.parametrize(
     "failure", [StoreUnavailable("no answer in 5 s"), StreamConflict("deadlock")]
 )
-def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
+def test_unavailable_database_fails_one_batch_without_a_halt(
     tmp_path: Path, failure: OperatingFailure
 ) -> None:
     store, callers = FailingStore(failure), Callers()
@@ -184,21 +180,21 @@ def test_a_database_that_does_not_answer_costs_its_batch_and_no_more(
     assert writer.counts().unavailable == 1
 
 
-def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> None:
+def test_proposal_refused_by_the_database_fails_only_its_caller() -> None:
     class ParticularStore(GatedStore):
         def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-            if any(proposal.key == "unheard of" for proposal in proposals):
+            if any(proposal.key == "refused" for proposal in proposals):
                 raise InvalidInput("cannot hold this")
             return super().write(proposals)
 
     store, callers = ParticularStore(), Callers()
     with closing(Writer(store, deliver=callers.deliver)) as writer:
         writer.submit(propose("table/1"), 0)
-        store.size_of_next()
+        store.next_batch_size()
         writer.submit(propose("table/2"), 1)
-        writer.submit(propose("table/3", key="unheard of"), 2)
+        writer.submit(propose("table/3", key="refused"), 2)
         writer.submit(propose("table/4"), 3)
-        store.let(9)
+        store.let_writes_finish(9)
     assert callers.next_batch() == [(0, Acceptance())]
     assert callers.next_batch() == [(1, Acceptance())]
     ((token, result),) = callers.next_batch()
@@ -207,7 +203,7 @@ def test_what_the_database_cannot_hold_is_the_trouble_of_its_caller_alone() -> N
     assert not writer.halt_reason
 
 
-def test_a_defect_halts_the_writer_and_hangs_nobody(tmp_path: Path) -> None:
+def test_defect_in_the_store_halts_the_writer_and_reaches_callers(tmp_path: Path) -> None:
     store = FailingStore(ZeroDivisionError("division by zero"))
     with WaitingWriter(store, state_dir=tmp_path) as writer:
         with pytest.raises(StoreFailed, match="division by zero") as failed:
@@ -218,7 +214,7 @@ def test_a_defect_halts_the_writer_and_hangs_nobody(tmp_path: Path) -> None:
         assert writer.halt_reason
 
 
-def test_a_store_that_loses_an_outcome_halts_the_writer() -> None:
+def test_store_that_returns_too_few_outcomes_halts_the_writer() -> None:
     class ForgetfulStore(MemoryStore):
         def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
             return super().write(proposals)[1:]
@@ -230,7 +226,7 @@ def test_a_store_that_loses_an_outcome_halts_the_writer() -> None:
         writer.write_and_wait(propose("table/1"))
 
 
-def test_a_delivery_that_fails_stops_this_process_but_not_the_next(tmp_path: Path) -> None:
+def test_failed_delivery_halts_the_writer_until_a_restart(tmp_path: Path) -> None:
     store, callers, failures = GatedStore(), Callers(), [RuntimeError("the event loop is closed")]
 
     def deliver(tokens: Sequence[int], results: Sequence[WriteResult]) -> None:
@@ -240,9 +236,9 @@ def test_a_delivery_that_fails_stops_this_process_but_not_the_next(tmp_path: Pat
 
     with closing(Writer(store, deliver=deliver, state_dir=tmp_path)) as writer:
         writer.submit(propose("table/1"), 0)
-        store.size_of_next()
+        store.next_batch_size()
         writer.submit(propose("table/2"), 1)
-        store.let(9)
+        store.let_writes_finish(9)
         ((token, result),) = callers.next_batch()
         assert (token, type(result)) == (1, StoreFailed)
         assert "the event loop is closed" in str(result)

@@ -1,4 +1,4 @@
-"""What every store promises of all that it keeps beside entries, shown for each of them."""
+"""Contract of every store: snapshots, projections, checkpoints, leases, suspension, persons."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.log.stating import one
-from tests.log.stored import all_snapshots
+from tests.log.inspection import all_snapshots
+from tests.log.proposals import propose_data
 from threedice.errors import InvariantBroken, StreamConflict
 from threedice.log.entry import Head
 from threedice.log.records import Checkpoint, ProjectionLine, Snapshot
@@ -16,10 +16,10 @@ from threedice.log.records import Checkpoint, ProjectionLine, Snapshot
 if TYPE_CHECKING:
     from threedice.log.store import Store
 
-# --- folds --------------------------------------------------------------------------------------
+# --- derived data -------------------------------------------------------------------------------
 
 
-def test_a_snapshot_replaces_the_one_before_it(store: Store) -> None:
+def test_snapshot_replaces_its_predecessor(store: Store) -> None:
     old = Snapshot("table/1", "state", "form 1", Head(3, b"h" * 32), b"old")
     new = Snapshot("table/1", "state", "form 2", Head(9, b"i" * 32), b"\x00new")
     other = Snapshot("table/1", "board", "form 1", Head(3, b"h" * 32), b"")
@@ -33,20 +33,20 @@ def test_a_snapshot_replaces_the_one_before_it(store: Store) -> None:
 
 
 def line(version: int, place: int = 0, **given: object) -> ProjectionLine:
-    """A line of the view `results` of table 1, one second after another."""
-    told = {"view": "results", "subject": "ann", "stream": "table/1", "at": version * 10} | given
+    """Return a line of the view `results` of table 1; its time grows with the version."""
+    fields = {"view": "results", "subject": "ann", "stream": "table/1", "at": version * 10} | given
     return ProjectionLine(
-        str(told["view"]),
-        str(told["subject"]),
-        str(told["stream"]),
+        str(fields["view"]),
+        str(fields["subject"]),
+        str(fields["stream"]),
         version,
         place,
-        int(str(told["at"])),
+        int(str(fields["at"])),
         b"%d/%d" % (version, place),
     )
 
 
-def test_lines_are_added_from_where_a_view_has_come_to(store: Store) -> None:
+def test_projection_continues_only_from_its_stored_version(store: Store) -> None:
     first, second = [line(1), line(3, 0), line(3, 1)], [line(5)]
 
     assert store.project("results", "table/1", 0, 3, first)
@@ -61,13 +61,13 @@ def test_lines_are_added_from_where_a_view_has_come_to(store: Store) -> None:
     assert store.lines("results") == first + second
 
 
-def test_a_view_may_be_told_that_nothing_has_happened(store: Store) -> None:
+def test_projection_accepts_an_empty_range(store: Store) -> None:
     assert store.project("results", "table/1", 0, 0, [])
     assert store.project("results", "table/1", 0, 1, [line(1)])
     assert store.projected_version("results", "table/1") == 1
 
 
-def test_lines_that_follow_from_no_such_entry_are_a_defect(store: Store) -> None:
+def test_projection_lines_outside_their_range_break_an_invariant(store: Store) -> None:
     for lines in (
         [line(1)],
         [line(6)],
@@ -80,7 +80,7 @@ def test_lines_that_follow_from_no_such_entry_are_a_defect(store: Store) -> None
     assert store.lines("results") == []
 
 
-def test_lines_are_chosen_by_subject_stream_and_time_and_sorted(store: Store) -> None:
+def test_projection_lines_are_filtered_and_sorted(store: Store) -> None:
     ones = [line(v, subject="ann" if v % 2 else "bob") for v in range(1, 401)]
     # of the same moments, in a stream that sorts before
     twos = [line(v, stream="table/0", subject="ann") for v in range(1, 5)]
@@ -106,8 +106,8 @@ def test_lines_are_chosen_by_subject_stream_and_time_and_sorted(store: Store) ->
     assert store.lines("results", limit=0) == []
 
 
-def test_folds_are_forgotten_and_the_log_is_not(store: Store) -> None:
-    store.write([one("table/1")])
+def test_deleting_derived_data_keeps_the_log(store: Store) -> None:
+    store.write([propose_data("table/1")])
     store.save_snapshot(Snapshot("table/1", "state", "f", Head(1, b"h" * 32), b"x"))
     store.project("results", "table/1", 0, 1, [line(1)])
 
@@ -120,10 +120,10 @@ def test_folds_are_forgotten_and_the_log_is_not(store: Store) -> None:
     assert store.project("results", "table/1", 0, 1, [line(1)])
 
 
-def test_folds_of_one_stream_are_forgotten_and_of_others_not(store: Store) -> None:
+def test_deleting_derived_data_of_one_stream_keeps_others(store: Store) -> None:
     other = ProjectionLine("results", "ann", "table/2", 1, 0, 10, b"{}")
     for stream in ("table/1", "table/2"):
-        store.write([one(stream)])
+        store.write([propose_data(stream)])
         store.save_snapshot(Snapshot(stream, "state", "f", Head(1, b"h" * 32), b"x"))
     store.project("results", "table/1", 0, 1, [line(1)])
     store.project("results", "table/2", 0, 1, [other])
@@ -136,8 +136,8 @@ def test_folds_of_one_stream_are_forgotten_and_of_others_not(store: Store) -> No
     assert store.projected_version("results", "table/2") == 1
 
 
-def test_one_view_is_forgotten_and_the_others_are_not(store: Store) -> None:
-    store.write([one("table/1")])
+def test_deleting_one_view_keeps_others(store: Store) -> None:
+    store.write([propose_data("table/1")])
     other = ProjectionLine("others", "ann", "table/1", 1, 0, 10, b"{}")
     store.project("results", "table/1", 0, 1, [line(1)])
     store.project("others", "table/1", 0, 1, [other])
@@ -150,10 +150,10 @@ def test_one_view_is_forgotten_and_the_others_are_not(store: Store) -> None:
     assert store.projected_version("others", "table/1") == 1
 
 
-# --- beside the log -----------------------------------------------------------------------------
+# --- other data ---------------------------------------------------------------------------------
 
 
-def test_a_checkpoint_is_kept_for_ever(store: Store) -> None:
+def test_stored_checkpoint_cannot_be_replaced(store: Store) -> None:
     first, second = (Checkpoint(n, b"body %d" % n, "key", b"signed") for n in (1, 2))
     store.add_checkpoint(second)
     store.add_checkpoint(first)
@@ -165,7 +165,7 @@ def test_a_checkpoint_is_kept_for_ever(store: Store) -> None:
     assert store.checkpoints() == [first, second]
 
 
-def test_a_lease_is_held_by_one_until_it_ends_or_is_dropped(store: Store) -> None:
+def test_lease_is_exclusive_until_it_expires_or_is_released(store: Store) -> None:
     assert store.acquire_lease("driver/1", "a", 60)
     assert store.acquire_lease("driver/1", "a", 60)
     assert not store.acquire_lease("driver/1", "b", 60)
@@ -179,12 +179,12 @@ def test_a_lease_is_held_by_one_until_it_ends_or_is_dropped(store: Store) -> Non
     assert not store.acquire_lease("driver/1", "b", 60)
 
 
-def test_one_who_is_alone_is_told_so(store: Store) -> None:
+def test_only_server_of_a_store_is_the_sole_server(store: Store) -> None:
     assert store.is_sole_server()
     assert store.is_sole_server()
 
 
-def test_suspension_holds_until_it_is_released(store: Store) -> None:
+def test_suspension_lasts_until_released(store: Store) -> None:
     assert store.suspension_reason() == ""
     store.suspend("disk full\0 \ud800")
     store.suspend("disk gone")
@@ -193,7 +193,7 @@ def test_suspension_holds_until_it_is_released(store: Store) -> None:
     assert store.suspension_reason() == ""
 
 
-def test_a_person_can_be_forgotten(store: Store) -> None:
+def test_person_can_be_erased(store: Store) -> None:
     store.set_person("p1", b"Ann")
     store.set_person("p1", b"Anne")
     store.set_person("p2", b"Bob")
