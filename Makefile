@@ -113,7 +113,7 @@ faults: .venv/ready
 	THREEDICE_BITS=8 $(BIN)/pytest -q tests/log/test_tampering_bits.py
 	$(BIN)/python -m tests.faults.power_cuts --count $${THREEDICE_CUTS:-100000}
 	$(BIN)/python -m tests.faults.io_faults
-	$(BIN)/python -m tests.faults.killing --kills $${THREEDICE_KILLS:-1000} --postmaster $${THREEDICE_POSTMASTER:-100}
+	$(BIN)/python -m tests.faults.kills --kills $${THREEDICE_KILLS:-1000} --postmaster $${THREEDICE_POSTMASTER:-100}
 
 mutants: .venv/ready
 	$(BIN)/python -m tests.mutation.mutants $(MUTANTS)

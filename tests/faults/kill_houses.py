@@ -1,50 +1,58 @@
-"""Houses to be killed: set up once in each kind of database, and copied for every life."""
+"""Houses to be killed, copied from a template, and the checks of a house after a kill."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.faults.kill_load import CUSTOMERS, GAME, PLAYERS, TABLE
-from tests.house.house_driver import People
+from tests.faults.kill_load import CUSTOMERS, GAME, PLAYERS, TABLE, result_spans
+from tests.house.house_driver import DEALER, SUPERVISOR, People
 from tests.log.inspection import all_answers
-from tests.log.postgres_server import PostgresServer
+from tests.log.postgres_server import PostgresServer, quick_folder
 from threedice.account.commands import Deposit, OpenAccount
+from threedice.errors import Refusal
 from threedice.house import CommandHandler
-from threedice.log.proof.checkpoints import CheckpointSigner
+from threedice.house.audit.auditor import audit
+from threedice.house.codec import decode
+from threedice.house.commands import ResolveInterruption
+from threedice.house.recovery import interrupt_tables
+from threedice.house.stream_state import fold_of, table_stream
+from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, CheckpointSigner, read_checkpoints
 from threedice.log.proof.keys import open_keys
 from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from random import Random
 
-    from tests.faults.kill_words import Whose
+    from tests.faults.kill_load import CommandId, Transcript
+    from threedice.house.stream_state import HouseTable
+    from threedice.log.records import EntrySpan, StoredAnswer
     from threedice.log.store import Store
 
 Kind = Literal["sqlite", "postgres"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 TEMPLATE = "house"
-MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where files are made quickly, if there is such a place: a killed process loses none of them."""
 
 
 class House(NamedTuple):
-    """A database, what is kept beside it, and whose commands have been answered there before."""
+    """A database, its state directory, and the commands answered before."""
 
     url: str
     state: Path
-    answered: frozenset[Whose]
+    answered: frozenset[CommandId]
 
 
 class Houses:
-    """The house as it was set up, once in SQLite and once in PostgreSQL."""
+    """A template house in SQLite and one in PostgreSQL, to be copied."""
 
     def __init__(self, folder: Path, server: PostgresServer) -> None:
         self._folder, self.server = folder, server
@@ -54,8 +62,8 @@ class Houses:
         self._postgres = _set_up(server.url(TEMPLATE), folder / "postgres.state")
 
     @contextmanager
-    def lend(self, kind: Kind) -> Iterator[House]:
-        """Lend a house of its own in a kind of database."""
+    def copy(self, kind: Kind) -> Iterator[House]:
+        """Copy the template in a kind of database."""
         with TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)
             shutil.copytree(self._folder / f"{kind}.state", folder / "state")
@@ -74,10 +82,10 @@ class Houses:
 
 @contextmanager
 def houses() -> Iterator[Houses]:
-    """Set a house up in both kinds of database."""
-    with TemporaryDirectory(prefix="threedice-", dir=MEMORY) as name:
+    """Set up the template houses on a new PostgreSQL server."""
+    with TemporaryDirectory(prefix="threedice-", dir=quick_folder()) as name:
         folder = Path(name)
-        folder.chmod(0o711)  # PostgreSQL, of another user, finds its own folder in it
+        folder.chmod(0o711)  # PostgreSQL, as another user, must reach its own folder
         (folder / "server").mkdir()
         server = PostgresServer(folder / "server")
         try:
@@ -87,8 +95,8 @@ def houses() -> Iterator[Houses]:
             server.stop()
 
 
-def _set_up(url: str, state: Path) -> frozenset[Whose]:
-    """Open a table, have everybody come to it, and return whose commands that took."""
+def _set_up(url: str, state: Path) -> frozenset[CommandId]:
+    """Open a table, buy the players in, and return the ids of these commands."""
     store = open_store(url, serving=True)
     try:
         asyncio.run(_open(store, state))
@@ -99,9 +107,161 @@ def _set_up(url: str, state: Path) -> frozenset[Whose]:
 
 
 async def _open(store: Store, state: Path) -> None:
-    async with CommandHandler(store, state_dir=state) as floor:
-        people = People(floor, TABLE)
+    async with CommandHandler(store, state_dir=state) as handler:
+        people = People(handler, TABLE)
         await people.open(GAME, stacks=dict.fromkeys(PLAYERS, 10_000), float_amount=10_000_000)
         for name in CUSTOMERS:
             await people.send(OpenAccount(by="cashier", player=name, currency="SGD"))
             await people.send(Deposit(by="cashier", player=name, amount=10_000))
+
+
+RESENT_COMMANDS = 12
+"""Number of acknowledged commands sent again after a kill."""
+
+
+@dataclass(slots=True)
+class KillOutcome:
+    """Counts of commands after a kill; `problems` describes everything wrong."""
+
+    acknowledged: int = 0
+    lost: int = 0
+    unacknowledged: int = 0
+    absent: int = 0
+    resent: int = 0
+    interrupted: bool = False
+    problems: list[str] = field(default_factory=list)
+
+
+def compare(store: Store, house: House, transcript: Transcript) -> KillOutcome:
+    """Check that all acknowledged commands are stored, and others completely or not at all."""
+    answers = {(each.account, each.key): each for each in all_answers(store)}
+    found = KillOutcome(acknowledged=len(transcript.acknowledged))
+    for command_id, spans in transcript.acknowledged.items():
+        if command_id not in answers or answers[command_id].spans != spans:
+            found.lost += 1
+            found.problems.append(
+                f"{command_id} was acknowledged as {spans}, stored as {answers.get(command_id)}"
+            )
+    found.unacknowledged = sum(command_id in answers for command_id in transcript.in_flight)
+    found.absent = len(transcript.in_flight) - found.unacknowledged
+    expected = house.answered | transcript.acknowledged.keys() | transcript.in_flight.keys()
+    found.problems += [
+        f"{command_id} is stored, and was never sent" for command_id in answers.keys() - expected
+    ]
+    found.problems += _partial_answers(store, answers)
+    found.problems += audit_findings(store, house.state)
+    return found
+
+
+def _partial_answers(store: Store, answers: dict[CommandId, StoredAnswer]) -> list[str]:
+    """Return the streams whose entries do not belong to exactly one answer each."""
+    versions: dict[str, list[int]] = {stream: [] for stream in store.streams()}
+    for answer in answers.values():
+        for span in answer.spans:
+            versions.setdefault(span.stream, []).extend(range(span.first, span.last + 1))
+    return [
+        f"{stream}: its answers end with {sorted(spans)[-3:]}, its head is {store.head(stream)}"
+        for stream, spans in versions.items()
+        if sorted(spans) != [entry.version for entry in store.scan(stream)]
+    ]
+
+
+def audit_findings(store: Store, state: Path) -> list[str]:
+    """Return the findings of an audit with the house's keys and checkpoint file."""
+    keys, witnesses = open_keys(state).public, read_checkpoints(state / CHECKPOINTS_FILE)
+    return [str(each) for each in audit(store, public_keys=keys, against=witnesses).findings]
+
+
+async def diverging_streams(handler: CommandHandler, store: Store) -> list[str]:
+    """Return the streams whose state in memory differs from a replay."""
+    live = await handler.streams.get(store.streams())
+    return [
+        f"{each.name}: the state in memory differs from a replay"
+        for each in live
+        if each.durable != replay(store, each.name)
+    ]
+
+
+def replay(store: Store, stream: str) -> Any:
+    """Return the state of a stream, replayed from its first entry."""
+    fold = fold_of(stream)
+    state = fold.state_type()
+    for entry in store.scan(stream):
+        fold.evolve(state, decode(entry), entry.at, entry.version)
+    return state
+
+
+# --- restart ------------------------------------------------------------------------------------
+
+
+async def restart_and_check(
+    store: Store, house: House, transcript: Transcript, found: KillOutcome, random: Random
+) -> None:
+    """Serve a house again after a kill, and check that results are repeated and play continues."""
+    before: HouseTable = replay(store, table_stream(TABLE))
+    async with CommandHandler(store, state_dir=house.state) as handler:
+        if handler.suspension_reason:
+            found.problems.append(f"a kill has suspended the house: {handler.suspension_reason}")
+            return
+        found.problems += await diverging_streams(handler, store)
+        found.interrupted = before.table.round is not None
+        marked = await interrupt_tables(handler)
+        if marked != ([TABLE] if found.interrupted else []):
+            found.problems.append(f"a round was {before.table.round}, interrupted was {marked}")
+        await _resend_commands(handler, transcript, found, random)
+        await _play_on(handler, found)
+        found.problems += await diverging_streams(handler, store)
+    CheckpointSigner(store, open_keys(house.state), house.state).create_checkpoint(
+        handler.streams.runtime.now()
+    )
+    if read_checkpoints(house.state / CHECKPOINTS_FILE) != store.checkpoints():
+        found.problems.append("the checkpoint file differs from the store")
+    found.problems += audit_findings(store, house.state)
+
+
+async def _resend_commands(
+    handler: CommandHandler, transcript: Transcript, found: KillOutcome, random: Random
+) -> None:
+    resent = random.sample(
+        sorted(transcript.acknowledged), min(RESENT_COMMANDS, len(transcript.acknowledged))
+    )
+    heads = handler.store.heads()
+    for command_id in resent:
+        if await _resend(handler, transcript, command_id) != transcript.acknowledged[command_id]:
+            found.problems.append(f"{command_id} has another result when sent again")
+    if handler.store.heads() != heads:
+        found.problems.append("a repeated command has appended entries")
+    for command_id in transcript.in_flight:
+        stored = handler.store.answer(*command_id)
+        result = await _resend(handler, transcript, command_id)
+        if stored and result != stored.spans:
+            found.problems.append(f"{command_id} is stored, but has the result {result}")
+        if await _resend(handler, transcript, command_id) != result:
+            found.problems.append(f"{command_id} has the result {result}, and then another")
+    found.resent += len(resent) + len(transcript.in_flight)
+
+
+async def _resend(
+    handler: CommandHandler, transcript: Transcript, command_id: CommandId
+) -> tuple[EntrySpan, ...] | None:
+    """Send a command again under its old key; None if it is refused."""
+    account, key = command_id
+    try:
+        return result_spans(
+            await handler.handle(
+                transcript.requested[command_id], table=TABLE, account=account, key=key
+            )
+        )
+    except Refusal:
+        return None
+
+
+async def _play_on(handler: CommandHandler, found: KillOutcome) -> None:
+    """Resolve the interruption without known dice, and play a round."""
+    people, house_table = People(handler, TABLE), await handler.table(TABLE)
+    if found.interrupted:
+        if house_table.interrupted != house_table.table.current.number:
+            found.problems.append(f"the table is not interrupted but {house_table.interrupted}")
+        await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR))
+    if house_table.table.round is None:
+        await people.play("open betting", "p00 bets 5 on big", "dice 6 5 4")

@@ -1,7 +1,11 @@
-"""A simulated disk with a volatile cache: what is not synced may be lost when the power goes.
+"""A simulated disk with a volatile cache: unsynced data can be lost or torn by a power cut.
 
 Files live in memory. A write goes to the cache in sectors, and a sync makes one file's sectors
-durable. Names are made and removed durably only when a new file is synced, or the directory is.
+durable. Names are created and removed durably only when a new file or the directory is synced.
+
+After a power cut each sector holds the state after any one of the writes since its last sync,
+independent of other sectors: writes are dropped and reordered. A sector can also be torn between
+the states before and after a write, with random bytes where the disk was writing.
 """
 
 from __future__ import annotations
@@ -11,17 +15,113 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.faults.disk_survival import NEVER, Version, Weather, chosen, sector, weather
-
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
+
+class SectorVersion(NamedTuple):
+    """A cached sector after a write: the number of the write, and the range that it wrote."""
+
+    when: int
+    data: bytes
+    start: int
+    end: int
+
+
+class CutProfile(NamedTuple):
+    """The probabilities of a power cut.
+
+    `reach` is the probability of each sector, size and name to survive in its latest state, `tear`
+    that of a sector to be torn. With `upto`, writes reached the disk in order, up to that one.
+    """
+
+    reach: float
+    tear: float
+    upto: int | None = None
+
+
+class SurvivingSector(NamedTuple):
+    """A sector after a power cut, the last write that reached it and the first that did not."""
+
+    data: bytes
+    last: int
+    missing: int
+    torn: bool
+
+
+NEVER = 1 << 62
+
+
+def draw_cut_profile(random: Random, moments: int) -> CutProfile:
+    """Draw the profile of a power cut after a number of writes."""
+    reach = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
+    tear = random.choice((0.0, 0.0, 0.05, 0.3))
+    in_order = random.random() < 0.2
+    return CutProfile(reach, tear, random.randrange(moments + 1) if in_order else None)
+
+
+def count_surviving(moments: Sequence[int], profile: CutProfile, random: Random) -> int:
+    """Return how many of some consecutive changes have reached the disk."""
+    if profile.upto is not None:
+        return sum(each < profile.upto for each in moments)
+    return len(moments) if random.random() < profile.reach else random.randrange(len(moments))
+
+
+def surviving_sector(
+    durable: bytes,
+    versions: Sequence[SectorVersion],
+    profile: CutProfile,
+    powersafe: bool,
+    random: Random,
+) -> SurvivingSector:
+    """Return the state after a power cut of a sector with unsynced writes."""
+    reached = count_surviving([each.when for each in versions], profile, random)
+    torn = random.random() < profile.tear
+    if torn:
+        reached = max(reached, 1)
+    last = versions[reached - 1].when if reached else -1
+    missing = versions[reached].when if reached < len(versions) else NEVER
+    states = (durable, *(each.data for each in versions))
+    if not torn:
+        return SurvivingSector(states[reached], last, missing, False)
+    write = versions[reached - 1]
+    mixed = tear_sector(states[reached - 1], write, powersafe, random)
+    return SurvivingSector(mixed, last, missing, mixed not in states)
+
+
+def tear_sector(before: bytes, write: SectorVersion, powersafe: bool, random: Random) -> bytes:
+    """Return a sector that was being written at the power cut.
+
+    With powersafe overwrite, only bytes of the write can change; without it, any byte of the
+    sector.
+    """
+    length = len(write.data)
+    old, start, end = before.ljust(length, b"\0")[:length], write.start, write.end
+    middle = random.randint(start, end)
+    halves = (
+        (write.data[:middle], old[middle:])
+        if random.random() < 0.7
+        else (
+            old[:middle],
+            write.data[middle:],
+        )
+    )
+    mixed = bytearray(b"".join(halves))
+    if random.random() < 0.5:
+        low, high = (start, min(end, length)) if powersafe else (0, length)
+        first = random.randint(low, high)
+        last = random.randint(first, high)
+        mixed[first:last] = random.randbytes(last - first)
+    return bytes(mixed)
+
+
 Image = Mapping[str, bytes]
-"""What lies on a disk: the files by name."""
+"""The content of a disk: files by name."""
 
 
 class Call(Enum):
-    """What is asked of a disk; each call has the next index and can be made to fail."""
+    """A call to a disk; calls are numbered, and each can be made to fail."""
 
     OPEN = "open"
     READ = "read"
@@ -32,14 +132,14 @@ class Call(Enum):
 
 
 class Fault(Enum):
-    """How calls fail."""
+    """The way in which a call fails."""
 
     BROKEN = "EIO"
     FULL = "ENOSPC"
     UNSYNCED = "failing fsync"
 
-    def concerns(self, call: Call) -> bool:
-        """Return whether a call can fail so."""
+    def applies_to(self, call: Call) -> bool:
+        """Return whether a call can fail in this way."""
         match self:
             case Fault.BROKEN:
                 return True
@@ -49,8 +149,8 @@ class Fault(Enum):
                 return call is Call.SYNC
 
 
-class Failing(NamedTuple):
-    """When a disk fails and how: at one call, or from that one on."""
+class FaultPlan(NamedTuple):
+    """The call at which a disk fails, and whether all later calls fail as well."""
 
     fault: Fault
     at: int
@@ -58,7 +158,7 @@ class Failing(NamedTuple):
 
 
 class DiskFailed(Exception):
-    """A call that the disk was told to fail."""
+    """A call failed by the fault plan."""
 
     def __init__(self, call: Call, fault: Fault) -> None:
         self.call, self.fault = call, fault
@@ -66,7 +166,7 @@ class DiskFailed(Exception):
 
 
 class Operation(NamedTuple):
-    """A call that changed something, so that it can be done again on a disk of the same image."""
+    """A recorded call that changed the disk, to be replayed on a disk with the same image."""
 
     call: Call
     file: int
@@ -78,16 +178,16 @@ class Operation(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class File:
-    """A file: what programs see of it, what is durable of it, and what is pending in between.
+    """A file: its content for programs, its durable content, and the pending writes in between.
 
-    What is `abandoned` no later sync makes durable, unless it is written again.
+    Abandoned sectors are not made durable by a later sync, unless they are written again.
     """
 
     number: int
     content: bytearray
     durable: bytearray
     sizes: list[tuple[int, int]] = field(default_factory=list)
-    pending: dict[int, list[Version]] = field(default_factory=dict)
+    pending: dict[int, list[SectorVersion]] = field(default_factory=dict)
     abandoned: set[int] = field(default_factory=set)
 
     def copy(self) -> File:
@@ -103,7 +203,7 @@ class File:
 
 
 class Cut(NamedTuple):
-    """What a power cut left, and what it did to that which was pending."""
+    """The image after a power cut, and the effect of the cut on pending writes."""
 
     image: Image
     dropped: bool
@@ -112,7 +212,7 @@ class Cut(NamedTuple):
 
 
 class Disk:
-    """A disk that holds an image at first, and keeps a trace of everything that changes it."""
+    """A disk that starts with an image and records every change in a trace."""
 
     def __init__(self, image: Image, *, sector: int = 4096, powersafe: bool = True) -> None:
         self.sector, self.powersafe = sector, powersafe
@@ -121,12 +221,12 @@ class Disk:
         self.pending_names: dict[str, list[tuple[int, File | None]]] = {}
         self.calls: list[Call] = []
         self.trace: list[Operation] = []
-        self.failing: Failing | None = None
+        self.fault_plan: FaultPlan | None = None
 
-    # --- what programs do ---
+    # --- calls of programs ---
 
     def open(self, name: str) -> File:
-        """Return the file of a name; it is made where there is none."""
+        """Return the file of a name, created if missing."""
         self._called(Call.OPEN)
         if name not in self.names:
             file = self._file()
@@ -135,12 +235,12 @@ class Disk:
         return self.names[name]
 
     def read(self, file: File, offset: int, amount: int) -> bytes:
-        """Return bytes of a file as programs see it, fewer where it ends before."""
+        """Return bytes of a file, fewer at its end."""
         self._called(Call.READ)
         return bytes(file.content[offset : offset + amount])
 
     def write(self, file: File, offset: int, data: bytes) -> None:
-        """Write into the cache: nothing is durable yet. Half of a write that fails is there."""
+        """Write into the cache; of a failed write, the first half is cached."""
         try:
             self._called(Call.WRITE)
         except DiskFailed:
@@ -157,14 +257,14 @@ class Disk:
         for number in range(offset // size, -(-end // size)):
             start = number * size
             now = bytes(content[start : start + size])
-            version = Version(when, now, max(offset - start, 0), min(end - start, size))
+            version = SectorVersion(when, now, max(offset - start, 0), min(end - start, size))
             file.pending.setdefault(number, []).append(version)
         if file.abandoned:
             file.abandoned.difference_update(range(offset // size, -(-end // size)))
         self.trace.append(Operation(Call.WRITE, file.number, offset=offset, data=data))
 
     def truncate(self, file: File, size: int) -> None:
-        """Set the length of a file; that is pending like a write."""
+        """Set the length of a file, which is pending until a sync."""
         self._called(Call.TRUNCATE)
         file.sizes.append((len(self.trace), size))
         del file.content[size:]
@@ -172,11 +272,11 @@ class Disk:
         self.trace.append(Operation(Call.TRUNCATE, file.number, offset=size))
 
     def sync(self, file: File) -> None:
-        """Make durable what was written to a file, and all names where it is a new one.
+        """Make the writes to a file durable, and all names if the file is new.
 
-        The latter because SQLite syncs the directory of a new journal with it. After a sync that
-        failed the cache holds what it held but takes it for written, as operating systems do: no
-        later sync makes that durable.
+        The names, because SQLite syncs the directory together with a new journal. After a failed
+        sync the cache keeps its sectors but marks them as written, as operating systems do: no
+        later sync makes them durable.
         """
         try:
             self._called(Call.SYNC)
@@ -189,7 +289,7 @@ class Disk:
         self.trace.append(Operation(Call.SYNC, file.number))
 
     def delete(self, name: str, *, durably: bool) -> None:
-        """Remove a name, durably where the directory is synced as well."""
+        """Remove a name, durably if the directory is synced as well."""
         self._called(Call.DELETE)
         number = self.names[name].number
         self._name(name, None)
@@ -197,8 +297,8 @@ class Disk:
             self.pending_names.clear()
         self.trace.append(Operation(Call.DELETE, number, name, durably=durably))
 
-    def again(self, operation: Operation) -> None:
-        """Do again what a disk with the same image at first has in its trace."""
+    def replay(self, operation: Operation) -> None:
+        """Repeat an operation from the trace of a disk with the same initial image."""
         call, number, name, offset, data, durably = operation
         match call:
             case Call.OPEN:
@@ -214,8 +314,8 @@ class Disk:
             case Call.READ:
                 raise ValueError("a read changes nothing, so no trace has one")
 
-    def forget(self, name: str) -> None:
-        """Let go of what the cache takes for written, as the operating system does when asked."""
+    def drop_abandoned(self, name: str) -> None:
+        """Drop abandoned sectors from the cache, as the operating system does on advice."""
         file = self.names.get(name)
         if file is None:
             return
@@ -228,14 +328,14 @@ class Disk:
             del file.pending[number]
         file.abandoned.clear()
 
-    # --- what is found afterwards ---
+    # --- states after a failure ---
 
     def image(self) -> Image:
-        """Return what programs see: what is found when a process dies but the machine lives."""
+        """Return the content for programs, which survives the death of a process."""
         return {name: bytes(file.content) for name, file in self.names.items()}
 
     def copy(self) -> Disk:
-        """Return a disk in the same state, pending writes and all, that does not fail."""
+        """Return a copy with all pending writes and without a fault plan."""
         other = Disk({}, sector=self.sector, powersafe=self.powersafe)
         other.files = [file.copy() for file in self.files]
         other.names = {name: other.files[file.number] for name, file in self.names.items()}
@@ -247,48 +347,48 @@ class Disk:
         return other
 
     def cut(self, random: Random) -> Cut:
-        """Return what may be found after a power cut at this moment."""
-        manner = weather(random, len(self.trace))
+        """Return a possible state after a power cut at this moment."""
+        profile = draw_cut_profile(random, len(self.trace))
         image: dict[str, bytes] = {}
         last, missing, torn = -1, NEVER, False
-        for name, file in self._names_found(manner, random).items():
+        for name, file in self._surviving_names(profile, random).items():
             content = bytearray(file.durable)
             for number, versions in file.pending.items():
                 start = number * self.sector
                 durable = bytes(file.durable[start : start + self.sector])
-                found = sector(durable, versions, manner, self.powersafe, random)
+                found = surviving_sector(durable, versions, profile, self.powersafe, random)
                 content.extend(bytes(max(start - len(content), 0)))
                 content[start : start + len(found.data)] = found.data
                 last, missing = max(last, found.last), min(missing, found.missing)
                 torn = torn or found.torn
-            image[name] = _sized(content, self._size_found(file, manner, random))
+            image[name] = _sized(content, self._surviving_size(file, profile, random))
         return Cut(image, missing != NEVER, torn, missing < last)
 
-    def _names_found(self, manner: Weather, random: Random) -> dict[str, File]:
+    def _surviving_names(self, profile: CutProfile, random: Random) -> dict[str, File]:
         found = dict(self.names)
         for name, history in self.pending_names.items():
-            reached = chosen([when for when, _ in history[1:]], manner, random)
+            reached = count_surviving([when for when, _ in history[1:]], profile, random)
             found.pop(name, None)
             file = history[reached][1]
             if file is not None:
                 found[name] = file
         return found
 
-    def _size_found(self, file: File, manner: Weather, random: Random) -> int:
+    def _surviving_size(self, file: File, profile: CutProfile, random: Random) -> int:
         if not file.sizes:
             return len(file.durable)
-        reached = chosen([when for when, _ in file.sizes], manner, random)
+        reached = count_surviving([when for when, _ in file.sizes], profile, random)
         return file.sizes[reached - 1][1] if reached else len(file.durable)
 
-    # --- within ---
+    # --- internals ---
 
     def _called(self, call: Call) -> None:
-        index, failing = len(self.calls), self.failing
+        index, plan = len(self.calls), self.fault_plan
         self.calls.append(call)
-        if failing is None or not failing.fault.concerns(call):
+        if plan is None or not plan.fault.applies_to(call):
             return
-        if index == failing.at or (failing.lasting and index > failing.at):
-            raise DiskFailed(call, failing.fault)
+        if index == plan.at or (plan.lasting and index > plan.at):
+            raise DiskFailed(call, plan.fault)
 
     def _file(self, data: bytes = b"") -> File:
         file = File(len(self.files), bytearray(data), bytearray(data))

@@ -1,4 +1,4 @@
-"""Kills in the short form; the long one is `python -m tests.faults.killing`."""
+"""Kills under load in the short form; the long one is `python -m tests.faults.kills`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.kill_found import differing
-from tests.faults.kill_houses import houses
-from tests.faults.kill_listeners import kill_listeners
-from tests.faults.kill_points import POINTS
-from tests.faults.kill_servers import BACKENDS, POSTMASTER, kill_postgres
-from tests.faults.killing import kill_processes
+from tests.faults.kill_houses import diverging_streams, houses
+from tests.faults.kill_postgres import BACKENDS, POSTMASTER, kill_listeners, kill_postgres
+from tests.faults.kill_process import POINTS
+from tests.faults.kills import kill_processes
 from tests.house.house_driver import People
 from threedice.errors import StoreUnavailable
 from threedice.house import CommandHandler
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tests.faults.kill_houses import Houses, Kind
-    from tests.faults.kill_servers import Way
+    from tests.faults.kill_postgres import Way
     from threedice.log.records import Proposal, ProposalOutcome
 
 SEED = 20_261
@@ -38,7 +36,7 @@ def prepared() -> Iterator[Houses]:
 
 
 @pytest.mark.parametrize(("kind", "count"), [("sqlite", 35), ("postgres", 15)])
-def test_a_killed_process_loses_nothing_that_it_acknowledged(
+def test_killed_process_loses_no_acknowledged_command(
     kind: Kind, count: int, prepared: Houses, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tally = kill_processes(prepared, kind, count, SEED)
@@ -49,7 +47,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
     assert tally.kills == count
     assert set(tally.points) == set(POINTS)
     assert tally.between * 10 >= count, "too few kills landed between commit and acknowledgement"
-    assert tally.told > count
+    assert tally.acknowledged > count
     assert tally.interrupted > 0
 
 
@@ -58,7 +56,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
     [(*POSTMASTER, "postmaster", "postmaster"), BACKENDS],
     ids=["postmaster", "connections"],
 )
-def test_a_house_goes_on_when_postgresql_was_killed(
+def test_house_continues_after_kills_of_postgresql(
     ways: Sequence[Way], prepared: Houses, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tally = kill_postgres(prepared, ways, SEED)
@@ -67,11 +65,11 @@ def test_a_house_goes_on_when_postgresql_was_killed(
     assert tally.problems == []
     assert tally.lost == 0
     assert tally.kills.total() == len(ways)
-    assert tally.met > 0
-    assert tally.away > 0 or ways is BACKENDS
+    assert tally.in_flight > 0
+    assert tally.unavailable > 0 or ways is BACKENDS
 
 
-def test_houses_hear_of_each_other_when_whoever_listened_was_killed(
+def test_houses_receive_each_others_entries_after_listener_kills(
     prepared: Houses, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tally = kill_listeners(prepared, 3)
@@ -81,8 +79,8 @@ def test_houses_hear_of_each_other_when_whoever_listened_was_killed(
     assert (tally.killed, tally.written, tally.shown) == (6, 3, 3)
 
 
-class Unheard(MemoryStore):
-    """A store that writes a batch, and is away before it can say so."""
+class LostReplyStore(MemoryStore):
+    """A store that writes a batch and then fails as unavailable."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,30 +96,30 @@ class Unheard(MemoryStore):
         return outcomes
 
 
-def test_a_batch_upon_one_that_nobody_heard_of_leaves_memory_and_log_the_same() -> None:
-    store = Unheard()
+def test_memory_matches_the_log_after_a_batch_with_a_lost_reply() -> None:
+    store = LostReplyStore()
 
-    async def bet_and_bet() -> None:
-        async with CommandHandler(store) as floor:
-            people = People(floor)
+    async def place_two_bets() -> None:
+        async with CommandHandler(store) as handler:
+            people = People(handler)
             await people.open()
             await people.play("open betting")
             store.lose = True
             first = asyncio.create_task(people.bet("ann", 50, "big"))
             await asyncio.to_thread(store.lost.wait)
             second = asyncio.create_task(people.bet("bob", 50, "small"))
-            await asyncio.sleep(0)  # it is decided upon the first, and waits to be written
+            await asyncio.sleep(0)  # decided on the first bet, waiting to be written
             store.go_on.set()
             answers = await asyncio.gather(first, second)
             assert [each.entries[0].version for each in answers] == [7, 8]
-            assert await differing(floor, store) == []
+            assert await diverging_streams(handler, store) == []
 
-    asyncio.run(bet_and_bet())
+    asyncio.run(place_two_bets())
 
     assert audit(store, public_keys={}).findings == ()
 
 
 def show(capsys: pytest.CaptureFixture[str], tally: str) -> None:
-    """Print what was injected and what survived, whatever becomes of the test."""
+    """Print a tally, whether or not the test passes."""
     with capsys.disabled():
         sys.stdout.write(f"\n{tally}\n")
