@@ -124,12 +124,12 @@ def test_release_can_switch_to_another_store() -> None:
     assert broken.writes == 1
 
 
-KILLED = """
+WRITE_AND_END = """
 import os, signal, sys
 from pathlib import Path
 from threedice.log.stores.memory import MemoryStore
-from tests.log.proposing import propose
-from tests.log.submitting import WaitingWriter
+from tests.log.doubles import WaitingWriter
+from tests.log.proposals import propose
 
 writer = WaitingWriter(MemoryStore(), state_dir=Path(sys.argv[1]))
 writer.write_and_wait(propose("table/1"))
@@ -142,7 +142,7 @@ writer.close()
 @pytest.mark.parametrize(("end", "code"), [("kill", -9), ("close", 0)])
 def test_writer_is_not_halted_after_a_kill_or_a_close(tmp_path: Path, end: str, code: int) -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), end],
+        [sys.executable, "-c", WRITE_AND_END, str(tmp_path), end],
         check=False,
         cwd=Path(__file__).parents[2],
         timeout=PATIENCE,
