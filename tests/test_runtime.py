@@ -64,7 +64,7 @@ async def play_house_dealt_rounds(folder: Path) -> list[Entry]:
         people = CountedPeople(house.command_handler)
         await people.open("sg-rws-tai-sai-open-cover-v5/a", timing=QUICK)
         for _ in range(40):
-            await clock.let_pass(5)
+            await clock.advance(5)
     return list(store.scan("table/1"))
 
 

@@ -85,16 +85,16 @@ class DealerClock(ManualClock):
         await super().wait(seconds, wake)
         self._idle.clear()
 
-    async def let_pass(self, seconds: float) -> None:
+    async def advance(self, seconds: float) -> None:
         """Advance the time and wait until the dealer is idle again."""
-        await self.rest()
+        await self.wait_until_idle()
         waiting = len(self._waiting)
         self.move(seconds)
         if len(self._waiting) < waiting:
             self._idle.clear()
-            await self.rest()
+            await self.wait_until_idle()
 
-    async def rest(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until the dealer is idle."""
         async with asyncio.timeout(20):
             await self._idle.wait()

@@ -201,8 +201,8 @@ class DelayedStore(MemoryStore):
         super().__init__()
         self.late, self.has_read, self.go_on = False, Event(), Event()
 
-    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
-        entries = super().read(stream, after, most)
+    def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
+        entries = super().read(stream, after, limit)
         if self.late and not entries:
             self.late = False
             self.has_read.set()

@@ -136,11 +136,11 @@ async def test_betting_time_is_unchanged_after_the_clock_is_set_back(tmp_path: P
             QUICK.showing_seconds,
             QUICK.closing_seconds,
         ):
-            await clock.let_pass(seconds)
+            await clock.advance(seconds)
         await watch.until("1", partial(is_betting_open, 2))
 
-        await clock.let_pass(QUICK.betting_seconds - 1)
+        await clock.advance(QUICK.betting_seconds - 1)
 
         await people.bet("bob", 5, "big")
-        await clock.let_pass(1)
+        await clock.advance(1)
         assert "close-betting" in (await house.command_handler.table("1")).table.current.done

@@ -52,9 +52,9 @@ class BlockableStore(MemoryStore):
             raise StoreUnavailable("the database does not answer")
         return super().acquire_lease(name, holder, seconds)
 
-    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+    def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
         self._pass(self.reads)
-        return super().read(stream, after, most)
+        return super().read(stream, after, limit)
 
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
         self._pass(self.writes)
@@ -75,9 +75,9 @@ def clock() -> DealerClock:
 async def take_over(house: House, clock: DealerClock) -> None:
     """Let a house take the table over from a blocked one, and start the next round."""
     watch = TableWatch(house)
-    await clock.let_pass(LEASE_SECONDS + 1)
+    await clock.advance(LEASE_SECONDS + 1)
     await watch.until("1", lambda t: t.seeds_lost == 1)
-    await clock.let_pass(QUICK.closing_seconds)
+    await clock.advance(QUICK.closing_seconds)
     await watch.until("1", partial(is_betting_open, 2))
 
 
@@ -99,7 +99,7 @@ async def test_delayed_dealer_does_not_act_after_its_lease_is_taken_over(
     ):
         await start_round(one, late)
         two.note_change("table/1", is_urgent=True)
-        await late.rest()
+        await late.wait_until_idle()
         blockable.reads.clear()
         one.command_handler.streams.mark_all_changed()
         one.note_change("table/1", is_urgent=False)
@@ -108,7 +108,7 @@ async def test_delayed_dealer_does_not_act_after_its_lease_is_taken_over(
         await take_over(two, clock)
 
         blockable.reads.set()
-        await late.rest()
+        await late.wait_until_idle()
 
         assert await is_second_round_open(two)
 
@@ -129,7 +129,7 @@ async def test_delayed_dealer_does_not_void_the_round_after_a_lost_one(
             await take_over(two, clock)
 
             blockable.writes.set()
-            await late.rest()
+            await late.wait_until_idle()
 
             assert await is_second_round_open(two)
 
@@ -148,7 +148,7 @@ async def test_dealer_of_a_table_without_pauses_renews_its_lease(
         await watch.until("1", partial(has_played, 1))
         async with House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock):
             for _ in range(3):
-                await clock.let_pass(LEASE_SECONDS * 0.6)
+                await clock.advance(LEASE_SECONDS * 0.6)
                 rounds = (await one.command_handler.table("1")).table.rounds
                 await watch.until("1", partial(has_played, rounds + 2))
             assert store.acquire_lease(
@@ -169,11 +169,11 @@ async def test_dealer_error_clears_when_another_server_deals_the_table(
         await start_round(one, late)
         two.note_change("table/1", is_urgent=True)
         blockable.is_unavailable = True
-        await late.let_pass(LEASE_SECONDS + 1)
+        await late.advance(LEASE_SECONDS + 1)
         assert one.dealers["1"].error
         await take_over(two, clock)
 
         blockable.is_unavailable = False
-        await late.let_pass(LEASE_SECONDS / 2)
+        await late.advance(LEASE_SECONDS / 2)
 
         assert one.dealers["1"].error == ""

@@ -104,7 +104,7 @@ def test_no_secret_and_no_typed_name_is_stored(
 
 
 @pytest.mark.parametrize(
-    "sql", ["UPDATE people_events SET account = 'somebody'", "DELETE FROM people_events"]
+    "sql", ["UPDATE people_events SET account = 'other'", "DELETE FROM people_events"]
 )
 def test_security_events_cannot_be_changed_or_deleted(sql: str, identity: IdentityService) -> None:
     add_account(identity, "ann", "player")

@@ -119,7 +119,7 @@ def run(scenario: Coroutine[Any, Any, T]) -> T:
 
 
 class Follower:
-    """Follows a stream from a version and keeps what it sees."""
+    """A subscriber that follows a stream from a version and records its entries."""
 
     def __init__(self, feed: Feed, stream: str, after: int = 0) -> None:
         self.stream, self.after = stream, after
@@ -136,7 +136,7 @@ class Follower:
             self._moved.set()
 
     async def wait_for(self, version: int) -> None:
-        """Wait until the stream has been seen up to a version; raises what ended it before."""
+        """Wait for a version, or raise the error that ended the subscription."""
         while self.version < version:
             if self.task.done():
                 self.task.result()
@@ -156,18 +156,18 @@ class Follower:
 
 
 class CountingStore(MemoryStore):
-    """Counts how often it is asked, and fails at first if it is told to."""
+    """A store that counts its reads, and whose first reads raise the given errors."""
 
     def __init__(self, *failures: Exception) -> None:
         super().__init__()
         self.reads = self.looks = 0
         self.failures = list(failures)
 
-    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+    def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
         self.reads += 1
         if self.failures:
             raise self.failures.pop()
-        return super().read(stream, after, most)
+        return super().read(stream, after, limit)
 
     def head(self, stream: str) -> Head:
         self.looks += 1
@@ -175,11 +175,12 @@ class CountingStore(MemoryStore):
 
 
 def append_entries(store: MemoryStore, stream: str, entries: int = 1) -> dict[str, list[Entry]]:
-    """Append to a stream, and return what the writer would publish."""
+    """Append to a stream and return the entries that the writer would publish."""
     proposal = propose(stream, MemoryStore.head(store, stream), entries)
     store.write([proposal])
     return {stream: list(proposal.appends[0].entries)}
 
 
 def read_all(store: MemoryStore, stream: str, after: int = 0) -> list[Entry]:
+    """Return all entries of a stream without counting the read."""
     return MemoryStore.read(store, stream, after, 10**9)

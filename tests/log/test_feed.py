@@ -138,10 +138,10 @@ def test_follower_that_leaves_does_not_cancel_the_read_of_others() -> None:
     class GatedStore(MemoryStore):
         begun, gate = Event(), Event()
 
-        def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+        def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
             self.begun.set()
             assert self.gate.wait(PATIENCE)
-            return super().read(stream, after, most)
+            return super().read(stream, after, limit)
 
     async def scenario() -> None:
         store = GatedStore()
@@ -182,11 +182,11 @@ def test_closing_a_feed_waits_for_reads_in_progress() -> None:
     class SlowStore(MemoryStore):
         begun, gate, answered = Event(), Event(), False
 
-        def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
+        def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
             self.begun.set()
             assert self.gate.wait(PATIENCE)
             self.answered = True
-            return super().read(stream, after, most)
+            return super().read(stream, after, limit)
 
     async def scenario() -> None:
         store = SlowStore()

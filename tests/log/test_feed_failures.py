@@ -75,8 +75,8 @@ class StaleStore(MemoryStore):
         super().__init__()
         self.begun, self.gate = Semaphore(0), Semaphore(1)
 
-    def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
-        entries = super().read(stream, after, most)
+    def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
+        entries = super().read(stream, after, limit)
         self.begun.release()
         assert self.gate.acquire(timeout=PATIENCE)
         return entries
@@ -172,8 +172,8 @@ def test_failed_read_ends_the_subscription() -> None:
 @pytest.mark.parametrize("missing", [1, 2])
 def test_gap_in_the_store_ends_the_subscription(missing: int) -> None:
     class GappyStore(MemoryStore):
-        def read(self, stream: str, after: int = 0, most: int = 1000) -> list[Entry]:
-            entries = super().read(stream, after, most)
+        def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
+            entries = super().read(stream, after, limit)
             return [entry for entry in entries if entry.version != missing]
 
     async def scenario() -> None:

@@ -135,7 +135,7 @@ def test_terminated_listener_reconnects_and_catches_up(postgres_url: str) -> Non
             follower = Follower(own.feed, TABLE)
             for round_ in range(1, 5):
                 await own.wait_for_listener()
-                version = own.append()  # and nobody is notified
+                version = own.append()  # without a notification
                 own.kill_listener()
                 await follower.wait_for(version)
                 assert own.listener.connections >= round_

@@ -55,8 +55,8 @@ def house(tmp_path: Path) -> House:
 
 def changed(checkpoint: Checkpoint, **what: Any) -> CheckpointBody:
     body = decode_checkpoint(checkpoint)
-    said = {name: getattr(body, name) for name in body.__struct_fields__}
-    return CheckpointBody(**(said | what))
+    fields = {name: getattr(body, name) for name in body.__struct_fields__}
+    return CheckpointBody(**(fields | what))
 
 
 def test_matching_checkpoints_inside_and_outside_the_store_pass_verification(house: House) -> None:
