@@ -37,7 +37,7 @@ def money(amount: int) -> str:
     return f"{amount / 100:+,.2f}"
 
 
-def test_a_statement_shows_what_the_api_says_to_the_cent_and_explains_it(
+def test_statement_lists_every_amount_of_the_api_and_explains_a_round(
     bank: House, person: Callable[..., Person]
 ) -> None:
     bank.open_table("sg-c")
@@ -68,7 +68,7 @@ def test_a_statement_shows_what_the_api_says_to_the_cent_and_explains_it(
     assert not violations(page)
 
 
-def test_a_locked_screen_opens_with_the_password_only(
+def test_locked_screen_opens_only_with_the_password(
     bank: House, person: Callable[..., Person]
 ) -> None:
     page = person(bank).sign_in("dealer", "/account")
@@ -84,7 +84,9 @@ def test_a_locked_screen_opens_with_the_password_only(
     expect(page.get_by_role("heading", name="Your account")).to_be_visible()
 
 
-def test_somebody_ends_his_session_elsewhere(bank: House, person: Callable[..., Person]) -> None:
+def test_user_ends_their_session_in_another_browser(
+    bank: House, person: Callable[..., Person]
+) -> None:
     elsewhere = person(bank).sign_in("supervisor2", "/account")
     expect(elsewhere.get_by_role("heading", name="Your account")).to_be_visible()
     page = person(bank).sign_in("supervisor2", "/account")
@@ -96,7 +98,9 @@ def test_somebody_ends_his_session_elsewhere(bank: House, person: Callable[..., 
     expect(elsewhere.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-def test_a_token_is_shown_once_and_revoked(bank: House, person: Callable[..., Person]) -> None:
+def test_api_token_is_shown_once_and_refused_after_revocation(
+    bank: House, person: Callable[..., Person]
+) -> None:
     page = person(bank).sign_in("auditor", "/account")
     page.locator("summary", has_text="Make a token").click()
     page.get_by_label("What it is for").fill("the board in the bar")
@@ -118,7 +122,7 @@ def test_a_token_is_shown_once_and_revoked(bank: House, person: Callable[..., Pe
     context.close()
 
 
-def test_a_password_is_changed_and_a_weak_one_refused(
+def test_password_change_refuses_a_weak_password_and_accepts_a_strong_one(
     bank: House, person: Callable[..., Person]
 ) -> None:
     page = person(bank).sign_in("player2", "/account")
@@ -140,7 +144,7 @@ def change(page: Page, old: str, new: str) -> None:
     page.get_by_role("button", name="Change it").click()
 
 
-def test_codes_are_set_up_by_picture_or_secret_and_asked_for_at_the_door(
+def test_totp_enrolment_shows_a_qr_code_and_sign_in_then_asks_for_a_code(
     bank: House, person: Callable[..., Person]
 ) -> None:
     page = person(bank).sign_in("pit-manager", "/account")
@@ -166,7 +170,7 @@ def test_codes_are_set_up_by_picture_or_secret_and_asked_for_at_the_door(
     expect(page.get_by_role("heading", name="Tables")).to_be_visible()
 
 
-def test_missing_codes_are_seen_to_before_anything_else(
+def test_staff_without_totp_must_enrol_before_any_other_page(
     tmp_path_factory: pytest.TempPathFactory, person: Callable[..., Person]
 ) -> None:
     toml = house_toml({"sg-c": "sg-rws-tai-sai-v6/c"}).replace(

@@ -44,7 +44,7 @@ def beads(page: Page, road: str) -> list[str | None]:
     return [each.get_attribute("data-outcome") for each in plate.locator("[data-outcome]").all()]
 
 
-def test_the_books_are_on_the_board_after_a_reload(
+def test_board_shows_the_past_results_of_its_table(
     walls: House, person: Callable[..., Person]
 ) -> None:
     page = person(walls, "board").sign_in("player", "/board/sg-c")
@@ -59,7 +59,7 @@ def test_the_books_are_on_the_board_after_a_reload(
     assert [int(each) for each in shown] == counted
 
 
-def test_the_honest_line_cites_the_rule_that_the_dice_prevail(
+def test_board_cites_the_clause_by_which_the_dice_prevail(
     walls: House, person: Callable[..., Person]
 ) -> None:
     page = person(walls, "board").sign_in("player", "/board/sg-c")
@@ -69,7 +69,7 @@ def test_the_honest_line_cites_the_rule_that_the_dice_prevail(
     expect(page.get_by_test_id("prevail")).to_have_text("The dice prevail over this display.")
 
 
-def test_a_result_arrives_by_itself_and_a_void_round_is_said_to_be_void(
+def test_board_shows_new_results_and_void_rounds_without_a_reload(
     walls: House, person: Callable[..., Person]
 ) -> None:
     page = person(walls, "board").sign_in("player", "/board/sg-a")
@@ -88,7 +88,7 @@ def test_a_result_arrives_by_itself_and_a_void_round_is_said_to_be_void(
     assert beads(page, "small big") == ["small"]
 
 
-def test_symbols_have_a_road_and_strips_of_their_own(
+def test_board_of_a_symbol_game_shows_symbols_and_no_total(
     walls: House, person: Callable[..., Person]
 ) -> None:
     page = person(walls, "board").sign_in("player", "/board/crown")
@@ -100,7 +100,7 @@ def test_symbols_have_a_road_and_strips_of_their_own(
     expect(page.get_by_test_id("total")).to_have_count(0)
 
 
-def test_a_board_is_back_by_itself_after_the_house_was_killed(
+def test_board_reconnects_after_the_server_was_killed(
     person: Callable[..., Person], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     house = House(tmp_path_factory.mktemp("killed"), house_toml({"sg-c": BOARD_GAMES["sg-c"]}))
@@ -119,7 +119,7 @@ def test_a_board_is_back_by_itself_after_the_house_was_killed(
         house.stop()
 
 
-def test_a_board_whose_session_has_ended_says_how_to_sign_in_again(
+def test_board_asks_for_sign_in_when_its_session_has_ended(
     walls: House, person: Callable[..., Person]
 ) -> None:
     someone = person(walls, "board")
@@ -134,7 +134,7 @@ def test_a_board_whose_session_has_ended_says_how_to_sign_in_again(
 
 
 @pytest.mark.parametrize(("size", "lang"), [("desk", "en"), ("board", "zh-Hans")])
-def test_the_board_fits_its_wall(
+def test_board_fits_the_screen_without_scrolling(
     walls: House, person: Callable[..., Person], size: str, lang: str
 ) -> None:
     page = person(walls, size, lang).sign_in("player", "/board/sg-c")

@@ -102,7 +102,7 @@ def shows_what_the_house_has(page: Page, house: House, table: str, who: str = "p
 # --- a line that is cut ---------------------------------------------------------------------------
 
 
-def test_a_silent_house_is_told_of_before_two_seconds_are_over(
+def test_silent_server_is_reported_within_two_seconds(
     house: House, person: Callable[..., Person]
 ) -> None:
     betting(house, "cut", "player")
@@ -121,7 +121,7 @@ def test_a_silent_house_is_told_of_before_two_seconds_are_over(
     expect(page.get_by_test_id("cut-off")).to_have_count(0)
 
 
-def test_after_a_cut_a_screen_goes_on_where_it_was(
+def test_reconnected_page_resumes_from_its_last_version(
     house: House, person: Callable[..., Person]
 ) -> None:
     betting(house, "cut", "player", "player2")
@@ -145,7 +145,9 @@ def test_after_a_cut_a_screen_goes_on_where_it_was(
     assert line.after[-1]
 
 
-def test_a_gap_is_never_bridged(house: House, person: Callable[..., Person]) -> None:
+def test_page_that_missed_an_event_shows_the_state_of_the_server(
+    house: House, person: Callable[..., Person]
+) -> None:
     betting(house, "cut", "player", "player2")
     someone = person(house)
     line = Line(someone.context)
@@ -162,7 +164,7 @@ def test_a_gap_is_never_bridged(house: House, person: Callable[..., Person]) -> 
 
 
 @pytest.mark.parametrize("lost", ["lose_answers", "lose_questions"])
-def test_a_bet_is_placed_once_though_the_line_swallows_it(
+def test_bet_with_a_lost_message_is_placed_once(
     house: House, person: Callable[..., Person], lost: str
 ) -> None:
     betting(house, "answers", "player")
@@ -178,7 +180,7 @@ def test_a_bet_is_placed_once_though_the_line_swallows_it(
     assert len(set(line.keys)) == 1
 
 
-def test_a_bet_that_could_not_be_sent_before_its_round_was_over_is_not_placed_in_the_next(
+def test_bet_not_sent_before_its_round_ended_is_not_placed_in_the_next_round(
     house: House, person: Callable[..., Person]
 ) -> None:
     betting(house, "answers", "player")
@@ -197,7 +199,7 @@ def test_a_bet_that_could_not_be_sent_before_its_round_was_over_is_not_placed_in
     assert house.get("/api/tables/answers", "player")["round"]["totals"] == {}
 
 
-def test_a_page_that_is_loaded_again_tells_what_became_of_what_was_on_its_way(
+def test_reloaded_page_reports_the_outcome_of_pending_commands(
     house: House, person: Callable[..., Person]
 ) -> None:
     betting(house, "answers", "player")
@@ -222,7 +224,7 @@ def test_a_page_that_is_loaded_again_tells_what_became_of_what_was_on_its_way(
 # --- a house that is killed -----------------------------------------------------------------------
 
 
-def test_a_house_killed_in_mid_round_loses_nothing_and_no_screen_shows_more_than_it_has(
+def test_accepted_bets_survive_a_server_kill_during_the_round(
     tmp_path_factory: pytest.TempPathFactory, person: Callable[..., Person]
 ) -> None:
     house = House(tmp_path_factory.mktemp("kill"), house_toml({"kill": TABLES["kill"]}))

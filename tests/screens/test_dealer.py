@@ -67,7 +67,7 @@ def at(house: House, windows: Callable[[str], Page]) -> Callable[[str], AtTable]
 
 
 @pytest.mark.parametrize("table", GAMES)
-def test_a_full_round_as_player_dealer_and_supervisor(
+def test_dealer_player_and_supervisor_complete_a_full_round(
     table: str, at: Callable[[str], AtTable], windows: Callable[[str], Page]
 ) -> None:
     here = at(table)

@@ -42,9 +42,7 @@ def standing(page: Page, step: str, how: str) -> None:
     expect(page.locator(f"[data-step={step}]")).to_have_attribute("data-standing", how)
 
 
-def test_limits_that_are_broken_are_flagged_and_mended_with_one_tap(
-    house: House, person: Put
-) -> None:
+def test_bet_over_the_maximum_is_flagged_and_its_excess_rejected(house: House, person: Put) -> None:
     here = at(house, person, "sg")
     me = house.seat("sg", amount=1_000_000)
     house.send("dealer", "sg", "OpenBetting")
@@ -58,9 +56,7 @@ def test_limits_that_are_broken_are_flagged_and_mended_with_one_tap(
     assert here.agrees()["seats"][me]["bets"] == {"big": 100_000}
 
 
-def test_a_dealer_bets_on_a_players_behalf_by_tapping_player_chip_and_box(
-    house: House, person: Put
-) -> None:
+def test_dealer_places_and_takes_back_a_bet_for_a_player(house: House, person: Put) -> None:
     here = at(house, person, "sg")
     me = house.id("player")
     expect(here.dealer.locator("[data-player]")).to_have_count(1)
@@ -77,9 +73,7 @@ def test_a_dealer_bets_on_a_players_behalf_by_tapping_player_chip_and_box(
     here.agrees()
 
 
-def test_a_bet_by_keys_that_the_rules_refuse_is_refused_by_clause(
-    house: House, person: Put
-) -> None:
+def test_refused_bet_of_the_dealer_shows_the_clause(house: House, person: Put) -> None:
     here = at(house, person, "nz")
     house.send("dealer", "nz", "Tumble", times=3)
     house.send("dealer", "nz", "OpenBetting")
@@ -94,7 +88,7 @@ def test_a_bet_by_keys_that_the_rules_refuse_is_refused_by_clause(
     assert here.agrees()["seats"][me]["bets"] == {}
 
 
-def test_chips_are_bought_changed_coloured_and_cashed_out(house: House, person: Put) -> None:
+def test_dealer_sells_colours_and_cashes_out_chips(house: House, person: Put) -> None:
     here = at(house, person, "kept")
     page = here.dealer
     page.get_by_role("button", name="New player").click()
@@ -120,9 +114,7 @@ def test_chips_are_bought_changed_coloured_and_cashed_out(house: House, person: 
     here.agrees()
 
 
-def test_a_request_that_is_declined_or_taken_back_changes_nothing(
-    house: House, person: Put
-) -> None:
+def test_declined_or_withdrawn_request_changes_nothing(house: House, person: Put) -> None:
     here = at(house, person, "nz")
     for command in ("CloseBetting", "Uncover"):
         house.send("dealer", "nz", command)
@@ -152,7 +144,7 @@ def test_a_request_that_is_declined_or_taken_back_changes_nothing(
     assert here.view()["round"]["result"] == [1, 2, 4]
 
 
-def test_a_malfunction_locks_the_table_until_a_supervisor_releases_it(
+def test_malfunction_locks_the_table_until_a_supervisor_releases_it(
     house: House, person: Put
 ) -> None:
     here = at(house, person, "kept")
@@ -174,7 +166,7 @@ def test_a_malfunction_locks_the_table_until_a_supervisor_releases_it(
     assert not here.view()["locked"]
 
 
-def test_a_table_is_closed_and_opened_again_by_its_supervisor(house: House, person: Put) -> None:
+def test_supervisor_closes_and_reopens_the_table(house: House, person: Put) -> None:
     here = at(house, person, "kept")
     here.supervisor.get_by_role("button", name="Table…").click()
     here.supervisor.get_by_role("button", name="Close the table").click()
@@ -187,9 +179,7 @@ def test_a_table_is_closed_and_opened_again_by_its_supervisor(house: House, pers
     assert here.agrees()["float_amount"] == 5_000_000
 
 
-def test_an_interrupted_round_waits_for_two_people_to_say_what_is_known(
-    house: House, person: Put
-) -> None:
+def test_interrupted_round_is_resolved_by_two_people(house: House, person: Put) -> None:
     house.seat("sg")
     house.kill()
     house.start()
@@ -204,14 +194,14 @@ def test_an_interrupted_round_waits_for_two_people_to_say_what_is_known(
     assert here.agrees()["round"] is None
 
 
-def test_who_does_not_work_here_is_told_so(house: House, person: Put) -> None:
+def test_player_cannot_use_the_dealer_page(house: House, person: Put) -> None:
     page = person(house).sign_in("player", "/deal/sg")
 
     expect(page.get_by_text("You do not work at this table")).to_be_visible()
     expect(page.get_by_test_id("next")).to_have_count(0)
 
 
-def test_a_locked_session_shows_nothing_of_the_table(house: House, person: Put) -> None:
+def test_locked_session_hides_the_table(house: House, person: Put) -> None:
     someone = person(house)
     page = someone.sign_in("supervisor2", "/deal/sg")
     expect(page.get_by_test_id("round")).to_be_visible()
@@ -222,7 +212,7 @@ def test_a_locked_session_shows_nothing_of_the_table(house: House, person: Put) 
     expect(page.get_by_test_id("round")).to_have_count(0)
 
 
-def test_a_round_is_dealt_on_a_telephone(house: House, person: Put) -> None:
+def test_dealer_completes_a_round_on_a_phone(house: House, person: Put) -> None:
     page = person(house, "phone").sign_in("dealer", "/deal/sg")
     expect(page.get_by_test_id("next")).to_be_enabled()
 

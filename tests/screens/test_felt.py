@@ -120,7 +120,7 @@ COVERED = """() => {
 }"""
 
 
-def test_words_and_dice_stay_inside_their_area_and_apart(desk: Drawn) -> None:
+def test_labels_and_dice_stay_inside_their_area_and_do_not_overlap(desk: Drawn) -> None:
     assert desk.page.evaluate(OUTSIDE) == []
     assert desk.page.evaluate(COVERED) == []
 
@@ -182,7 +182,7 @@ HIDDEN = """() => [...document.querySelectorAll("[data-testid=felt] .area")].fil
 }).map((area) => area.dataset.area)"""
 
 
-def test_every_area_can_be_touched_at_360_pixels(phone: Drawn) -> None:
+def test_every_area_is_large_enough_to_touch_on_a_360_pixel_phone(phone: Drawn) -> None:
     for each in phone.page.evaluate(PLACES):
         least = 44 if each["box"].split(":")[0] in MAIN else 24
         assert min(each["width"], each["height"]) >= least, each
@@ -194,7 +194,7 @@ def test_every_area_can_be_touched_at_360_pixels(phone: Drawn) -> None:
 # --- with real keys and fingers, on one layout ----------------------------------------------------
 
 
-def test_a_chip_is_placed_and_taken_back_by_keyboard(
+def test_chip_is_placed_and_taken_back_by_keyboard(
     house: House, person: Callable[..., Person]
 ) -> None:
     page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
@@ -217,7 +217,7 @@ def test_a_chip_is_placed_and_taken_back_by_keyboard(
     assert not page.evaluate("!!document.activeElement.closest('[data-testid=felt]')")
 
 
-def test_the_other_mouse_button_takes_back(house: House, person: Callable[..., Person]) -> None:
+def test_right_click_takes_a_chip_back(house: House, person: Callable[..., Person]) -> None:
     page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/a")
     big = page.locator("[data-area=big]")
     big.click()
@@ -226,7 +226,7 @@ def test_the_other_mouse_button_takes_back(house: House, person: Callable[..., P
     expect(page.locator("[data-pile][data-at=big]")).to_have_count(0)
 
 
-def test_from_far_away_a_touch_brings_the_felt_nearer(
+def test_tap_on_the_zoomed_out_felt_zooms_in_without_betting(
     house: House, person: Callable[..., Person]
 ) -> None:
     page = person(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/c")
@@ -245,7 +245,9 @@ def test_from_far_away_a_touch_brings_the_felt_nearer(
     expect(page.locator("[data-pile=placed][data-at='pair:5-5-1']")).to_have_count(1)
 
 
-def test_a_touch_on_the_small_felt_goes_there(house: House, person: Callable[..., Person]) -> None:
+def test_tap_on_the_overview_map_scrolls_the_felt(
+    house: House, person: Callable[..., Person]
+) -> None:
     page = person(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
     right = page.locator("[data-area='big@right']")
     expect(right).not_to_be_in_viewport()

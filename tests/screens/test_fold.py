@@ -200,7 +200,7 @@ def played(file: Path, tables: int) -> Counter[str]:
     return counts
 
 
-def test_a_folded_view_is_the_houses_own_at_every_version(
+def test_view_folded_by_the_browser_equals_the_server_view_at_every_version(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "cases.jsonl"

@@ -27,7 +27,7 @@ def card(page: Page, table: str) -> Locator:
     return page.locator(f"article[data-table={table}]")
 
 
-def test_every_table_is_shown_as_the_api_has_it(
+def test_lobby_lists_every_table_with_its_limits(
     house: House, person: Callable[..., Person]
 ) -> None:
     page = person(house).sign_in("player")
@@ -37,9 +37,7 @@ def test_every_table_is_shown_as_the_api_has_it(
         expect(shown.get_by_test_id("limits")).to_have_text("Limits 1 – 1,000 SGD")
 
 
-def test_a_round_is_seen_from_the_lobby_without_touching_it(
-    house: House, person: Callable[..., Person]
-) -> None:
+def test_lobby_follows_a_round_live(house: House, person: Callable[..., Person]) -> None:
     page = person(house).sign_in("player")
     house.open_table("macau")
     shown = card(page, "macau")
@@ -63,7 +61,7 @@ def test_a_round_is_seen_from_the_lobby_without_touching_it(
         ("auditor", ["Board"]),
     ],
 )
-def test_everybody_has_the_ways_in_that_his_role_may_take(
+def test_lobby_offers_the_links_of_the_users_role(
     house: House, person: Callable[..., Person], who: str, ways: list[str]
 ) -> None:
     page = person(house).sign_in(who)
@@ -74,7 +72,7 @@ def test_everybody_has_the_ways_in_that_his_role_may_take(
 
 
 @pytest.mark.parametrize("table", ["sg-e", "nz-2", "triple"])
-def test_the_rules_state_every_edge_as_the_odds_sheet_does(
+def test_rules_dialog_states_the_house_edge_of_every_family(
     house: House, person: Callable[..., Person], table: str
 ) -> None:
     page = person(house).sign_in("player")
@@ -92,7 +90,7 @@ def test_the_rules_state_every_edge_as_the_odds_sheet_does(
     assert shown == expected
 
 
-def test_the_rules_hold_the_announcements_and_every_clause_word_for_word(
+def test_rules_dialog_quotes_the_announcements_and_every_clause(
     house: House, person: Callable[..., Person]
 ) -> None:
     page = person(house).sign_in("player")
@@ -117,7 +115,7 @@ def order_of(game: dict[str, Any]) -> list[str]:
     return order
 
 
-def test_a_house_that_does_not_answer_is_said_to_be_old_news(
+def test_lobby_marks_its_data_as_stale_while_offline(
     house: House, person: Callable[..., Person]
 ) -> None:
     someone = person(house)

@@ -30,7 +30,7 @@ def percent(fraction: str, digits: int) -> str:
 
 
 @pytest.mark.parametrize("layout", ["sg-e", "triple"])
-def test_the_sheet_shows_the_figures_of_the_house(
+def test_odds_sheet_shows_the_figures_of_the_api(
     layout: str, house: House, person: Callable[..., Person]
 ) -> None:
     game = house.get(f"/api/rulebooks/{GAMES[layout]}")
@@ -54,7 +54,7 @@ def test_the_sheet_shows_the_figures_of_the_house(
     expect(page.get_by_test_id("layout-edge")).to_contain_text(sheet["layout_edge"])
 
 
-def test_the_sheet_is_sorted_and_filtered(house: House, person: Callable[..., Person]) -> None:
+def test_odds_sheet_is_sorted_and_filtered(house: House, person: Callable[..., Person]) -> None:
     page = person(house).sign_in("player", f"/odds/{GAME}?view=sheet")
     page.get_by_role("button", name="House edge").press("Enter")
     rows = page.get_by_test_id("sheet").locator("tbody tr")
@@ -79,9 +79,7 @@ def cents(amount: float) -> str:
     return f"{amount / 100:+,.2f}" if amount else "0.00"
 
 
-def test_a_mix_is_judged_as_the_house_judges_it(
-    house: House, person: Callable[..., Person]
-) -> None:
+def test_figures_of_a_mix_are_those_of_the_api(house: House, person: Callable[..., Person]) -> None:
     page = person(house).sign_in("player", f"/odds/{GAME}")
     page.locator("[data-area=big]").click()
     page.get_by_role("radio", name="25", exact=True).check(force=True)
@@ -104,7 +102,7 @@ def test_a_mix_is_judged_as_the_house_judges_it(
     expect(page.get_by_test_id("mix-total")).to_have_text("26.00")
 
 
-def test_a_roll_shows_what_the_mix_would_win_line_by_line(
+def test_chosen_roll_shows_the_result_of_each_bet_of_a_mix(
     house: House, person: Callable[..., Person]
 ) -> None:
     page = person(house).sign_in("player", f"/odds/{GAME}?roll=1-3-6")
@@ -121,7 +119,9 @@ def test_a_roll_shows_what_the_mix_would_win_line_by_line(
     expect(page).to_have_url(f"{house.url}/odds/{GAME}?roll=1-4-6")
 
 
-def test_both_ends_of_a_box_are_one_stake(house: House, person: Callable[..., Person]) -> None:
+def test_chips_on_both_areas_of_a_box_are_one_stake(
+    house: House, person: Callable[..., Person]
+) -> None:
     page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
     page.locator("[data-area='big@left']").click()
     page.locator("[data-area='big@right']").click()
@@ -130,7 +130,7 @@ def test_both_ends_of_a_box_are_one_stake(house: House, person: Callable[..., Pe
     expect(rows).to_contain_text("2.00")
 
 
-def test_the_shooters_bet_is_no_part_of_a_mix(house: House, person: Callable[..., Person]) -> None:
+def test_shooter_bet_cannot_be_added_to_a_mix(house: House, person: Callable[..., Person]) -> None:
     page = person(house).sign_in("player", "/odds/triple-dice/mat")
     page.locator("[data-area=shooter]").click()
     expect(page.get_by_role("status").filter(has_text="several throws")).to_be_visible()
@@ -166,7 +166,7 @@ def verdict(here: dict[str, str], there: dict[str, str], box: str) -> str:
     return "better" if Fraction(there[box]) < Fraction(here[box]) else "worse"
 
 
-def test_readings_and_clauses_are_those_of_the_rulebook(
+def test_odds_page_lists_the_readings_and_clauses_of_the_rulebook(
     house: House, person: Callable[..., Person]
 ) -> None:
     game = house.get("/api/rulebooks/triple-dice/mat")
@@ -183,7 +183,9 @@ def test_readings_and_clauses_are_those_of_the_rulebook(
     expect(clauses).to_have_count(len(procedural))
 
 
-def test_every_game_is_listed_and_found(house: House, person: Callable[..., Person]) -> None:
+def test_every_game_is_listed_with_a_working_link(
+    house: House, person: Callable[..., Person]
+) -> None:
     page = person(house, lang="zh-Hant").sign_in("player", "/odds")
     games = [game for book in house.get("/api/rulebooks") for game in book["games"]]
     links = page.locator("main a.button")
@@ -193,7 +195,7 @@ def test_every_game_is_listed_and_found(house: House, person: Callable[..., Pers
     expect(page.get_by_role("heading", name="您的投注組合")).to_be_visible()
 
 
-def test_a_mix_is_made_by_keyboard_alone(house: House, person: Callable[..., Person]) -> None:
+def test_mix_is_built_by_keyboard_alone(house: House, person: Callable[..., Person]) -> None:
     page = person(house, lang="zh-Hans").sign_in("player", f"/odds/{GAME}")
     page.get_by_role("radio", name="1", exact=True).first.focus()
     page.keyboard.press("ArrowRight")

@@ -92,7 +92,7 @@ def reported(house: House, table: str) -> Any:
     return house.wait_for(f"/api/tables/{table}/shift", lambda report: report["rounds"] == 2)
 
 
-def test_the_floor_shows_the_figures_of_every_table(house: House, person: Put) -> None:
+def test_floor_view_shows_the_figures_of_the_shift_report(house: House, person: Put) -> None:
     report = reported(house, "figures")
 
     page = person(house).sign_in("supervisor", "/pit")
@@ -110,7 +110,7 @@ def test_the_floor_shows_the_figures_of_every_table(house: House, person: Put) -
     expect(of(page, "house-turnover")).to_have_text(money(report["turnover"]))
 
 
-def test_a_downloaded_report_says_what_the_api_says(house: House, person: Put) -> None:
+def test_downloaded_csv_report_matches_the_api(house: House, person: Put) -> None:
     reported(house, "figures")
     page = person(house).sign_in("shift-manager", "/pit?view=report")
     expect(of(of(page, "report-figures"), "turnover")).to_have_text("130.00")
@@ -131,7 +131,7 @@ def test_a_downloaded_report_says_what_the_api_says(house: House, person: Put) -
     assert lines["*"]["turnover"] == line["turnover"]
 
 
-def test_a_report_is_over_the_time_that_was_chosen(house: House, person: Put) -> None:
+def test_report_covers_the_chosen_gaming_day(house: House, person: Put) -> None:
     reported(house, "figures")
     page = person(house).sign_in("supervisor", "/pit?view=report")
     expect(of(of(page, "report-figures"), "turnover")).to_have_text("130.00")
@@ -141,7 +141,7 @@ def test_a_report_is_over_the_time_that_was_chosen(house: House, person: Put) ->
     expect(of(of(page, "report-figures"), "turnover")).to_have_text("0.00")
 
 
-def test_the_heat_map_marks_the_worst_roll_of_the_api(house: House, person: Put) -> None:
+def test_heat_map_shows_the_exposure_of_every_roll(house: House, person: Put) -> None:
     page = person(house).sign_in("supervisor", "/pit/heat")
     expect(page.get_by_text("No bets lie on the layout")).to_be_visible()
 
@@ -172,7 +172,7 @@ def test_the_heat_map_marks_the_worst_roll_of_the_api(house: House, person: Put)
 # --- two people ---------------------------------------------------------------------------------
 
 
-def test_other_limits_are_asked_for_by_one_and_approved_by_another(
+def test_limits_requested_by_one_supervisor_apply_once_another_approves(
     house: House, person: Put
 ) -> None:
     asking = person(house).sign_in("supervisor", "/pit/limits?view=limits")
@@ -216,9 +216,7 @@ def test_other_limits_are_asked_for_by_one_and_approved_by_another(
     expect(asking.get_by_label("Maximum: Big")).to_have_value("2500")
 
 
-def test_a_correction_is_declined_with_a_note_and_another_approved(
-    house: House, person: Put
-) -> None:
+def test_only_an_approved_correction_is_paid(house: House, person: Put) -> None:
     number, player = play(house, "ruled", (6, 5, 4), big=1_000), house.id("player")
     stack = house.get("/api/tables/ruled")["seats"][player]["stack"]
     asking = person(house).sign_in("supervisor", "/pit/ruled?view=decisions")
@@ -265,9 +263,7 @@ def test_only_a_shift_manager_makes_a_ruling(house: House, person: Put) -> None:
 # --- a round, step by step ----------------------------------------------------------------------
 
 
-def test_a_round_is_stepped_through_and_the_table_is_shown_as_it_was(
-    house: House, person: Put
-) -> None:
+def test_round_replay_shows_the_table_at_every_step(house: House, person: Put) -> None:
     number = play(house, "steps", (6, 5, 4), big=1_000, small=500, total_9=300)
     play(house, "steps", (1, 2, 3), big=700)
     told = house.get(f"/api/tables/steps/rounds/{number}")
@@ -304,9 +300,7 @@ def test_a_round_is_stepped_through_and_the_table_is_shown_as_it_was(
 # --- running a table ----------------------------------------------------------------------------
 
 
-def test_a_table_is_opened_by_its_checklist_filled_credited_and_closed(
-    house: House, person: Put
-) -> None:
+def test_supervisor_opens_fills_credits_and_closes_a_table(house: House, person: Put) -> None:
     page = person(house).sign_in("supervisor", "/pit/opening?view=running")
     for left in (4, 3, 2, 1):
         expect(of(page, "checks-left")).to_contain_text(f"{left} still to be seen to")
@@ -334,7 +328,7 @@ def test_a_table_is_opened_by_its_checklist_filled_credited_and_closed(
     assert (view["open"], view["float_amount"]) == (True, 1_000_000)
 
 
-def test_a_locked_table_is_released_with_a_reason(house: House, person: Put) -> None:
+def test_locked_table_is_released_with_a_reason(house: House, person: Put) -> None:
     house.open_table("locked")
     house.send("dealer", "locked", "Report", irregularity="equipment-malfunction")
     page = person(house).sign_in("supervisor", "/pit")
@@ -349,7 +343,7 @@ def test_a_locked_table_is_released_with_a_reason(house: House, person: Put) -> 
     assert house.get("/api/tables/locked")["locked"] == ""
 
 
-def test_a_suspended_house_is_let_write_again_by_a_shift_manager(
+def test_shift_manager_resumes_a_suspended_house(
     tmp_path_factory: pytest.TempPathFactory, person: Put
 ) -> None:
     folder = tmp_path_factory.mktemp("suspended")
@@ -374,7 +368,7 @@ def test_a_suspended_house_is_let_write_again_by_a_shift_manager(
 # --- players, people, the log -------------------------------------------------------------------
 
 
-def test_a_player_pays_in_and_is_paid_out_at_the_pit(house: House, person: Put) -> None:
+def test_supervisor_records_a_deposit_and_a_payout_of_a_player(house: House, person: Put) -> None:
     player = house.id("player2")
     balance = house.get(f"/api/accounts/{player}")["balance"]
     page = person(house).sign_in("supervisor", f"/pit?view=players&player={player}")
@@ -393,7 +387,7 @@ def test_a_player_pays_in_and_is_paid_out_at_the_pit(house: House, person: Put) 
     assert house.get(f"/api/accounts/{player}/person")["name"] == "Ann Other"
 
 
-def test_an_administrator_adds_somebody_and_gives_him_a_place(house: House, person: Put) -> None:
+def test_administrator_adds_assigns_and_disables_a_dealer(house: House, person: Put) -> None:
     page = person(house).sign_in("administrator", "/pit")
     form = page.locator("form").filter(has=page.get_by_role("button", name="Add somebody"))
     form.get_by_label("Name").fill("dora")
@@ -420,7 +414,7 @@ def test_an_administrator_adds_somebody_and_gives_him_a_place(house: House, pers
     assert password != PASSWORD
 
 
-def test_an_auditor_has_the_log_proved_and_reads_the_trail(house: House, person: Put) -> None:
+def test_auditor_verifies_the_log_and_filters_the_security_trail(house: House, person: Put) -> None:
     page = person(house).sign_in("auditor", "/pit?view=audit")
 
     page.get_by_role("button", name="Verify the whole log").click()
@@ -434,7 +428,7 @@ def test_an_auditor_has_the_log_proved_and_reads_the_trail(house: House, person:
     expect(trail.get_by_role("row").filter(has_text="signed in")).to_have_count(0)
 
 
-def test_an_auditor_looks_and_runs_nothing(house: House, person: Put) -> None:
+def test_auditor_sees_a_table_without_controls(house: House, person: Put) -> None:
     page = person(house).sign_in("auditor", "/pit/figures")
     parts = page.get_by_role("navigation", name="Parts of table figures")
     expect(parts.get_by_role("link")).to_have_text(["Now", "Limits", "Rounds", "Approvals"])
@@ -443,7 +437,7 @@ def test_an_auditor_looks_and_runs_nothing(house: House, person: Put) -> None:
     expect(page.get_by_role("button", name="Ask for approval")).to_have_count(0)
 
 
-def test_a_player_has_no_work_in_the_pit(house: House, person: Put) -> None:
+def test_player_cannot_use_the_pit_console(house: House, person: Put) -> None:
     page = person(house).sign_in("player", "/pit")
     expect(page.get_by_role("alert").filter(has_text="no")).to_contain_text("None of your roles")
 
@@ -466,7 +460,7 @@ PARTS = [
 
 
 @pytest.mark.parametrize(("size", "lang"), [("desk", "en"), ("phone", "zh-Hant")])
-def test_every_part_is_for_everybody_and_fits_the_screen(
+def test_every_pit_view_is_accessible_and_fits_the_screen(
     house: House, person: Put, size: str, lang: str
 ) -> None:
     by_person: dict[str, Page] = {}

@@ -34,7 +34,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     served.stop()
 
 
-def test_chips_are_put_down_taken_back_undone_and_redone(house: House, person: Put) -> None:
+def test_chips_are_placed_taken_back_undone_and_redone(house: House, person: Put) -> None:
     at = PlayerPage(house, "p1", person)
     at.open()
     at.put("big", "big", "total:9")
@@ -72,7 +72,7 @@ def test_all_bets_are_doubled_halved_and_cleared(house: House, person: Put) -> N
     at.lies(**{"big": 100, "domino:1-4": 200})
 
 
-def test_the_last_bets_are_placed_again_also_after_a_reload(house: House, person: Put) -> None:
+def test_rebet_places_the_last_bets_after_a_reload(house: House, person: Put) -> None:
     at = PlayerPage(house, "p3", person)
     at.open()
     at.put("small", "total:10", "total:10")
@@ -84,7 +84,7 @@ def test_the_last_bets_are_placed_again_also_after_a_reload(house: House, person
     at.lies(**{"small": 100, "total:10": 200})
 
 
-def test_favourites_are_kept_renamed_placed_and_deleted(house: House, person: Put) -> None:
+def test_favourites_are_saved_renamed_placed_and_deleted(house: House, person: Put) -> None:
     at = PlayerPage(house, "p4", person)
     at.open()
     at.put("big", "triple:6")
@@ -109,7 +109,7 @@ def test_favourites_are_kept_renamed_placed_and_deleted(house: House, person: Pu
     at.lies(**{"big": 100, "triple:6": 100})
 
 
-def test_a_set_that_does_not_fit_is_not_placed_at_all(house: House, person: Put) -> None:
+def test_set_of_bets_over_stack_or_limit_is_not_placed(house: House, person: Put) -> None:
     at = PlayerPage(house, "p5", person, amount=70_000)
     at.open()
     at.put("total:9")
@@ -128,7 +128,7 @@ def test_a_set_that_does_not_fit_is_not_placed_at_all(house: House, person: Put)
     at.lies(**{"big": 80_000, "total:9": 200})
 
 
-def test_what_went_through_of_a_refused_set_is_taken_back(house: House, person: Put) -> None:
+def test_partly_refused_set_of_bets_is_rolled_back(house: House, person: Put) -> None:
     """Somebody else fills a box after the room was asked for and before the bet arrives."""
     at = PlayerPage(house, "p6", person)
     other = house.seat("p6", "player2")
@@ -154,7 +154,7 @@ def test_what_went_through_of_a_refused_set_is_taken_back(house: House, person: 
     at.lies(**{"big": 100, "small": 100, "total:9": 10_000})
 
 
-def test_a_refusal_says_the_rule_and_what_is_possible(house: House, person: Put) -> None:
+def test_refusal_names_the_clause_and_the_largest_possible_bet(house: House, person: Put) -> None:
     at = PlayerPage(house, "p7", person)
     other = house.seat("p7", "player2")
     at.open()
@@ -171,7 +171,7 @@ def test_a_refusal_says_the_rule_and_what_is_possible(house: House, person: Put)
     expect(at.refusal).to_contain_text("此處最多還可下注 50.00")
 
 
-def test_a_chip_looks_pending_until_the_house_has_it(house: House, person: Put) -> None:
+def test_chip_is_pending_until_the_server_accepts_the_bet(house: House, person: Put) -> None:
     at = PlayerPage(house, "p8", person)
     at.open()
     held = at.hold()
@@ -185,9 +185,7 @@ def test_a_chip_looks_pending_until_the_house_has_it(house: House, person: Put) 
     at.lies(big=100)
 
 
-def test_a_bet_that_arrives_after_the_close_is_not_shown_as_accepted(
-    house: House, person: Put
-) -> None:
+def test_bet_that_arrives_after_close_is_shown_as_refused(house: House, person: Put) -> None:
     at = PlayerPage(house, "p9", person)
     at.open()
     held = at.hold()
@@ -200,7 +198,7 @@ def test_a_bet_that_arrives_after_the_close_is_not_shown_as_accepted(
     at.lies(big=0)
 
 
-def test_buying_in_and_cashing_out_move_money_of_the_account(house: House, person: Put) -> None:
+def test_buy_in_and_cash_out_change_the_account_balance(house: House, person: Put) -> None:
     at = PlayerPage(house, "p10", person, amount=0)
     account = f"/api/accounts/{at.player}"
     before = house.get(account, "player")["balance"]
@@ -221,7 +219,7 @@ def test_buying_in_and_cashing_out_move_money_of_the_account(house: House, perso
     assert house.get(account, "player")["balance"] == before - 15_000
 
 
-def test_the_keyboard_alone_is_enough(house: House, person: Put) -> None:
+def test_player_bets_by_keyboard_alone(house: House, person: Put) -> None:
     at = PlayerPage(house, "p11", person)
     at.open()
     keys = at.page.keyboard
@@ -243,7 +241,7 @@ def test_the_keyboard_alone_is_enough(house: House, person: Put) -> None:
     at.lies(**{"big": 0, "double:6": 0})
 
 
-def test_fingers_on_a_telephone_place_and_take_back(house: House, person: Put) -> None:
+def test_player_bets_and_takes_back_by_touch_on_a_phone(house: House, person: Put) -> None:
     at = PlayerPage(house, "p12", person, size="phone")
     at.open()
     at.chip(5).tap()
@@ -259,7 +257,7 @@ def test_fingers_on_a_telephone_place_and_take_back(house: House, person: Put) -
     at.lies(big=0)
 
 
-def test_chips_at_both_ends_of_a_box_lie_where_they_were_put(house: House, person: Put) -> None:
+def test_chips_stay_on_the_area_where_they_were_placed(house: House, person: Put) -> None:
     at = PlayerPage(house, "ends", person)
     at.open()
     at.put("big@left", "big@right", "big@right")
@@ -273,7 +271,7 @@ def test_chips_at_both_ends_of_a_box_lie_where_they_were_put(house: House, perso
     at.is_true()
 
 
-def test_a_player_of_a_colour_plays_in_chips_of_its_value(house: House, person: Put) -> None:
+def test_player_with_a_colour_bets_chips_of_its_value(house: House, person: Put) -> None:
     at = PlayerPage(house, "own", person)
     house.send("dealer", "own", "TakeColour", player=at.player, colour="blue", value=500)
     expect(at.page.get_by_text("You play blue chips, worth 5 each.")).to_be_visible()
@@ -287,7 +285,7 @@ def _says(words: str) -> re.Pattern[str]:
     return re.compile(re.escape(words))
 
 
-def test_a_long_press_tells_about_a_box_and_takes_chips_back(house: House, person: Put) -> None:
+def test_long_press_describes_the_box_and_takes_chips_back(house: House, person: Put) -> None:
     at = PlayerPage(house, "p13", person, size="phone")
     at.open()
     place = at.box("big").bounding_box()

@@ -48,7 +48,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     served.stop()
 
 
-def test_a_round_is_announced_lit_and_paid_to_the_cent(house: House, person: Put) -> None:
+def test_round_is_announced_lit_and_paid(house: House, person: Put) -> None:
     at = PlayerPage(house, "r1", person)
     alert = at.page.locator('[aria-live="assertive"]')
     phase, call = at.page.get_by_test_id("phase"), at.page.get_by_test_id("call")
@@ -77,7 +77,7 @@ def test_a_round_is_announced_lit_and_paid_to_the_cent(house: House, person: Put
     assert at.seat()["stack"] == 1_000_500
 
 
-def test_every_bet_is_explained_in_the_words_of_the_record(house: House, person: Put) -> None:
+def test_explanation_of_a_round_quotes_the_api(house: House, person: Put) -> None:
     at = PlayerPage(house, "r2", person)
     at.open()
     at.put("small", "big")
@@ -90,7 +90,7 @@ def test_every_bet_is_explained_in_the_words_of_the_record(house: House, person:
         expect(dialog.get_by_role("listitem").filter(has_text=line).first).to_be_visible()
 
 
-def test_a_void_round_is_told_until_it_has_been_read(house: House, person: Put) -> None:
+def test_notice_of_a_void_round_stays_until_dismissed(house: House, person: Put) -> None:
     at = PlayerPage(house, "r3", person)
     notice = at.page.get_by_test_id("notice")
     at.open()
@@ -109,7 +109,7 @@ def test_a_void_round_is_told_until_it_has_been_read(house: House, person: Put) 
     expect(notice).to_have_count(0)
 
 
-def test_a_player_who_was_away_is_told_of_a_void_round(house: House, person: Put) -> None:
+def test_returning_player_sees_the_notice_of_a_void_round(house: House, person: Put) -> None:
     at = PlayerPage(house, "r4", person)
     at.open()
     at.put("big")
@@ -126,7 +126,7 @@ def is_void_at(line: dict[str, Any], table: str) -> bool:
     return (line["table"], line["what"]) == (table, "void")
 
 
-def test_whoever_comes_in_the_middle_of_a_round_is_told_so(house: House, person: Put) -> None:
+def test_player_who_joins_during_a_round_sees_a_notice(house: House, person: Put) -> None:
     house.open_table("r5")
     house.seat("r5", "player2")
     house.send("dealer", "r5", "OpenBetting")
@@ -141,7 +141,7 @@ def test_whoever_comes_in_the_middle_of_a_round_is_told_so(house: House, person:
     expect(at.act("Double")).to_be_disabled()
 
 
-def test_covered_dice_are_covered_from_before_the_bets(house: House, person: Put) -> None:
+def test_dice_tumbled_before_betting_are_shown_as_covered(house: House, person: Put) -> None:
     at = PlayerPage(house, "nz", person)
     at.deal("tumble")
     at.open()
@@ -151,7 +151,7 @@ def test_covered_dice_are_covered_from_before_the_bets(house: House, person: Put
     expect(call).to_have_text("1, 4, 5, total 10")
 
 
-def test_open_dice_wait_in_sight(house: House, person: Put) -> None:
+def test_dice_of_an_open_cover_game_are_shown_in_the_tumbler(house: House, person: Put) -> None:
     at = PlayerPage(house, "open", person)
     at.open()
     call = at.page.get_by_test_id("call")
@@ -160,7 +160,7 @@ def test_open_dice_wait_in_sight(house: House, person: Put) -> None:
     expect(call).to_have_text("The dice have been tumbled")
 
 
-def test_the_shooter_chooses_bets_and_throws(house: House, person: Put) -> None:
+def test_shooter_chooses_dice_bets_and_throws(house: House, person: Put) -> None:
     at = PlayerPage(house, "triple", person)
     shooter = at.page.get_by_test_id("shooter")
     expect(shooter).to_contain_text("Nobody has the dice")
@@ -185,7 +185,7 @@ def test_the_shooter_chooses_bets_and_throws(house: House, person: Put) -> None:
     expect(at.page.get_by_test_id("stack")).to_have_text(shown(at.seat()["stack"]))
 
 
-def test_a_table_dealt_by_the_house_counts_down_and_proves_its_dice(
+def test_automatic_table_counts_down_and_reveals_the_committed_seed(
     house: House, person: Put
 ) -> None:
     at = PlayerPage(house, "auto", person)
@@ -203,7 +203,7 @@ def test_a_table_dealt_by_the_house_counts_down_and_proves_its_dice(
     assert hashlib.sha256(bytes.fromhex(seed)).hexdigest() in fairness
 
 
-def test_what_is_owed_is_shown_and_repaid(house: House, person: Put) -> None:
+def test_debt_is_shown_and_repaid(house: House, person: Put) -> None:
     at = PlayerPage(house, "r6", person, amount=10_000)
     ruling = {"player": at.player, "amount": -15_000, "reason": "paid twice by mistake"}
     house.send("shift-manager", "r6", "MakeRuling", **ruling)
@@ -217,7 +217,7 @@ def test_what_is_owed_is_shown_and_repaid(house: House, person: Put) -> None:
     at.is_true()
 
 
-def test_chips_over_the_differential_go_back_at_the_close(house: House, person: Put) -> None:
+def test_chips_over_the_differential_are_returned_at_close(house: House, person: Put) -> None:
     at = PlayerPage(house, "narrow", person)
     at.open()
     at.chip(25).click()

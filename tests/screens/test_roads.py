@@ -82,7 +82,7 @@ def test_roads_follow_from_the_boxes_of_a_game(
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_every_roll_is_on_the_side_that_the_rules_pay(game: str) -> None:
+def test_every_roll_is_recorded_on_the_side_that_wins(game: str) -> None:
     (roads,) = ask(["roadsOf", drawn(game)])
     every = list(product(range(1, 7), repeat=3))
     for road in roads:

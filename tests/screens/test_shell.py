@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from tests.screens.house import House
 
 
-def test_somebody_signs_in_with_name_and_password(
-    house: House, person: Callable[..., Person]
-) -> None:
+def test_user_signs_in_with_name_and_password(house: House, person: Callable[..., Person]) -> None:
     page = person(house).page
     page.goto("/")
     page.get_by_label("Name").fill("player")
@@ -31,9 +29,7 @@ def test_somebody_signs_in_with_name_and_password(
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
-def test_the_language_changes_without_loading_anything(
-    house: House, person: Callable[..., Person]
-) -> None:
+def test_language_changes_without_a_page_load(house: House, person: Callable[..., Person]) -> None:
     page = person(house).sign_in("player")
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     page.evaluate("window.same = true")
@@ -43,7 +39,7 @@ def test_the_language_changes_without_loading_anything(
     assert page.evaluate("window.same")
 
 
-def test_nobody_sees_english_before_his_own_language(
+def test_page_stays_blank_until_the_users_language_is_loaded(
     house: House, person: Callable[..., Person]
 ) -> None:
     page = person(house, lang="zh-Hant").page
@@ -75,7 +71,7 @@ def is_chinese(text: str) -> bool:
     return any("\u4e00" <= letter <= "\u9fff" for letter in text)
 
 
-def test_words_that_do_not_come_are_asked_for_again(
+def test_failed_download_of_a_language_is_retried(
     house: House, person: Callable[..., Person]
 ) -> None:
     page = person(house, lang="zh-Hans").page
@@ -86,9 +82,7 @@ def test_words_that_do_not_come_are_asked_for_again(
     assert page.evaluate("document.documentElement.lang") == "zh-Hans"
 
 
-def test_a_page_loads_the_texts_of_one_language(
-    house: House, person: Callable[..., Person]
-) -> None:
+def test_page_loads_the_texts_of_one_language(house: House, person: Callable[..., Person]) -> None:
     page = person(house, lang="zh-Hant").page
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(Path(request.url).name))
@@ -98,6 +92,8 @@ def test_a_page_loads_the_texts_of_one_language(
     assert [name[: len("zh-Hant-")] for name in texts] == ["zh-Hant-"]
 
 
-def test_an_address_that_leads_nowhere_says_so(house: House, person: Callable[..., Person]) -> None:
+def test_unknown_address_shows_a_not_found_page(
+    house: House, person: Callable[..., Person]
+) -> None:
     page = person(house).sign_in("player", "/table")
     expect(page.get_by_role("heading", name="nothing under this address")).to_be_visible()

@@ -40,7 +40,7 @@ def seated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 @pytest.mark.parametrize("text", ["{", "[null, 7]", '{"open": [7], "read": [null], "big": "x"}'])
-def test_garbage_under_every_key_of_the_storage_breaks_no_page(
+def test_corrupt_local_storage_breaks_no_page(
     seated: House, person: Callable[..., Person], text: str
 ) -> None:
     people = {role: person(seated) for role in set(PAGES.values())}

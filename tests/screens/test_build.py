@@ -83,7 +83,7 @@ def loads_by_page(told: dict[str, Any]) -> dict[str, list[tuple[str, frozenset[s
     return {page: list(loads(page, base, told, pages | {shell})) for page in sorted(pages)}
 
 
-def test_no_page_loads_more_javascript_than_it_may(
+def test_javascript_of_every_page_is_within_the_size_budget(
     built: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A page as it opens, and with any one of its dialogs, tabs or other parts that come later.
@@ -105,13 +105,13 @@ def test_no_page_loads_more_javascript_than_it_may(
     assert {page: each for page, each in most.items() if each[0] > MOST} == {}
 
 
-def test_the_texts_of_a_language_are_no_larger_than_they_may_be(built: Path) -> None:
+def test_texts_of_every_language_are_within_the_size_budget(built: Path) -> None:
     sizes = {each.name: compressed(each) for each in (built / "assets").glob("*.json")}
     assert len(sizes) == 3
     assert {name: size for name, size in sizes.items() if size > MOST_TEXTS} == {}
 
 
-def test_the_types_are_those_of_the_api(tmp_path: Path) -> None:
+def test_typescript_types_match_the_openapi_document(tmp_path: Path) -> None:
     api_types.write(tmp_path / "schema.d.ts")
 
     assert (tmp_path / "schema.d.ts").read_text() == api_types.TYPES.read_text(), (
@@ -119,7 +119,7 @@ def test_the_types_are_those_of_the_api(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+def test_built_files_name_no_other_host(built: Path) -> None:
     """No address of another host in what is built, but for the names of SVG and such."""
     names = ("http://www.w3.org/", "https://svelte.dev/e/")
     for file in built.rglob("*"):
@@ -132,7 +132,7 @@ def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
     assert "resolved" not in (build.SOURCES / "package-lock.json").read_text()
 
 
-def test_a_wheel_brings_the_screens(tmp_path: Path) -> None:
+def test_wheel_contains_the_built_screens(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
          "--wheel-dir", str(tmp_path), str(ROOT)],

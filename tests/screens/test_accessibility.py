@@ -89,21 +89,21 @@ def at_every_size(page: Page) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_found_on_a_page(name: str, live: House, person: Put) -> None:
+def test_page_has_no_accessibility_violations(name: str, live: House, person: Put) -> None:
     who, path = PAGES[name]
     page = person(live).sign_in(who, path)
 
     assert looked_at(page) == {}
 
 
-def test_nothing_is_found_where_somebody_signs_in(live: House, person: Put) -> None:
+def test_sign_in_form_has_no_accessibility_violations(live: House, person: Put) -> None:
     page = person(live).page
     page.goto("/")
 
     assert looked_at(page) == {}
 
 
-def test_nothing_is_found_while_a_dialog_is_open(live: House, person: Put) -> None:
+def test_open_dialogs_have_no_accessibility_violations(live: House, person: Put) -> None:
     page = person(live).sign_in("player", "/")
     page.get_by_role("button", name="Rules").first.click()
     paper = page.get_by_role("dialog")
@@ -117,7 +117,7 @@ def test_nothing_is_found_while_a_dialog_is_open(live: House, person: Put) -> No
     assert (in_lobby, at_every_size(page)) == ({}, {})
 
 
-def test_nothing_is_found_while_a_refusal_shows(live: House, person: Put) -> None:
+def test_refused_bet_message_has_no_accessibility_violations(live: House, person: Put) -> None:
     other = live.seat(TABLE, "player2")
     live.send("player2", TABLE, "PlaceBet", player=other, box="big", amount=95_000)
     page = person(live).sign_in("player", f"/table/{TABLE}")
