@@ -53,6 +53,7 @@ test-api: .venv/ready
 	$(BIN)/pytest tests/api
 
 test-screens: .venv/ready $(PACKAGES)
+	$(BIN)/python screens/build.py
 	$(BIN)/pytest tests/screens
 
 test-sim: .venv/ready
