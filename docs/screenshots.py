@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.screens.browser import Person, browsing
+from tests.screens.browser import BrowserUser, launch_browser
 from tests.screens.house import House, house_toml
 
 if TYPE_CHECKING:
@@ -43,43 +43,43 @@ BETS = {"big": 2500, "total:9": 500, "single:6": 1000, "double:5": 300, "domino:
 def take_all() -> None:
     """Play, and take every picture."""
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, browsing() as browser:
-        house = House(Path(folder), house_toml(GAMES))
-        try:
-            _play(house)
-            _take(browser, house)
-        finally:
-            house.stop()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        launch_browser() as browser,
+        House(Path(folder), house_toml(GAMES)) as house,
+    ):
+        _play(house)
+        _take(browser, house)
 
 
 def _play(house: House) -> None:
     """Play rounds with dice that are the same each time, and leave bets on the felt."""
     for table in GAMES:
-        house.open_table(table)
-    players = [house.seat(TABLE, who, 500_000) for who in ("player", "player2")]
+        house.pass_checks(table)
+    players = [house.buy_in(TABLE, user, 500_000) for user in ("player", "player2")]
     dice = random.Random(3)
     for _ in range(ROUNDS):
         _bet(house, players, dice)
-        house.play_out(TABLE, (dice.randint(1, 6), dice.randint(1, 6), dice.randint(1, 6)))
+        house.deal(TABLE, (dice.randint(1, 6), dice.randint(1, 6), dice.randint(1, 6)))
     _bet(house, players, dice)
 
 
 def _bet(house: House, players: list[str], dice: random.Random) -> None:
     house.send("dealer", TABLE, "OpenBetting")
-    for player, who in zip(players, ("player", "player2"), strict=True):
+    for player, user in zip(players, ("player", "player2"), strict=True):
         for box, amount in BETS.items():
             if dice.random() < 0.7:
-                house.send(who, TABLE, "PlaceBet", player=player, box=box, amount=amount)
+                house.send(user, TABLE, "PlaceBet", player=player, box=box, amount=amount)
 
 
 def _take(browser: Browser, house: House) -> None:
-    for name, (who, path, size, lang) in SHOWN.items():
-        someone = Person(browser, house, size, lang)
-        page = someone.sign_in(who, path)
+    for name, (user, path, size, lang) in SHOWN.items():
+        window = BrowserUser(browser, house, size, lang)
+        page = window.sign_in(user, path)
         page.wait_for_load_state("networkidle")
         page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
         page.screenshot(path=PICTURES / f"{name}.jpg", quality=80)
-        someone.context.close()
+        window.context.close()
 
 
 if __name__ == "__main__":

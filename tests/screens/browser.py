@@ -1,35 +1,46 @@
-"""Chromium, as Debian ships it, and people in front of it."""
+"""Chromium, users with a window of their own, and checks of the pages they see."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from playwright.sync_api import expect, sync_playwright
 
+from screens import build
 from tests.programs import chromium
-from tests.screens.serving import PASSWORD
+from tests.screens.house_server import PASSWORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
     from tests.screens.house import House
 
 SIZES = {"desk": (1440, 900), "board": (1920, 1080), "phone": (360, 740)}
-PATIENCE_MILLISECONDS = 60_000
-"""How long a page may take for anything: machines that test are busy."""
+TIMEOUT_MILLISECONDS = 60_000
+"""How long a page may take for anything on a busy machine."""
 
-expect.set_options(timeout=PATIENCE_MILLISECONDS)
-MOST_FRAMES = 2_000
-"""How many frames a page may draw before it sends a request that is waited for."""
+expect.set_options(timeout=TIMEOUT_MILLISECONDS)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--mute-audio"]
+EXPECTED_ERRORS = ("Failed to load resource", "WebSocket connection to")
+"""Console errors of the browser itself, when a test refuses a request or cuts the connection."""
+
+AXE = """async () => {
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  return found.violations.map((each) => ({
+    id: each.id,
+    help: each.help,
+    nodes: each.nodes
+      .slice(0, 4)
+      .map((node) => `${node.html.slice(0, 160)} -- ${node.failureSummary}`),
+  }));
+}"""
 
 
 @contextmanager
-def browsing() -> Iterator[Browser]:
-    """Start a browser that every test opens its own windows in."""
+def launch_browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         try:
@@ -38,34 +49,11 @@ def browsing() -> Iterator[Browser]:
             browser.close()
 
 
-class Hold:
-    """Requests of a page that do not reach the house until they are let go."""
+class BrowserUser:
+    """A user with their own browser context and page.
 
-    def __init__(self, page: Page, pattern: str) -> None:
-        self._page, self._pattern = page, pattern
-        self._held: list[Route] = []
-        page.route(pattern, self._hold)
-
-    def _hold(self, route: Route) -> None:
-        self._held.append(route)
-
-    def wait(self) -> None:
-        """Wait until the page has sent a request."""
-        for _ in range(MOST_FRAMES):
-            if self._held:
-                return
-            self._page.evaluate("() => new Promise(requestAnimationFrame)")
-        raise AssertionError(f"the page has sent nothing to {self._pattern}")
-
-    def let_go(self) -> None:
-        """Let the first request through, and whatever comes after it."""
-        self.wait()
-        self._held[0].continue_()
-        self._page.unroute(self._pattern)
-
-
-class Person:
-    """Somebody in front of a screen of his own: his window, and what it complained about."""
+    `problems` collects errors on the console, uncaught exceptions and requests to other hosts.
+    """
 
     def __init__(
         self, browser: Browser, house: House, size: str = "desk", lang: str = "en"
@@ -78,25 +66,64 @@ class Person:
             locale={"en": "en-GB", "zh-Hant": "zh-TW", "zh-Hans": "zh-CN"}[lang],
             has_touch=size == "phone",
         )
-        self.context.set_default_timeout(PATIENCE_MILLISECONDS)
+        self.context.set_default_timeout(TIMEOUT_MILLISECONDS)
+        self.problems: list[str] = []
+        self.context.on("console", self._check_console)
+        self.context.on("request", self._check_host)
         self.page: Page = self.context.new_page()
-        self.complaints: list[str] = []
-        self.page.on("console", self._heard)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
 
-    def _heard(self, message: object) -> None:
-        text = getattr(message, "text", "")
-        expected = "Failed to load resource", "WebSocket connection to"
-        if getattr(message, "type", "") == "error" and not text.startswith(expected):
-            self.complaints.append(text)
+    def _check_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith(EXPECTED_ERRORS):
+            self.problems.append(message.text)
 
-    def sign_in(self, who: str, path: str = "/") -> Page:
-        """Sign in through the API, as the form does, and go to a page."""
+    def _check_host(self, request: Request) -> None:
+        if not request.url.startswith((self._origin + "/", "data:", "blob:")):
+            self.problems.append(f"request to another host: {request.url}")
+
+    def sign_in(self, name: str, path: str = "/") -> Page:
+        """Sign in through the API, as the form does, and open a page."""
         response = self.context.request.post(
             "/api/session",
-            data={"name": who, "password": PASSWORD},
+            data={"name": name, "password": PASSWORD},
             headers={"Origin": self._origin},
         )
         assert response.ok, response.text()
         self.page.goto(path)
         return self.page
+
+
+NewUser: TypeAlias = Callable[..., BrowserUser]
+"""Opens a window: a house, then optionally a size and a language."""
+
+
+def close_windows(users: Iterable[BrowserUser]) -> None:
+    """Close the windows of users; none may have had a problem."""
+    problems = [problem for user in users for problem in user.problems]
+    for user in users:
+        user.context.close()
+    assert not problems, problems
+
+
+def accessibility_violations(page: Page) -> list[dict[str, Any]]:
+    """Return what axe-core finds on a page as it is now."""
+    if not page.evaluate("typeof axe !== 'undefined'"):
+        page.evaluate(_axe_source())
+    found: list[dict[str, Any]] = page.evaluate(AXE)
+    return found
+
+
+@cache
+def _axe_source() -> str:
+    build.install()
+    return (build.SOURCES / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+def is_wider_than_screen(page: Page) -> bool:
+    wider: bool = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    return wider
+
+
+def format_amount(amount: int, *, sign: bool = False) -> str:
+    """Format an amount as an English page does; with `sign`, a gain has a plus."""
+    return f"{'+' if sign and amount > 0 else ''}{amount / 100:,.2f}"

@@ -1,4 +1,4 @@
-"""A house that browsers visit, and what a test asks of it over its API."""
+"""A server in its own process, and a client of its API."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.screens.serving import PASSWORD
+from tests.screens.house_server import PASSWORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
 ROOT = Path(__file__).parent.parent.parent
-SLOWEST_READ_SECONDS = 60.0
-"""How long reports may take to hold what has just happened, on a busy machine."""
+PROJECTION_TIMEOUT_SECONDS = 60.0
+"""How long a projection may lag behind the log on a busy machine."""
 
 TABLE = """
 [tables.{name}]
@@ -28,9 +29,7 @@ mode = "{mode}"
 chips = [100, 500, 2500, 10000]
 float = 1_000_000_000
 limits = {{ minimum = 100, maximum = 100000, differential = 1000000 }}
-{timing}
 """
-TIMING = "dealt_by_house = { betting_seconds = 20, closing_seconds = 2, showing_seconds = 4 }"
 HOUSE = """
 name = "The test house"
 currency = "SGD"
@@ -38,7 +37,11 @@ time_zone = "Asia/Singapore"
 [policies]
 totp_for_staff = false
 commands_per_second = 10000
+idle_minutes = 600
+dealer_locks_after_minutes = 600
 """
+"""No session ends or locks while the tests run, however slow the machine is."""
+
 GAMES = {
     "sg-a": "sg-rws-tai-sai-v6/a",
     "sg-c": "sg-rws-tai-sai-v6/c",
@@ -51,29 +54,50 @@ GAMES = {
     "crown": "crown-and-anchor/main",
     "triple": "triple-dice/mat",
 }
-"""A table dealt by people for every layout, by its name."""
+"""A table of every layout, by name."""
+
+Roll = tuple[int, int, int]
+STEP_COMMANDS = {
+    "open-betting": "OpenBetting",
+    "close-betting": "CloseBetting",
+    "throw": "Throw",
+    "uncover": "Uncover",
+    "illuminate": "Illuminate",
+    "collect-losers": "CollectLosers",
+    "pay-winners": "PayWinners",
+}
+"""Steps whose command has no fields."""
 
 
-def house_toml(games: dict[str, str] = GAMES, mode: str = "record", timing: str = "") -> str:
-    """Return a house with these tables."""
-    tables = (TABLE.format(name=n, game=g, mode=mode, timing=timing) for n, g in games.items())
-    return HOUSE + "".join(tables)
+def house_toml(games: dict[str, str] = GAMES, mode: str = "record") -> str:
+    """Return the configuration of a house with these tables."""
+    return HOUSE + "".join(table_toml(name, game, mode) for name, game in games.items())
+
+
+def table_toml(name: str, game: str, mode: str = "record") -> str:
+    return TABLE.format(name=name, game=game, mode=mode)
 
 
 class House:
-    """A server in a process of its own, which can be killed and started again at its place."""
+    """A server in its own process, which can be killed and restarted on the same port."""
 
     def __init__(self, folder: Path, toml: str = "") -> None:
         self.folder = folder
         (folder / "house.toml").write_text(toml or house_toml())
         self._clients: dict[str, httpx.Client] = {}
-        self._keys = count(1)
+        self._idempotency_keys = count(1)
         self.port = 0
         self.start()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.screens.serving", str(self.folder), str(self.port)],
+            [sys.executable, "-m", "tests.screens.house_server", str(self.folder), str(self.port)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
@@ -83,14 +107,14 @@ class House:
             if "listens at" in line:
                 self.port = int(line.rpartition(":")[2].strip().rstrip("/"))
                 return
-        raise AssertionError(f"the house ended with {self._process.wait()}")
+        raise AssertionError(f"the server exited with {self._process.wait()}")
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     def kill(self) -> None:
-        """End it at once, as a cut of its power would."""
+        """Kill the process, as a power cut would."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
@@ -104,74 +128,85 @@ class House:
         if self._process.stdout:
             self._process.stdout.close()
 
-    # --- over its API -------------------------------------------------------------------------
+    # --- API ------------------------------------------------------------------------------------
 
-    def as_(self, who: str) -> httpx.Client:
-        """Return a client that has signed in as somebody."""
-        if who not in self._clients:
+    def client(self, user: str) -> httpx.Client:
+        """Return a client that has signed in as a user."""
+        if user not in self._clients:
             client = httpx.Client(base_url=self.url, headers={"Origin": self.url}, timeout=30)
-            client.post("/api/session", json={"name": who, "password": PASSWORD}).raise_for_status()
-            self._clients[who] = client
-        return self._clients[who]
+            credentials = {"name": user, "password": PASSWORD}
+            client.post("/api/session", json=credentials).raise_for_status()
+            self._clients[user] = client
+        return self._clients[user]
 
-    def id(self, who: str) -> str:
-        found: str = self.get("/api/session", who)["account"]
+    def account_id(self, user: str) -> str:
+        found: str = self.get("/api/session", user)["account"]
         return found
 
-    def get(self, path: str, who: str = "supervisor") -> Any:
-        response = self.as_(who).get(path)
+    def get(self, path: str, user: str = "supervisor") -> Any:
+        response = self.client(user).get(path)
         assert response.is_success, response.text
         return response.json()
 
-    def send(self, who: str, table: str, command: str, **fields: Any) -> Any:
-        """Send a command to a table as somebody; it has to be accepted."""
-        response = self.try_to(who, table, command, **fields)
-        assert response.is_success, f"{command}: {response.text}"
-        return response.json()
+    def get_until(
+        self, path: str, condition: Callable[[Any], bool], user: str = "supervisor"
+    ) -> Any:
+        """Read a projection until it meets a condition, and return it."""
+        deadline = time.monotonic() + PROJECTION_TIMEOUT_SECONDS
+        while not condition(found := self.get(path, user)):
+            assert time.monotonic() < deadline, f"{path} still is {found}"
+        return found
 
-    def try_to(self, who: str, table: str, command: str, **fields: Any) -> httpx.Response:
-        return self.as_(who).post(
+    def round_result(self, table: str, number: int) -> tuple[int, ...]:
+        """Return the dice of a round once the results list it."""
+        path = f"/api/tables/{table}/results"
+        lines = self.get_until(path, lambda lines: any(line["round"] == number for line in lines))
+        return next(tuple(line["dice"]) for line in reversed(lines) if line["round"] == number)
+
+    def send(self, user: str, table: str, command: str, **fields: Any) -> None:
+        """Send a command to a table; it must be accepted."""
+        response = self.client(user).post(
             f"/api/tables/{table}/commands",
             json={"type": command, **fields},
-            headers={"Idempotency-Key": f"test-{who}-{next(self._keys)}"},
+            headers={"Idempotency-Key": f"test-{user}-{next(self._idempotency_keys)}"},
         )
+        assert response.is_success, f"{command}: {response.text}"
 
-    def open_table(self, table: str) -> None:
-        """Pass the checks that a table needs before it is played, where there are any left."""
+    def pass_checks(self, table: str) -> None:
+        """Pass the checks that a table still needs before its first round."""
         for check in self.get(f"/api/tables/{table}")["checks_missing"]:
             self.send("supervisor", table, "PassCheck", check=check)
 
-    def seat(self, table: str, who: str = "player", amount: int = 100_000) -> str:
-        """Have a player buy in from his account; returns his id."""
-        player = self.id(who)
-        self.send(who, table, "BuyIn", player=player, amount=amount, source="account")
+    def buy_in(self, table: str, user: str = "player", amount: int = 100_000) -> str:
+        """Buy chips for a player from their account, and return its id."""
+        player = self.account_id(user)
+        self.send(user, table, "BuyIn", player=player, amount=amount, source="account")
         return player
 
-    def play_out(self, table: str, dice: tuple[int, int, int]) -> None:
-        """Play a Singapore round from the close of betting to its end, as its dealer would."""
-        acts: list[tuple[str, dict[str, Any]]] = [
-            ("CloseBetting", {}),
-            ("Tumble", {"times": 3}),
-            ("Uncover", {}),
-            ("CallResult", {"dice": dice}),
-            *(("PressKey", {"key": face}) for face in dice),
-            ("PressEnter", {}),
-            ("Illuminate", {}),
-            ("CollectLosers", {}),
-            ("PayWinners", {}),
-        ]
-        for command, fields in acts:
-            self.send("dealer", table, command, **fields)
+    def deal(self, table: str, roll: Roll, *, until: str = "", shooter: str = "player") -> None:
+        """Take the remaining steps of the round with a given roll, or those before a step."""
+        procedure = self.get(f"/api/tables/{table}/game")["conduct"]["procedure"]
+        current = self.get(f"/api/tables/{table}")["round"]
+        done = current["done"] if current else []
+        for step in procedure["order"]:
+            if step == until:
+                return
+            if step not in done:
+                self.take_step(table, step, roll, shooter)
 
-    def result_of(self, table: str, number: int) -> tuple[int, ...]:
-        """Return the dice of a round from the results, once they hold it."""
-        path = f"/api/tables/{table}/results"
-        lines = self.wait_for(path, lambda lines: any(line["round"] == number for line in lines))
-        return next(tuple(line["dice"]) for line in reversed(lines) if line["round"] == number)
-
-    def wait_for(self, path: str, holds: Callable[[Any], bool], who: str = "supervisor") -> Any:
-        """Read a report until it holds what has just happened, and return it."""
-        deadline = time.monotonic() + SLOWEST_READ_SECONDS
-        while not holds(found := self.get(path, who)):
-            assert time.monotonic() < deadline, f"{path} still is {found}"
-        return found
+    def take_step(self, table: str, step: str, roll: Roll, shooter: str = "player") -> None:
+        match step:
+            case "offer-dice":
+                self.send("dealer", table, "OfferDice", player=self.account_id(shooter))
+            case "choose-dice":
+                self.send(shooter, table, "ChooseDice", dice=[1, 2, 3])
+            case "tumble":
+                self.send("dealer", table, "Tumble", times=3)
+            case "call-result":
+                self.send("dealer", table, "CallResult", dice=roll)
+            case "enter-result":
+                for face in roll:
+                    self.send("dealer", table, "PressKey", key=face)
+                self.send("dealer", table, "PressEnter")
+            case _:
+                self.send("dealer", table, STEP_COMMANDS[step])

@@ -1,4 +1,4 @@
-"""The results board: what it shows equals the books, live, over a reload and over a cut."""
+"""The results board: past results, live updates, reconnecting and signing in again."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.dealing import deal
 from tests.screens.house import House, house_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from playwright.sync_api import Page
 
-    from tests.screens.browser import Person
+    from tests.screens.browser import NewUser
 
 ROLLS = [(1, 2, 3), (6, 6, 5), (4, 4, 4), (6, 5, 4), (5, 5, 1), (1, 1, 2)]
 SIDES = ["small", "big", "triple", "big", "big", "small"]
-BOARD_GAMES = {
+GAMES = {
     "sg-c": "sg-rws-tai-sai-v6/c",
     "sg-a": "sg-rws-tai-sai-v6/a",
     "crown": "crown-and-anchor/main",
@@ -27,16 +26,15 @@ BOARD_GAMES = {
 
 
 @pytest.fixture(scope="module")
-def walls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """A house whose tables have some results already."""
-    served = House(tmp_path_factory.mktemp("walls"), house_toml(BOARD_GAMES))
-    for table in ("sg-c", "crown"):
-        served.open_table(table)
-        for roll in ROLLS:
-            deal(served, table, roll)
-        served.result_of(table, len(ROLLS))
-    yield served
-    served.stop()
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Run a house whose tables have results already."""
+    with House(tmp_path_factory.mktemp("boards"), house_toml(GAMES)) as house:
+        for table in ("sg-c", "crown"):
+            house.pass_checks(table)
+            for roll in ROLLS:
+                house.deal(table, roll)
+            house.round_result(table, len(ROLLS))
+        yield house
 
 
 def beads(page: Page, road: str) -> list[str | None]:
@@ -44,10 +42,8 @@ def beads(page: Page, road: str) -> list[str | None]:
     return [each.get_attribute("data-outcome") for each in plate.locator("[data-outcome]").all()]
 
 
-def test_board_shows_the_past_results_of_its_table(
-    walls: House, person: Callable[..., Person]
-) -> None:
-    page = person(walls, "board").sign_in("player", "/board/sg-c")
+def test_board_shows_the_past_results_of_its_table(house: House, new_user: NewUser) -> None:
+    page = new_user(house, "board").sign_in("player", "/board/sg-c")
     expect(page.get_by_test_id("call")).to_have_text("double 1, 2, total 4")
     expect(page.get_by_test_id("total")).to_have_text("4")
     expect(page.get_by_test_id("last-results").locator("li")).to_have_count(len(ROLLS))
@@ -59,10 +55,8 @@ def test_board_shows_the_past_results_of_its_table(
     assert [int(each) for each in shown] == counted
 
 
-def test_board_cites_the_clause_by_which_the_dice_prevail(
-    walls: House, person: Callable[..., Person]
-) -> None:
-    page = person(walls, "board").sign_in("player", "/board/sg-c")
+def test_board_cites_the_clause_by_which_the_dice_prevail(house: House, new_user: NewUser) -> None:
+    page = new_user(house, "board").sign_in("player", "/board/sg-c")
     expect(page.get_by_text("Dice have no memory")).to_be_visible()
     expect(page.get_by_test_id("prevail")).to_contain_text("sg-rws-tai-sai-v6 5.11")
     page.goto("/board/crown")
@@ -70,28 +64,26 @@ def test_board_cites_the_clause_by_which_the_dice_prevail(
 
 
 def test_board_shows_new_results_and_void_rounds_without_a_reload(
-    walls: House, person: Callable[..., Person]
+    house: House, new_user: NewUser
 ) -> None:
-    page = person(walls, "board").sign_in("player", "/board/sg-a")
-    walls.open_table("sg-a")
+    page = new_user(house, "board").sign_in("player", "/board/sg-a")
+    house.pass_checks("sg-a")
     expect(page.get_by_test_id("which")).to_have_text("No result yet")
-    deal(walls, "sg-a", (2, 3, 3), until="close-betting")
+    house.deal("sg-a", (2, 3, 3), until="close-betting")
     expect(page.get_by_test_id("phase")).to_have_text("Place your Bets, please")
-    deal(walls, "sg-a", (2, 3, 3), until="enter-result")
+    house.deal("sg-a", (2, 3, 3), until="enter-result")
     expect(page.get_by_test_id("which")).to_have_text("Result of round 1")
     expect(page.get_by_test_id("call")).to_have_text("2, double 3, total 8")
-    deal(walls, "sg-a", (2, 3, 3))
+    house.deal("sg-a", (2, 3, 3))
     expect(page.locator('[data-road="small big"] svg.plate [data-outcome=small]')).to_have_count(2)
-    walls.send("dealer", "sg-a", "OpenBetting")
-    walls.send("dealer", "sg-a", "AbandonRound", reason="the lights went out")
+    house.send("dealer", "sg-a", "OpenBetting")
+    house.send("dealer", "sg-a", "AbandonRound", reason="the lights went out")
     expect(page.get_by_test_id("void")).to_have_text("Round 2 is void")
     assert beads(page, "small big") == ["small"]
 
 
-def test_board_of_a_symbol_game_shows_symbols_and_no_total(
-    walls: House, person: Callable[..., Person]
-) -> None:
-    page = person(walls, "board").sign_in("player", "/board/crown")
+def test_board_of_a_symbol_game_shows_symbols_and_no_total(house: House, new_user: NewUser) -> None:
+    page = new_user(house, "board").sign_in("player", "/board/crown")
     expect(page.get_by_test_id("call")).to_have_text("double crown, anchor")
     assert beads(page, "different") == [
         "different-3", "different-2", "triple", "different-3", "different-2", "different-2",
@@ -101,45 +93,41 @@ def test_board_of_a_symbol_game_shows_symbols_and_no_total(
 
 
 def test_board_reconnects_after_the_server_was_killed(
-    person: Callable[..., Person], tmp_path_factory: pytest.TempPathFactory
+    new_user: NewUser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    house = House(tmp_path_factory.mktemp("killed"), house_toml({"sg-c": BOARD_GAMES["sg-c"]}))
-    try:
-        house.open_table("sg-c")
-        page = person(house, "board").sign_in("player", "/board/sg-c")
-        deal(house, "sg-c", (1, 2, 3))
+    toml = house_toml({"sg-c": GAMES["sg-c"]})
+    with House(tmp_path_factory.mktemp("killed"), toml) as house:
+        house.pass_checks("sg-c")
+        page = new_user(house, "board").sign_in("player", "/board/sg-c")
+        house.deal("sg-c", (1, 2, 3))
         expect(page.get_by_test_id("total")).to_have_text("6")
         house.kill()
         expect(page.get_by_test_id("cut-off")).to_be_visible()
         house.start()
         expect(page.get_by_test_id("cut-off")).to_be_hidden()
-        deal(house, "sg-c", (6, 6, 5))
+        house.deal("sg-c", (6, 6, 5))
         expect(page.get_by_test_id("total")).to_have_text("17")
-    finally:
-        house.stop()
 
 
-def test_board_asks_for_sign_in_when_its_session_has_ended(
-    walls: House, person: Callable[..., Person]
-) -> None:
-    someone = person(walls, "board")
-    page = someone.sign_in("player2", "/board/sg-c")
+def test_board_asks_for_sign_in_when_its_session_has_ended(house: House, new_user: NewUser) -> None:
+    user = new_user(house, "board")
+    page = user.sign_in("player2", "/board/sg-c")
     expect(page.get_by_test_id("total")).to_be_visible()
-    mine = someone.context.request.get("/api/session").json()["session"]
-    ended = walls.as_("player2").delete(f"/api/sessions/{mine}")
+    session = user.context.request.get("/api/session").json()["session"]
+    ended = house.client("player2").delete(f"/api/sessions/{session}")
     assert ended.is_success, ended.text
     expect(page.get_by_test_id("ended")).to_contain_text("The board comes back by itself")
-    someone.sign_in("player2", "/board/sg-c")
+    user.sign_in("player2", "/board/sg-c")
     expect(page.get_by_test_id("total")).to_be_visible()
 
 
 @pytest.mark.parametrize(("size", "lang"), [("desk", "en"), ("board", "zh-Hans")])
 def test_board_fits_the_screen_without_scrolling(
-    walls: House, person: Callable[..., Person], size: str, lang: str
+    house: House, new_user: NewUser, size: str, lang: str
 ) -> None:
-    page = person(walls, size, lang).sign_in("player", "/board/sg-c")
+    page = new_user(house, size, lang).sign_in("player", "/board/sg-c")
     expect(page.get_by_test_id("counts")).to_be_visible()
     lowest = page.locator(".honest").bounding_box()
     assert lowest
     height = page.viewport_size["height"] if page.viewport_size else 0
-    assert lowest["y"] + lowest["height"] <= height, "the last line is on the screen"
+    assert lowest["y"] + lowest["height"] <= height, "the last line is below the screen"

@@ -1,4 +1,4 @@
-"""A line that is cut, a house that is killed: nothing lost, nothing shown that was not accepted."""
+"""Lost connections and killed servers: no bet is lost, placed twice or shown before acceptance."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.screens.browser import format_amount
 from tests.screens.house import House, house_toml
-from tests.screens.line import Line, is_command
+from tests.screens.network import FaultyNetwork, is_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from playwright.sync_api import Page
 
-    from tests.screens.browser import Person
+    from tests.screens.browser import NewUser
 
 TABLES = {
     "cut": "sg-rws-tai-sai-v6/e",
@@ -28,18 +29,17 @@ CHIP = 100
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    served = House(tmp_path_factory.mktemp("cut"), house_toml(TABLES))
-    yield served
-    served.stop()
+    with House(tmp_path_factory.mktemp("cut"), house_toml(TABLES)) as house:
+        yield house
 
 
-def betting(house: House, table: str, *players: str) -> None:
-    """Have betting open at a table, with players who have chips."""
-    house.open_table(table)
-    for who in players:
-        view = house.get(f"/api/tables/{table}", who)
+def open_betting(house: House, table: str, *players: str) -> None:
+    """Open betting at a table, with players who have chips."""
+    house.pass_checks(table)
+    for player in players:
+        view = house.get(f"/api/tables/{table}", player)
         if not view["seats"]:
-            house.seat(table, who)
+            house.buy_in(table, player)
     view = house.get(f"/api/tables/{table}")
     order = house.get(f"/api/tables/{table}/game")["conduct"]["procedure"]["order"]
     if view["round"] is None:
@@ -49,29 +49,29 @@ def betting(house: House, table: str, *players: str) -> None:
 
 
 def own_chips(house: House, table: str) -> dict[str, int]:
-    """Return a player's chips by area, as the house has them."""
+    """Return the player's chips by area, from the API."""
     view = house.get(f"/api/tables/{table}", "player")
-    areas: dict[str, int] = view["seats"][house.id("player")]["areas"]
+    areas: dict[str, int] = view["seats"][house.account_id("player")]["areas"]
     return areas
 
 
 def void_interrupted(house: House, table: str) -> None:
-    """Have two people state that no dice are known of a round that was interrupted."""
-    wanted = {"command": {"type": "ResolveInterruption", "known": []}, "reason": "nothing thrown"}
-    asked = house.as_("dealer").post(f"/api/tables/{table}/requests", json=wanted)
-    assert asked.is_success, asked.text
-    path = f"/api/requests/{asked.json()['id']}/approve"
-    approved = house.as_("supervisor").post(path, json={})
-    assert approved.is_success, approved.text
+    """Resolve an interrupted round with no known dice: one user requests it, another approves."""
+    request = {"command": {"type": "ResolveInterruption", "known": []}, "reason": "nothing thrown"}
+    response = house.client("dealer").post(f"/api/tables/{table}/requests", json=request)
+    assert response.is_success, response.text
+    path = f"/api/requests/{response.json()['id']}/approve"
+    approval = house.client("supervisor").post(path, json={})
+    assert approval.is_success, approval.text
 
 
-def bet(house: House, who: str, table: str, box: str, end: str) -> None:
-    player = house.id(who)
-    house.send(who, table, "PlaceBet", player=player, box=box, area=end, amount=CHIP)
+def place_bet(house: House, user: str, table: str, box: str, area: str) -> None:
+    player = house.account_id(user)
+    house.send(user, table, "PlaceBet", player=player, box=box, area=area, amount=CHIP)
 
 
 def tap(page: Page, area: str, times: int = 1) -> None:
-    """Put chips on an area, by its keyboard."""
+    """Place chips on an area by keyboard."""
     place = page.locator(f'[data-area="{area}"]')
     expect(place).to_be_visible()
     for _ in range(times):
@@ -79,7 +79,7 @@ def tap(page: Page, area: str, times: int = 1) -> None:
 
 
 def piles(page: Page, state: str) -> dict[str, int]:
-    """Return the chips that a screen shows in a state, by area."""
+    """Return the chips that a page shows in a state, by area."""
     found: dict[str, int] = page.evaluate(
         """state => Object.fromEntries([...document.querySelectorAll(`[data-pile="${state}"]`)]
             .map(pile => [pile.dataset.at, Number(pile.dataset.amount)]))""",
@@ -88,173 +88,165 @@ def piles(page: Page, state: str) -> dict[str, int]:
     return found
 
 
-def shows_what_the_house_has(page: Page, house: House, table: str, who: str = "player") -> None:
-    """The screen has come as far as the house, and shows the same chips."""
-    view = house.get(f"/api/tables/{table}", who)
+def assert_in_sync(page: Page, house: House, table: str) -> None:
+    """Assert that a page has reached the version of the server and shows the same chips."""
+    view = house.get(f"/api/tables/{table}", "player")
     version = page.get_by_test_id("version")
     expect(version).to_have_text(re.compile(rf"^{view['version']}\b"))
     expect(page.locator('[data-pile="pending"]')).to_have_count(0)
     (seat,) = view["seats"].values()
     assert piles(page, "placed") == seat["areas"]
-    expect(page.get_by_test_id("stack")).to_have_text(f"{seat['stack'] / 100:,.2f}")
+    expect(page.get_by_test_id("stack")).to_have_text(format_amount(seat["stack"]))
 
 
-# --- a line that is cut ---------------------------------------------------------------------------
+# --- lost connections -----------------------------------------------------------------------------
 
 
-def test_silent_server_is_reported_within_two_seconds(
-    house: House, person: Callable[..., Person]
-) -> None:
-    betting(house, "cut", "player")
-    someone = person(house)
-    line = Line(someone.context)
-    someone.page.clock.install()
-    page = someone.sign_in("player", "/table/cut")
+def test_silent_server_is_reported_within_two_seconds(house: House, new_user: NewUser) -> None:
+    open_betting(house, "cut", "player")
+    user = new_user(house)
+    network = FaultyNetwork(user.context)
+    user.page.clock.install()
+    page = user.sign_in("player", "/table/cut")
     expect(page.locator('[data-area="big@left"]')).to_be_visible()
     expect(page.get_by_test_id("cut-off")).to_have_count(0)
     page.clock.pause_at(page.evaluate("Date.now() + 20_000"))  # as after a short sleep
-    line.cut = True
+    network.offline = True
     page.clock.run_for(1900)
     expect(page.get_by_test_id("cut-off")).to_be_visible()
-    line.cut = False
+    network.offline = False
     page.clock.resume()
     expect(page.get_by_test_id("cut-off")).to_have_count(0)
 
 
-def test_reconnected_page_resumes_from_its_last_version(
-    house: House, person: Callable[..., Person]
-) -> None:
-    betting(house, "cut", "player", "player2")
-    someone = person(house)
-    line = Line(someone.context)
-    page = someone.sign_in("player", "/table/cut")
+def test_reconnected_page_resumes_from_its_last_version(house: House, new_user: NewUser) -> None:
+    open_betting(house, "cut", "player", "player2")
+    user = new_user(house)
+    network = FaultyNetwork(user.context)
+    page = user.sign_in("player", "/table/cut")
     tap(page, "big@left")
     expect(page.locator('[data-pile="placed"][data-at="big@left"]')).to_have_count(1)
-    line.hang_up()
+    network.disconnect()
     expect(page.get_by_test_id("cut-off")).to_be_visible()
-    for end in ("left", "right", "left"):
-        bet(house, "player2", "cut", "small", end)
-    bet(house, "player", "cut", "big", "right")
-    heard = len(line.told)
-    line.cut = False
+    for area in ("left", "right", "left"):
+        place_bet(house, "player2", "cut", "small", area)
+    place_bet(house, "player", "cut", "big", "right")
+    received = len(network.messages)
+    network.offline = False
     expect(page.get_by_test_id("cut-off")).to_have_count(0)
-    shows_what_the_house_has(page, house, "cut")
-    versions = line.versions()
+    assert_in_sync(page, house, "cut")
+    versions = network.event_versions()
     assert versions == list(range(versions[0], versions[0] + len(versions)))
-    assert [each for each in line.told[heard:] if each.get("view")] == []
-    assert line.after[-1]
+    assert [each for each in network.messages[received:] if each.get("view")] == []
+    assert network.resume_versions[-1]
 
 
 def test_page_that_missed_an_event_shows_the_state_of_the_server(
-    house: House, person: Callable[..., Person]
+    house: House, new_user: NewUser
 ) -> None:
-    betting(house, "cut", "player", "player2")
-    someone = person(house)
-    line = Line(someone.context)
-    page = someone.sign_in("player", "/table/cut")
+    open_betting(house, "cut", "player", "player2")
+    user = new_user(house)
+    network = FaultyNetwork(user.context)
+    page = user.sign_in("player", "/table/cut")
     expect(page.locator('[data-area="big@left"]')).to_be_visible()
-    line.lose_events = 1
-    bet(house, "player", "cut", "big", "right")
+    network.lose_event_messages = 1
+    place_bet(house, "player", "cut", "big", "right")
     expect(page.get_by_test_id("stack")).to_be_visible()
-    bet(house, "player2", "cut", "small", "left")
-    shows_what_the_house_has(page, house, "cut")
+    place_bet(house, "player2", "cut", "small", "left")
+    assert_in_sync(page, house, "cut")
 
 
-# --- answers that are lost ------------------------------------------------------------------------
+# --- lost requests and responses ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lost", ["lose_answers", "lose_questions"])
-def test_bet_with_a_lost_message_is_placed_once(
-    house: House, person: Callable[..., Person], lost: str
-) -> None:
-    betting(house, "answers", "player")
+@pytest.mark.parametrize("lost", ["lose_responses", "lose_requests"])
+def test_bet_with_a_lost_message_is_placed_once(house: House, new_user: NewUser, lost: str) -> None:
+    open_betting(house, "answers", "player")
     before = own_chips(house, "answers")
-    someone = person(house)
-    line = Line(someone.context)
-    page = someone.sign_in("player", "/table/answers")
-    setattr(line, lost, 1)
+    user = new_user(house)
+    network = FaultyNetwork(user.context)
+    page = user.sign_in("player", "/table/answers")
+    setattr(network, lost, 1)
     tap(page, "big")
     expect(page.locator('[data-pile="pending"]')).to_have_count(0)
-    shows_what_the_house_has(page, house, "answers")
+    assert_in_sync(page, house, "answers")
     assert own_chips(house, "answers") == {**before, "big": before.get("big", 0) + CHIP}
-    assert len(set(line.keys)) == 1
+    assert len(set(network.idempotency_keys)) == 1
 
 
 def test_bet_not_sent_before_its_round_ended_is_not_placed_in_the_next_round(
-    house: House, person: Callable[..., Person]
+    house: House, new_user: NewUser
 ) -> None:
-    betting(house, "answers", "player")
-    someone = person(house)
-    line = Line(someone.context)
-    page = someone.sign_in("player", "/table/answers")
-    line.lose_questions = 1
+    open_betting(house, "answers", "player")
+    user = new_user(house)
+    network = FaultyNetwork(user.context)
+    page = user.sign_in("player", "/table/answers")
+    network.lose_requests = 1
     tap(page, "small")
-    line.cut = True
+    network.offline = True
     expect(page.get_by_test_id("cut-off")).to_be_visible()
     house.send("dealer", "answers", "AbandonRound", reason="the dice are lost")
     house.send("dealer", "answers", "OpenBetting")
-    line.cut = False
+    network.offline = False
     expect(page.get_by_test_id("refusal")).to_contain_text("did not reach the house in time")
-    shows_what_the_house_has(page, house, "answers")
+    assert_in_sync(page, house, "answers")
     assert house.get("/api/tables/answers", "player")["round"]["totals"] == {}
 
 
 def test_reloaded_page_reports_the_outcome_of_pending_commands(
-    house: House, person: Callable[..., Person]
+    house: House, new_user: NewUser
 ) -> None:
-    betting(house, "answers", "player")
-    someone = person(house)
-    line = Line(someone.context)
-    page = someone.sign_in("player", "/table/answers")
-    line.lose_answers = 1
+    open_betting(house, "answers", "player")
+    user = new_user(house)
+    network = FaultyNetwork(user.context)
+    page = user.sign_in("player", "/table/answers")
+    network.lose_responses = 1
     tap(page, "odd" if page.locator('[data-area="odd"]').count() else "single:1")
     expect(page.locator('[data-pile="pending"]')).to_have_count(1)
-    line.cut = True
+    network.offline = True
     expect(page.get_by_test_id("cut-off")).to_be_visible()
-    line.cut = False
+    network.offline = False
     page.reload()
-    told = page.get_by_test_id("left-behind")
-    expect(told).to_contain_text("accepted 1, not accepted 0")
-    shows_what_the_house_has(page, house, "answers")
+    report = page.get_by_test_id("left-behind")
+    expect(report).to_contain_text("accepted 1, not accepted 0")
+    assert_in_sync(page, house, "answers")
     page.reload()
     expect(page.get_by_test_id("stack")).to_be_visible()
-    expect(told).to_have_count(0)
+    expect(report).to_have_count(0)
 
 
-# --- a house that is killed -----------------------------------------------------------------------
+# --- killed server --------------------------------------------------------------------------------
 
 
 def test_accepted_bets_survive_a_server_kill_during_the_round(
-    tmp_path_factory: pytest.TempPathFactory, person: Callable[..., Person]
+    tmp_path_factory: pytest.TempPathFactory, new_user: NewUser
 ) -> None:
-    house = House(tmp_path_factory.mktemp("kill"), house_toml({"kill": TABLES["kill"]}))
-    try:
-        betting(house, "kill", "player")
-        someone = person(house)
-        line = Line(someone.context)
-        page = someone.sign_in("player", "/table/kill")
+    toml = house_toml({"kill": TABLES["kill"]})
+    with House(tmp_path_factory.mktemp("kill"), toml) as house:
+        open_betting(house, "kill", "player")
+        user = new_user(house)
+        network = FaultyNetwork(user.context)
+        page = user.sign_in("player", "/table/kill")
         tap(page, "big", 3)
         expect(
             page.locator('[data-pile="placed"][data-at="big"][data-amount="300"]')
         ).to_be_visible()
-        line.deaf = True  # the house accepts a bet, and the screen hears nothing of it
+        network.lose_all_responses = True  # the bet is accepted unknown to the page
         with page.expect_event("requestfailed", lambda request: is_command(request.url)):
             tap(page, "small", 4)
         house.kill()
-        line.deaf = False
+        network.lose_all_responses = False
         expect(page.get_by_test_id("cut-off")).to_be_visible()
         assert piles(page, "placed") == {"big": 300}
         assert piles(page, "pending").keys() == {"small"}
         house.start()
-        kept = own_chips(house, "kill")
-        assert kept == {"big": 300, "small": CHIP}
+        accepted = own_chips(house, "kill")
+        assert accepted == {"big": 300, "small": CHIP}
         expect(page.get_by_test_id("cut-off")).to_have_count(0)
         expect(page.get_by_test_id("phase")).to_contain_text("Interrupted")
-        shows_what_the_house_has(page, house, "kill")
-        assert own_chips(house, "kill") == kept
+        assert_in_sync(page, house, "kill")
+        assert own_chips(house, "kill") == accepted
         void_interrupted(house, "kill")
         expect(page.get_by_test_id("notice")).to_be_visible()
-        shows_what_the_house_has(page, house, "kill")
+        assert_in_sync(page, house, "kill")
         assert own_chips(house, "kill") == {}
-    finally:
-        house.stop()

@@ -1,4 +1,4 @@
-"""The felt in a browser: every area of every layout, by keyboard and by finger, lit as it wins."""
+"""The felt of every layout: areas, labels, lamps, keyboard and touch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import pytest
 from playwright.sync_api import expect
 
 import threedice
-from tests.screens.browser import Person
+from tests.screens.browser import BrowserUser, close_windows, is_wider_than_screen
 from tests.screens.house import GAMES
 from threedice.dice import ROLLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from playwright.sync_api import Browser, Page
 
+    from tests.screens.browser import NewUser
     from tests.screens.house import House
     from threedice.rulebook import Game
     from threedice.rulebook.felt import Felt
@@ -27,46 +28,48 @@ HALF_A_PIXEL = 0.5
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A layout's felt in a browser, beside what its rulebook says."""
+class FeltPage:
+    """A page with the felt of a layout, and the game it belongs to."""
 
     page: Page
     game: Game
     felt: Felt
 
 
-def drawn(browser: Browser, house: House, layout: str, size: str) -> Iterator[Drawn]:
-    someone = Person(browser, house, size)
-    page = someone.sign_in("player", f"/odds/{GAMES[layout]}")
+def open_felt(browser: Browser, house: House, layout: str, size: str) -> Iterator[FeltPage]:
+    user = BrowserUser(browser, house, size)
+    page = user.sign_in("player", f"/odds/{GAMES[layout]}")
     expect(page.get_by_test_id("felt")).to_be_visible()
     game = threedice.load(GAMES[layout])
     assert game.felt
-    yield Drawn(page, game, game.felt)
-    someone.context.close()
-    assert not someone.complaints
+    yield FeltPage(page, game, game.felt)
+    close_windows([user])
 
 
 @pytest.fixture(scope="module", params=GAMES)
-def desk(request: pytest.FixtureRequest, browser: Browser, house: House) -> Iterator[Drawn]:
-    yield from drawn(browser, house, request.param, "desk")
+def desk_felt(request: pytest.FixtureRequest, browser: Browser, house: House) -> Iterator[FeltPage]:
+    yield from open_felt(browser, house, request.param, "desk")
 
 
 @pytest.fixture(scope="module", params=GAMES)
-def phone(request: pytest.FixtureRequest, browser: Browser, house: House) -> Iterator[Drawn]:
-    yield from drawn(browser, house, request.param, "phone")
+def phone_felt(
+    request: pytest.FixtureRequest, browser: Browser, house: House
+) -> Iterator[FeltPage]:
+    yield from open_felt(browser, house, request.param, "phone")
 
 
-PLACES = """() => [...document.querySelectorAll("[data-testid=felt] [data-area]")].map((area) => {
+READ_AREAS = """() => [...document.querySelectorAll("[data-testid=felt] [data-area]")]
+.map((area) => {
   const {x, y, width, height} = area.querySelector(".hit").getBoundingClientRect();
   return {id: area.dataset.area, box: area.dataset.box, x, y, width, height};
 })"""
 
 
-def overlapping(places: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def overlapping(areas: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [
         (one["id"], other["id"])
-        for i, one in enumerate(places)
-        for other in places[:i]
+        for i, one in enumerate(areas)
+        for other in areas[:i]
         if one["x"] + HALF_A_PIXEL < other["x"] + other["width"]
         and other["x"] + HALF_A_PIXEL < one["x"] + one["width"]
         and one["y"] + HALF_A_PIXEL < other["y"] + other["height"]
@@ -74,22 +77,24 @@ def overlapping(places: list[dict[str, Any]]) -> list[tuple[str, str]]:
     ]
 
 
-def test_every_area_of_every_box_is_drawn_and_no_two_overlap(desk: Drawn) -> None:
-    places = desk.page.evaluate(PLACES)
-    assert {each["id"]: each["box"] for each in places} == {a.id: a.box for a in desk.felt.areas}
-    assert {each["box"] for each in places} == set(desk.game.boxes)
-    assert all(min(each["width"], each["height"]) > 0 for each in places)
-    assert not overlapping(places)
+def test_every_area_of_every_box_is_drawn_and_no_two_overlap(desk_felt: FeltPage) -> None:
+    areas = desk_felt.page.evaluate(READ_AREAS)
+    assert {each["id"]: each["box"] for each in areas} == {
+        a.id: a.box for a in desk_felt.felt.areas
+    }
+    assert {each["box"] for each in areas} == set(desk_felt.game.boxes)
+    assert all(min(each["width"], each["height"]) > 0 for each in areas)
+    assert not overlapping(areas)
 
 
-OUTSIDE = """() => {
-  const told = [];
+FIND_OUTSIDE = """() => {
+  const found = [];
   const look = (words, within, name) => {
     const r = within.getBoundingClientRect();
     const boxes = [...words].map((word) => [word.textContent, word.getBoundingClientRect()]);
     for (const [text, b] of boxes)
       if (b.left < r.left || b.right > r.right || b.top < r.top - 1 || b.bottom > r.bottom + 1)
-        told.push(`${name}: ${text} leaves its area`);
+        found.push(`${name}: ${text} leaves its area`);
     return boxes;
   };
   for (const area of document.querySelectorAll("[data-testid=felt] [data-drawn]")) {
@@ -99,10 +104,10 @@ OUTSIDE = """() => {
   }
   for (const legend of document.querySelectorAll("[data-testid=felt] .inscription"))
     look(legend.querySelectorAll("text"), legend.querySelector(".border"), "legend");
-  return told;
+  return found;
 }"""
-COVERED = """() => {
-  const told = [];
+FIND_OVERLAPS = """() => {
+  const found = [];
   for (const area of document.querySelectorAll("[data-testid=felt] [data-drawn]")) {
     const parts = [...area.querySelectorAll("text, .die-face")].map((each) => {
       const {left, right, top, bottom, height} = each.getBoundingClientRect();
@@ -113,19 +118,19 @@ COVERED = """() => {
     parts.forEach((one, i) => parts.slice(0, i).forEach((other) => {
       if (one.left < other.right && other.left < one.right)
         if (one.top < other.bottom && other.top < one.bottom)
-          told.push(`${area.dataset.drawn}: ${other.text} / ${one.text}`);
+          found.push(`${area.dataset.drawn}: ${other.text} / ${one.text}`);
     }));
   }
-  return told;
+  return found;
 }"""
 
 
-def test_labels_and_dice_stay_inside_their_area_and_do_not_overlap(desk: Drawn) -> None:
-    assert desk.page.evaluate(OUTSIDE) == []
-    assert desk.page.evaluate(COVERED) == []
+def test_labels_and_dice_stay_inside_their_area_and_do_not_overlap(desk_felt: FeltPage) -> None:
+    assert desk_felt.page.evaluate(FIND_OUTSIDE) == []
+    assert desk_felt.page.evaluate(FIND_OVERLAPS) == []
 
 
-WALK = """() => {
+WALK_BY_ARROWS = """() => {
   const areas = [...document.querySelectorAll("[data-testid=felt] [data-area]")];
   const name = () => document.activeElement.dataset.area;
   const entry = areas.filter((area) => area.tabIndex === 0).map((area) => area.dataset.area);
@@ -143,38 +148,41 @@ WALK = """() => {
 }"""
 
 
-def test_arrow_keys_reach_every_area(desk: Drawn) -> None:
-    entry, reached = desk.page.evaluate(WALK)
+def test_arrow_keys_reach_every_area(desk_felt: FeltPage) -> None:
+    entry, reached = desk_felt.page.evaluate(WALK_BY_ARROWS)
     assert len(entry) == 1
-    assert set(reached) == {area.id for area in desk.felt.areas}
+    assert set(reached) == {area.id for area in desk_felt.felt.areas}
 
 
-LIT = """async (rolls) => {
+READ_LAMPS = """async (rolls) => {
   const dice = [0, 1, 2].map((die) => [...document.querySelectorAll(`input[name=die-${die}]`)]);
-  const told = [];
+  const found = [];
   for (const roll of rolls) {
     roll.forEach((face, die) => dice[die][face - 1].checked || dice[die][face - 1].click());
     for (let turn = 0; turn < 10; turn++) await null;
     const areas = [...document.querySelectorAll("[data-testid=felt] [data-drawn]")];
     const shines = (area) => area.querySelector(".lamp") && area.querySelector(".glow");
     const lamps = areas.filter(shines);
-    told.push(lamps.map((area) => area.dataset.drawn).sort());
+    found.push(lamps.map((area) => area.dataset.drawn).sort());
     const marked = [...document.querySelectorAll("[data-testid=felt] [data-lit]")];
     const names = marked.map((area) => area.dataset.area).sort();
-    if (String(names) !== String(told.at(-1))) throw new Error(`${roll}: lamps and marks differ`);
+    if (String(names) !== String(found.at(-1))) throw new Error(`${roll}: lamps and marks differ`);
   }
-  return told;
+  return found;
 }"""
 
 
-def test_exactly_the_areas_of_the_winning_boxes_are_lit_on_all_216_rolls(desk: Drawn) -> None:
-    shown = desk.page.evaluate(LIT, [list(roll) for roll in ROLLS])
+def test_exactly_the_areas_of_the_winning_boxes_are_lit_on_all_216_rolls(
+    desk_felt: FeltPage,
+) -> None:
+    shown = desk_felt.page.evaluate(READ_LAMPS, [list(roll) for roll in ROLLS])
     for roll, lit in zip(ROLLS, shown, strict=True):
-        won = set(desk.game.winning(roll))
-        assert lit == sorted(area.id for area in desk.felt.areas if area.box in won), roll
+        won = set(desk_felt.game.winning(roll))
+        assert lit == sorted(area.id for area in desk_felt.felt.areas if area.box in won), roll
 
 
-HIDDEN = """() => [...document.querySelectorAll("[data-testid=felt] .area")].filter((area) => {
+FIND_COVERED_AREAS = """() => [...document.querySelectorAll("[data-testid=felt] .area")]
+.filter((area) => {
   area.scrollIntoView({block: "center", inline: "center"});
   const {x, y, width, height} = area.querySelector(".hit").getBoundingClientRect();
   const there = document.elementFromPoint(x + width / 2, y + height / 2);
@@ -182,22 +190,19 @@ HIDDEN = """() => [...document.querySelectorAll("[data-testid=felt] .area")].fil
 }).map((area) => area.dataset.area)"""
 
 
-def test_every_area_is_large_enough_to_touch_on_a_360_pixel_phone(phone: Drawn) -> None:
-    for each in phone.page.evaluate(PLACES):
+def test_every_area_is_large_enough_to_touch_on_a_360_pixel_phone(phone_felt: FeltPage) -> None:
+    for each in phone_felt.page.evaluate(READ_AREAS):
         least = 44 if each["box"].split(":")[0] in MAIN else 24
         assert min(each["width"], each["height"]) >= least, each
-    assert phone.page.evaluate(HIDDEN) == []
-    wide = phone.page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= 360, "the page itself must not scroll sideways"
+    assert phone_felt.page.evaluate(FIND_COVERED_AREAS) == []
+    assert not is_wider_than_screen(phone_felt.page)
 
 
-# --- with real keys and fingers, on one layout ----------------------------------------------------
+# --- keys, mouse and touch ------------------------------------------------------------------------
 
 
-def test_chip_is_placed_and_taken_back_by_keyboard(
-    house: House, person: Callable[..., Person]
-) -> None:
-    page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
+def test_chip_is_placed_and_taken_back_by_keyboard(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
     felt = page.get_by_test_id("felt")
     page.get_by_role("radio", name="1", exact=True).first.focus()
     page.keyboard.press("Tab")
@@ -217,8 +222,8 @@ def test_chip_is_placed_and_taken_back_by_keyboard(
     assert not page.evaluate("!!document.activeElement.closest('[data-testid=felt]')")
 
 
-def test_right_click_takes_a_chip_back(house: House, person: Callable[..., Person]) -> None:
-    page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/a")
+def test_right_click_takes_a_chip_back(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/a")
     big = page.locator("[data-area=big]")
     big.click()
     expect(page.locator("[data-pile][data-at=big]")).to_have_count(1)
@@ -227,9 +232,9 @@ def test_right_click_takes_a_chip_back(house: House, person: Callable[..., Perso
 
 
 def test_tap_on_the_zoomed_out_felt_zooms_in_without_betting(
-    house: House, person: Callable[..., Person]
+    house: House, new_user: NewUser
 ) -> None:
-    page = person(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/c")
+    page = new_user(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/c")
     page.get_by_role("button", name="Whole felt").tap()
     pair = page.locator("[data-area='pair:5-5-1']")
     before = pair.locator(".hit").bounding_box()
@@ -245,10 +250,8 @@ def test_tap_on_the_zoomed_out_felt_zooms_in_without_betting(
     expect(page.locator("[data-pile=placed][data-at='pair:5-5-1']")).to_have_count(1)
 
 
-def test_tap_on_the_overview_map_scrolls_the_felt(
-    house: House, person: Callable[..., Person]
-) -> None:
-    page = person(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
+def test_tap_on_the_overview_map_scrolls_the_felt(house: House, new_user: NewUser) -> None:
+    page = new_user(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
     right = page.locator("[data-area='big@right']")
     expect(right).not_to_be_in_viewport()
     small = page.get_by_test_id("felt-map")

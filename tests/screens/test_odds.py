@@ -1,4 +1,4 @@
-"""The odds page: its figures are the house's, the mix is judged by the house, all by keyboard."""
+"""The odds page: odds sheet, mix of bets, comparison of games, readings and clauses."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.screens.browser import format_amount
 from tests.screens.house import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.screens.browser import Person
+    from tests.screens.browser import NewUser
     from tests.screens.house import House
 
 GAME = "sg-rws-tai-sai-v6/c"
-SHEET = """() => [...document.querySelectorAll("[data-testid=sheet] tbody tr")].map((row) => {
+READ_SHEET = """() => [...document.querySelectorAll("[data-testid=sheet] tbody tr")].map((row) => {
   const figures = [...row.querySelectorAll("td.number")];
   return [row.dataset.box, ...figures.map((each) => each.textContent.trim())];
 })"""
-HREFS = "all => all.map((link) => link.getAttribute('href'))"
+READ_LINKS = "all => all.map((link) => link.getAttribute('href'))"
 
 
-def percent(fraction: str, digits: int) -> str:
+def format_percent(fraction: str, digits: int) -> str:
     over, _, under = fraction.partition("/")
     return f"{int(over) / int(under or 1) * 100:.{digits}f} %"
 
 
 @pytest.mark.parametrize("layout", ["sg-e", "triple"])
 def test_odds_sheet_shows_the_figures_of_the_api(
-    layout: str, house: House, person: Callable[..., Person]
+    layout: str, house: House, new_user: NewUser
 ) -> None:
     game = house.get(f"/api/rulebooks/{GAMES[layout]}")
     sheet = house.get(f"/api/rulebooks/{GAMES[layout]}/odds")
-    page = person(house).sign_in("player", f"/odds/{GAMES[layout]}?view=sheet")
+    page = new_user(house).sign_in("player", f"/odds/{GAMES[layout]}?view=sheet")
     expect(page.get_by_test_id("sheet")).to_be_visible()
     pays = {box["id"]: " / ".join(line["odds"] for line in box["lines"]) for box in game["boxes"]}
     expected = [
@@ -43,19 +42,19 @@ def test_odds_sheet_shows_the_figures_of_the_api(
             each["box"],
             pays[each["box"]],
             f"{each['figures']['ways']} of {each['figures']['of']}",
-            percent(each["figures"]["hit"], 2),
+            format_percent(each["figures"]["hit"], 2),
             f"{each['figures']['edge_percent']:.3f} %",
             each["figures"]["edge"],
             f"{each['figures']['sd']:.4f}",
         ]
         for each in sheet["boxes"]
     ]
-    assert page.evaluate(SHEET) == expected
+    assert page.evaluate(READ_SHEET) == expected
     expect(page.get_by_test_id("layout-edge")).to_contain_text(sheet["layout_edge"])
 
 
-def test_odds_sheet_is_sorted_and_filtered(house: House, person: Callable[..., Person]) -> None:
-    page = person(house).sign_in("player", f"/odds/{GAME}?view=sheet")
+def test_odds_sheet_is_sorted_and_filtered(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", f"/odds/{GAME}?view=sheet")
     page.get_by_role("button", name="House edge").press("Enter")
     rows = page.get_by_test_id("sheet").locator("tbody tr")
     expect(rows.first).to_have_attribute("data-box", "pair:1-1-3")
@@ -69,30 +68,27 @@ def test_odds_sheet_is_sorted_and_filtered(house: House, person: Callable[..., P
     expect(page.get_by_role("status").filter(has_text="6 boxes shown")).to_be_visible()
 
 
-def judged(house: House, stakes: dict[str, int]) -> dict[str, Any]:
-    answer = house.as_("player").post(f"/api/rulebooks/{GAME}/mix", json={"stakes": stakes})
-    found: dict[str, Any] = answer.raise_for_status().json()
+def post_mix(house: House, stakes: dict[str, int]) -> dict[str, Any]:
+    response = house.client("player").post(f"/api/rulebooks/{GAME}/mix", json={"stakes": stakes})
+    found: dict[str, Any] = response.raise_for_status().json()
     return found
 
 
-def cents(amount: float) -> str:
-    return f"{amount / 100:+,.2f}" if amount else "0.00"
-
-
-def test_figures_of_a_mix_are_those_of_the_api(house: House, person: Callable[..., Person]) -> None:
-    page = person(house).sign_in("player", f"/odds/{GAME}")
+def test_figures_of_a_mix_are_those_of_the_api(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", f"/odds/{GAME}")
     page.locator("[data-area=big]").click()
     page.get_by_role("radio", name="25", exact=True).check(force=True)
     page.locator("[data-area='total:10']").click()
     page.locator("[data-area='domino:1-2']").click()
     expect(page.get_by_test_id("mix-total")).to_have_text("51.00")
-    mix = judged(house, {"big": 100, "total:10": 2500, "domino:1-2": 2500})
+    mix = post_mix(house, {"big": 100, "total:10": 2500, "domino:1-2": 2500})
     figures = mix["figures"]
     expect(page.get_by_test_id("mix-edge")).to_have_text(f"{figures['edge_percent']:.3f} %")
     expect(page.get_by_test_id("mix-figures")).to_contain_text(f"exactly {figures['edge']}")
     expect(page.get_by_test_id("mix-ways")).to_have_text(f"{figures['ways']} of 216")
-    expect(page.get_by_test_id("mix-worst")).to_contain_text(cents(min(mix["nets"])))
-    expect(page.get_by_test_id("mix-best")).to_contain_text(cents(max(mix["nets"])))
+    worst, best = min(mix["nets"]), max(mix["nets"])
+    expect(page.get_by_test_id("mix-worst")).to_contain_text(format_amount(worst, sign=True))
+    expect(page.get_by_test_id("mix-best")).to_contain_text(format_amount(best, sign=True))
     columns = page.locator("figure rect[data-net]").evaluate_all(
         "all => all.map((each) => [Number(each.dataset.net), Number(each.dataset.ways)])"
     )
@@ -102,10 +98,8 @@ def test_figures_of_a_mix_are_those_of_the_api(house: House, person: Callable[..
     expect(page.get_by_test_id("mix-total")).to_have_text("26.00")
 
 
-def test_chosen_roll_shows_the_result_of_each_bet_of_a_mix(
-    house: House, person: Callable[..., Person]
-) -> None:
-    page = person(house).sign_in("player", f"/odds/{GAME}?roll=1-3-6")
+def test_chosen_roll_shows_the_result_of_each_bet_of_a_mix(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", f"/odds/{GAME}?roll=1-3-6")
     expect(page.get_by_test_id("call")).to_have_text("1, 3, 6, total 10")
     expect(page.locator("[data-area='total:10'][data-lit]")).to_be_visible()
     page.locator("[data-area='total:10']").click()
@@ -119,10 +113,8 @@ def test_chosen_roll_shows_the_result_of_each_bet_of_a_mix(
     expect(page).to_have_url(f"{house.url}/odds/{GAME}?roll=1-4-6")
 
 
-def test_chips_on_both_areas_of_a_box_are_one_stake(
-    house: House, person: Callable[..., Person]
-) -> None:
-    page = person(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
+def test_chips_on_both_areas_of_a_box_are_one_stake(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", "/odds/sg-rws-tai-sai-v6/e")
     page.locator("[data-area='big@left']").click()
     page.locator("[data-area='big@right']").click()
     rows = page.get_by_test_id("mix-stakes").locator("tbody tr")
@@ -130,17 +122,17 @@ def test_chips_on_both_areas_of_a_box_are_one_stake(
     expect(rows).to_contain_text("2.00")
 
 
-def test_shooter_bet_cannot_be_added_to_a_mix(house: House, person: Callable[..., Person]) -> None:
-    page = person(house).sign_in("player", "/odds/triple-dice/mat")
+def test_shooter_bet_cannot_be_added_to_a_mix(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", "/odds/triple-dice/mat")
     page.locator("[data-area=shooter]").click()
     expect(page.get_by_role("status").filter(has_text="several throws")).to_be_visible()
     expect(page.locator("[data-pile]")).to_have_count(0)
 
 
-def test_two_games_are_compared_box_by_box(house: House, person: Callable[..., Person]) -> None:
+def test_two_games_are_compared_box_by_box(house: House, new_user: NewUser) -> None:
     here = edges(house, GAME)
     there = edges(house, "nz-tai-sai-2008/2")
-    page = person(house).sign_in("player", f"/odds/{GAME}?view=compare")
+    page = new_user(house).sign_in("player", f"/odds/{GAME}?view=compare")
     page.get_by_role("combobox", name="Other game").select_option("nz-tai-sai-2008/2")
     table = page.get_by_test_id("comparison")
     expect(table.locator("tbody tr")).to_have_count(len(here.keys() | there.keys()))
@@ -167,10 +159,10 @@ def verdict(here: dict[str, str], there: dict[str, str], box: str) -> str:
 
 
 def test_odds_page_lists_the_readings_and_clauses_of_the_rulebook(
-    house: House, person: Callable[..., Person]
+    house: House, new_user: NewUser
 ) -> None:
     game = house.get("/api/rulebooks/triple-dice/mat")
-    page = person(house).sign_in("player", "/odds/triple-dice/mat?view=readings")
+    page = new_user(house).sign_in("player", "/odds/triple-dice/mat?view=readings")
     readings = page.get_by_test_id("readings").locator("[data-reading]")
     expect(readings).to_have_count(len(game["readings"]))
     outside = page.locator("[data-reading=outside]")
@@ -183,20 +175,18 @@ def test_odds_page_lists_the_readings_and_clauses_of_the_rulebook(
     expect(clauses).to_have_count(len(procedural))
 
 
-def test_every_game_is_listed_with_a_working_link(
-    house: House, person: Callable[..., Person]
-) -> None:
-    page = person(house, lang="zh-Hant").sign_in("player", "/odds")
+def test_every_game_is_listed_with_a_working_link(house: House, new_user: NewUser) -> None:
+    page = new_user(house, lang="zh-Hant").sign_in("player", "/odds")
     games = [game for book in house.get("/api/rulebooks") for game in book["games"]]
     links = page.locator("main a.button")
     expect(links).to_have_count(len(games))
-    assert sorted(links.evaluate_all(HREFS)) == sorted(f"/odds/{game}" for game in games)
+    assert sorted(links.evaluate_all(READ_LINKS)) == sorted(f"/odds/{game}" for game in games)
     links.first.press("Enter")
     expect(page.get_by_role("heading", name="您的投注組合")).to_be_visible()
 
 
-def test_mix_is_built_by_keyboard_alone(house: House, person: Callable[..., Person]) -> None:
-    page = person(house, lang="zh-Hans").sign_in("player", f"/odds/{GAME}")
+def test_mix_is_built_by_keyboard_alone(house: House, new_user: NewUser) -> None:
+    page = new_user(house, lang="zh-Hans").sign_in("player", f"/odds/{GAME}")
     page.get_by_role("radio", name="1", exact=True).first.focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("radio", name="5", exact=True).first).to_be_checked()

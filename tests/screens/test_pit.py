@@ -1,7 +1,4 @@
-"""The pit console: what supervisors, managers and auditors see is what the API says, to the cent.
-
-The house is one of its own, because here tables are locked, opened and closed.
-"""
+"""The pit console of supervisors, managers, administrators and auditors, compared with the API."""
 
 from __future__ import annotations
 
@@ -12,21 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.at_table import money
-from tests.screens.axe import violations
-from tests.screens.dealing import deal
+from tests.screens.browser import accessibility_violations, format_amount, is_wider_than_screen
 from tests.screens.house import House, house_toml
-from tests.screens.serving import PASSWORD
+from tests.screens.house_server import PASSWORD
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Page
 
-    from tests.screens.browser import Person
-
-    Put = Callable[..., Person]
+    from tests.screens.browser import NewUser
 
 GAMES = {
     "figures": "sg-rws-tai-sai-v6/c",
@@ -37,83 +30,71 @@ GAMES = {
     "opening": "nz-tai-sai-2008/1",
     "locked": "nz-tai-sai-2008/1",
 }
-"""A table for each of these tests, which leave each other's alone."""
+"""A table for each group of tests, which lock, open and close them."""
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    served = House(tmp_path_factory.mktemp("pit"), house_toml(GAMES))
-    for table in ("figures", "heat", "limits", "ruled", "steps"):
-        served.seat(table)
-    play(served, "figures", (6, 5, 4), big=5_000, single_4=2_000)
-    play(served, "figures", (1, 1, 2), big=5_000, total_9=1_000)
-    yield served
-    served.stop()
+    with House(tmp_path_factory.mktemp("pit"), house_toml(GAMES)) as house:
+        for table in ("figures", "heat", "limits", "ruled", "steps"):
+            house.buy_in(table)
+        play_round(house, "figures", (6, 5, 4), big=5_000, single_4=2_000)
+        play_round(house, "figures", (1, 1, 2), big=5_000, total_9=1_000)
+        yield house
 
 
-def play(house: House, table: str, roll: tuple[int, int, int], **bets: int) -> int:
-    """Play a round with a player's bets, `total_9` for `total:9`; return its number."""
-    lay(house, table, roll, **bets)
-    deal(house, table, roll)
-    return rounds(house, table)
-
-
-def lay(house: House, table: str, roll: tuple[int, int, int], **bets: int) -> None:
-    """Open betting and put a player's bets down."""
-    deal(house, table, roll, until="close-betting")
-    for box, amount in bets.items():
-        named = {"player": house.id("player"), "box": box.replace("_", ":"), "amount": amount}
-        house.send("player", table, "PlaceBet", **named)
-
-
-def rounds(house: House, table: str) -> int:
+def play_round(house: House, table: str, roll: tuple[int, int, int], **bets: int) -> int:
+    """Play a round with bets of the player, `total_9` for `total:9`, and return its number."""
+    place_bets(house, table, roll, **bets)
+    house.deal(table, roll)
     number: int = house.get(f"/api/tables/{table}")["rounds"]
     return number
 
 
-def signed(amount: int) -> str:
-    """Return an amount as a screen shows a gain or a loss."""
-    return ("+" if amount > 0 else "-" if amount < 0 else "") + money(abs(amount))
+def place_bets(house: House, table: str, roll: tuple[int, int, int], **bets: int) -> None:
+    """Open betting and place bets of the player."""
+    house.deal(table, roll, until="close-betting")
+    for box, amount in bets.items():
+        bet = {"player": house.account_id("player"), "box": box.replace("_", ":"), "amount": amount}
+        house.send("player", table, "PlaceBet", **bet)
 
 
-def plain(amount: int) -> str:
-    return f"-{money(-amount)}" if amount < 0 else money(amount)
+# --- figures and reports ------------------------------------------------------------------------
 
 
-def of(place: Locator | Page, name: str) -> Locator:
-    return place.get_by_test_id(name)
+def shift_report(house: House) -> Any:
+    """Return the shift report of the table with two rounds, once it includes both."""
+    return house.get_until("/api/tables/figures/shift", lambda report: report["rounds"] == 2)
 
 
-# --- figures ------------------------------------------------------------------------------------
+def test_floor_view_shows_the_figures_of_the_shift_report(house: House, new_user: NewUser) -> None:
+    report = shift_report(house)
 
+    page = new_user(house).sign_in("supervisor", "/pit")
 
-def reported(house: House, table: str) -> Any:
-    """Return a table's report once it holds both rounds."""
-    return house.wait_for(f"/api/tables/{table}/shift", lambda report: report["rounds"] == 2)
-
-
-def test_floor_view_shows_the_figures_of_the_shift_report(house: House, person: Put) -> None:
-    report = reported(house, "figures")
-
-    page = person(house).sign_in("supervisor", "/pit")
-
-    row = of(page, "floor-figures")
-    expect(of(row, "turnover")).to_have_text(money(report["turnover"]))
-    expect(of(row, "drop")).to_have_text(money(report["drop"]))
-    expect(of(row, "win")).to_have_text(signed(report["win"]))
-    expect(of(row, "hold")).to_contain_text(f"{report['hold_percent']:.1f} %")
-    expect(of(row, "theory")).to_have_text(plain(round(Fraction(report["theoretical_win"]))))
+    row = page.get_by_test_id("floor-figures")
+    expect(row.get_by_test_id("turnover")).to_have_text(format_amount(report["turnover"]))
+    expect(row.get_by_test_id("drop")).to_have_text(format_amount(report["drop"]))
+    expect(row.get_by_test_id("win")).to_have_text(format_amount(report["win"], sign=True))
+    expect(row.get_by_test_id("hold")).to_contain_text(f"{report['hold_percent']:.1f} %")
+    expect(row.get_by_test_id("theory")).to_have_text(
+        format_amount(round(Fraction(report["theoretical_win"])))
+    )
     low, high = report["band_low"], report["band_high"]
-    expect(of(row, "band")).to_have_text(f"{plain(low)} to {plain(high)}")
+    expect(row.get_by_test_id("band")).to_have_text(
+        f"{format_amount(low)} to {format_amount(high)}"
+    )
     inside = low <= report["win"] <= high
-    expect(of(row, "judged")).to_contain_text("Within the band" if inside else "the band")
-    expect(of(page, "house-turnover")).to_have_text(money(report["turnover"]))
+    expect(row.get_by_test_id("judged")).to_contain_text(
+        "Within the band" if inside else "the band"
+    )
+    expect(page.get_by_test_id("house-turnover")).to_have_text(format_amount(report["turnover"]))
 
 
-def test_downloaded_csv_report_matches_the_api(house: House, person: Put) -> None:
-    reported(house, "figures")
-    page = person(house).sign_in("shift-manager", "/pit?view=report")
-    expect(of(of(page, "report-figures"), "turnover")).to_have_text("130.00")
+def test_downloaded_csv_report_matches_the_api(house: House, new_user: NewUser) -> None:
+    shift_report(house)
+    page = new_user(house).sign_in("shift-manager", "/pit?view=report")
+    expect(page.get_by_test_id("report-figures").get_by_test_id("turnover")).to_have_text("130.00")
 
     with page.expect_download() as download:
         page.get_by_role("button", name="Download CSV").click()
@@ -131,75 +112,81 @@ def test_downloaded_csv_report_matches_the_api(house: House, person: Put) -> Non
     assert lines["*"]["turnover"] == line["turnover"]
 
 
-def test_report_covers_the_chosen_gaming_day(house: House, person: Put) -> None:
-    reported(house, "figures")
-    page = person(house).sign_in("supervisor", "/pit?view=report")
-    expect(of(of(page, "report-figures"), "turnover")).to_have_text("130.00")
+def test_report_covers_the_chosen_gaming_day(house: House, new_user: NewUser) -> None:
+    shift_report(house)
+    page = new_user(house).sign_in("supervisor", "/pit?view=report")
+    expect(page.get_by_test_id("report-figures").get_by_test_id("turnover")).to_have_text("130.00")
 
     page.get_by_role("button", name="Last gaming day").click()
 
-    expect(of(of(page, "report-figures"), "turnover")).to_have_text("0.00")
+    expect(page.get_by_test_id("report-figures").get_by_test_id("turnover")).to_have_text("0.00")
 
 
-def test_heat_map_shows_the_exposure_of_every_roll(house: House, person: Put) -> None:
-    page = person(house).sign_in("supervisor", "/pit/heat")
+def test_heat_map_shows_the_exposure_of_every_roll(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("supervisor", "/pit/heat")
     expect(page.get_by_text("No bets lie on the layout")).to_be_visible()
 
-    lay(house, "heat", (1, 2, 3), big=5_000, triple_6=300, single_4=2_000)
+    place_bets(house, "heat", (1, 2, 3), big=5_000, triple_6=300, single_4=2_000)
 
     exposure = house.get("/api/tables/heat/exposure")
-    expect(of(page, "worst-net")).to_have_text(signed(exposure["worst"]))
-    expect(of(page, "best-net")).to_have_text(signed(exposure["best"]))
+    expect(page.get_by_test_id("worst-net")).to_have_text(
+        format_amount(exposure["worst"], sign=True)
+    )
+    expect(page.get_by_test_id("best-net")).to_have_text(format_amount(exposure["best"], sign=True))
     worst = exposure["nets"].index(exposure["worst"])
-    expect(of(page, "worst-roll")).to_have_attribute("data-roll", str(worst))
+    expect(page.get_by_test_id("worst-roll")).to_have_attribute("data-roll", str(worst))
     marked = page.locator("[role=gridcell].worst")
     assert [int(each.get_attribute("data-roll") or "") for each in marked.all()] == [
         roll for roll, net in enumerate(exposure["nets"]) if net == exposure["worst"]
     ]
     cells = page.locator("[role=gridcell] .hidden-visually").all_inner_texts()
     assert [each.split(": ")[1].split(", Worst")[0].split(", Best")[0] for each in cells] == [
-        signed(net) for net in exposure["nets"]
+        format_amount(net, sign=True) for net in exposure["nets"]
     ]
     page.locator("[role=gridcell]").first.focus()
     page.keyboard.press("End")
     expect(page.locator("[data-roll='215']:focus")).to_be_visible()
     pair = house.get("/api/tables/heat/room")["differential"][0]
     used = abs(pair["totals"][0] - pair["totals"][1])
-    expect(of(page, "differential-big")).to_contain_text(f"{money(used)} of {money(pair['limit'])}")
-    expect(of(page, "differential-big")).to_contain_text(f"{money(pair['limit'] - used)} left")
+    expect(page.get_by_test_id("differential-big")).to_contain_text(
+        f"{format_amount(used)} of {format_amount(pair['limit'])}"
+    )
+    expect(page.get_by_test_id("differential-big")).to_contain_text(
+        f"{format_amount(pair['limit'] - used)} left"
+    )
 
 
-# --- two people ---------------------------------------------------------------------------------
+# --- requests and approvals ---------------------------------------------------------------------
 
 
 def test_limits_requested_by_one_supervisor_apply_once_another_approves(
-    house: House, person: Put
+    house: House, new_user: NewUser
 ) -> None:
-    asking = person(house).sign_in("supervisor", "/pit/limits?view=limits")
-    asking.get_by_label("Maximum: Big").fill("2500")
-    asking.get_by_label("A box with limits of its own").select_option("total:9")
-    asking.get_by_role("button", name="Add").click()
-    asking.get_by_label("Maximum: Total 9").fill("400")
-    asking.get_by_label("Big / Small").fill("5000")
-    expect(of(asking, "changes").get_by_role("listitem")).to_have_count(3)
-    asking.get_by_label("Reason").fill("a busy evening")
-    asking.get_by_role("button", name="Ask for approval").click()
-    expect(asking.get_by_text("A second person has to approve it.")).to_be_visible()
+    requester = new_user(house).sign_in("supervisor", "/pit/limits?view=limits")
+    requester.get_by_label("Maximum: Big").fill("2500")
+    requester.get_by_label("A box with limits of its own").select_option("total:9")
+    requester.get_by_role("button", name="Add").click()
+    requester.get_by_label("Maximum: Total 9").fill("400")
+    requester.get_by_label("Big / Small").fill("5000")
+    expect(requester.get_by_test_id("changes").get_by_role("listitem")).to_have_count(3)
+    requester.get_by_label("Reason").fill("a busy evening")
+    requester.get_by_role("button", name="Ask for approval").click()
+    expect(requester.get_by_text("A second person has to approve it.")).to_be_visible()
 
-    asking.goto("/pit?view=approvals")
-    own = of(asking, "request")
+    requester.goto("/pit?view=approvals")
+    own = requester.get_by_test_id("request")
     expect(own).to_contain_text("Your own request")
     expect(own.get_by_role("button", name="Approve")).to_have_count(0)
     before = house.get("/api/tables/limits")["limits"]
 
-    second = person(house).sign_in("supervisor2", "/pit?view=approvals")
-    request = of(second, "request")
+    approver = new_user(house).sign_in("supervisor2", "/pit?view=approvals")
+    request = approver.get_by_test_id("request")
     expect(request).to_contain_text("supervisor, supervisor")
     expect(request).to_contain_text("a busy evening")
     expect(request).to_contain_text("1 to 1,000 → 1 to 2,500")
     request.get_by_role("button", name="Approve").click()
-    expect(second.get_by_text("Approved and carried out.")).to_be_visible()
-    expect(of(asking, "request")).to_have_count(0)
+    expect(approver.get_by_text("Approved and carried out.")).to_be_visible()
+    expect(requester.get_by_test_id("request")).to_have_count(0)
 
     view = house.get("/api/tables/limits")
     assert view["limits"] == before
@@ -209,31 +196,31 @@ def test_limits_requested_by_one_supervisor_apply_once_another_approves(
         "differential": before["differential"] | {"big": 500_000},
     }
     assert view["next_limits"] == expected
-    asking.goto("/pit/limits?view=limits")
-    expect(asking.get_by_text("The new limits hold when betting opens next.")).to_be_visible()
-    lay(house, "limits", (1, 2, 3))
+    requester.goto("/pit/limits?view=limits")
+    expect(requester.get_by_text("The new limits hold when betting opens next.")).to_be_visible()
+    place_bets(house, "limits", (1, 2, 3))
     assert house.get("/api/tables/limits")["limits"] == expected
-    expect(asking.get_by_label("Maximum: Big")).to_have_value("2500")
+    expect(requester.get_by_label("Maximum: Big")).to_have_value("2500")
 
 
-def test_only_an_approved_correction_is_paid(house: House, person: Put) -> None:
-    number, player = play(house, "ruled", (6, 5, 4), big=1_000), house.id("player")
+def test_only_an_approved_correction_is_paid(house: House, new_user: NewUser) -> None:
+    number, player = play_round(house, "ruled", (6, 5, 4), big=1_000), house.account_id("player")
     stack = house.get("/api/tables/ruled")["seats"][player]["stack"]
-    asking = person(house).sign_in("supervisor", "/pit/ruled?view=decisions")
-    second = person(house).sign_in("pit-manager", "/pit/ruled?view=approvals")
+    requester = new_user(house).sign_in("supervisor", "/pit/ruled?view=decisions")
+    approver = new_user(house).sign_in("pit-manager", "/pit/ruled?view=approvals")
 
     decisions = {"a slip": ("Decline", "Declined."), "paid short": ("Approve", "carried out.")}
     for reason, (button, done) in decisions.items():
-        asking.get_by_label("Round").fill(str(number))
-        asking.get_by_label("Player", exact=True).first.fill(player)
-        asking.get_by_label("Amount").first.fill("12")
-        asking.get_by_label("Reason").first.fill(reason)
-        asking.get_by_role("button", name="Ask for approval").click()
-        request = of(second, "request").filter(has_text=reason)
+        requester.get_by_label("Round").fill(str(number))
+        requester.get_by_label("Player", exact=True).first.fill(player)
+        requester.get_by_label("Amount").first.fill("12")
+        requester.get_by_label("Reason").first.fill(reason)
+        requester.get_by_role("button", name="Ask for approval").click()
+        request = approver.get_by_test_id("request").filter(has_text=reason)
         expect(request).to_contain_text(f"Correct round {number} for player by +12.00")
         request.get_by_label("Note on your decision").fill("seen")
         request.get_by_role("button", name=button).click()
-        expect(second.get_by_text(done)).to_be_visible()
+        expect(approver.get_by_text(done)).to_be_visible()
         expect(request).to_have_count(0)
 
     after = house.get("/api/tables/ruled")["seats"][player]["stack"]
@@ -242,13 +229,13 @@ def test_only_an_approved_correction_is_paid(house: House, person: Put) -> None:
     assert not any(line["note"] == "a slip" for line in lines)
 
 
-def test_only_a_shift_manager_makes_a_ruling(house: House, person: Put) -> None:
-    player = house.id("player")
-    other = person(house).sign_in("supervisor", "/pit/ruled?view=decisions")
+def test_only_a_shift_manager_makes_a_ruling(house: House, new_user: NewUser) -> None:
+    player = house.account_id("player")
+    other = new_user(house).sign_in("supervisor", "/pit/ruled?view=decisions")
     expect(other.get_by_text("Only a shift manager makes rulings.")).to_be_visible()
     before = house.get("/api/tables/ruled")["seats"][player]["stack"]
 
-    page = person(house).sign_in("shift-manager", "/pit/ruled?view=decisions")
+    page = new_user(house).sign_in("shift-manager", "/pit/ruled?view=decisions")
     form = page.locator("form").filter(has=page.get_by_role("button", name="Make the ruling"))
     form.get_by_role("button", name="player", exact=True).click()
     form.get_by_label("Take from the player").check()
@@ -260,38 +247,40 @@ def test_only_a_shift_manager_makes_a_ruling(house: House, person: Put) -> None:
     assert house.get("/api/tables/ruled")["seats"][player]["stack"] == before - 500
 
 
-# --- a round, step by step ----------------------------------------------------------------------
+# --- replay of a round --------------------------------------------------------------------------
 
 
-def test_round_replay_shows_the_table_at_every_step(house: House, person: Put) -> None:
-    number = play(house, "steps", (6, 5, 4), big=1_000, small=500, total_9=300)
-    play(house, "steps", (1, 2, 3), big=700)
-    told = house.get(f"/api/tables/steps/rounds/{number}")
-    page = person(house).sign_in("auditor", f"/pit/steps?view=rounds&round={number}")
-    expect(of(page, "step-words")).to_have_text("The round begins")
+def test_round_replay_shows_the_table_at_every_step(house: House, new_user: NewUser) -> None:
+    number = play_round(house, "steps", (6, 5, 4), big=1_000, small=500, total_9=300)
+    play_round(house, "steps", (1, 2, 3), big=700)
+    events = house.get(f"/api/tables/steps/rounds/{number}")["events"]
+    page = new_user(house).sign_in("auditor", f"/pit/steps?view=rounds&round={number}")
+    expect(page.get_by_test_id("step-words")).to_have_text("The round begins")
     page.get_by_role("button", name="One step forward").focus()
 
-    laid: dict[str, int] = {}
-    for place, entry in enumerate(told["events"]):
+    bets: dict[str, int] = {}
+    for position, entry in enumerate(events):
         event = entry["event"]
         if event["type"] == "BetPlaced":
-            laid[event["spot"]] = laid.get(event["spot"], 0) + event["amount"]
+            bets[event["spot"]] = bets.get(event["spot"], 0) + event["amount"]
         if event["type"] == "WinnersPaid":
-            laid = {}
-        expect(of(page, "step-number")).to_contain_text(f"{place + 1} / {len(told['events'])}")
-        expect(of(page, "step-total")).to_have_text(money(sum(laid.values())))
-        expect(of(page, "step-bet")).to_have_count(len(laid))
+            bets = {}
+        expect(page.get_by_test_id("step-number")).to_contain_text(
+            f"{position + 1} / {len(events)}"
+        )
+        expect(page.get_by_test_id("step-total")).to_have_text(format_amount(sum(bets.values())))
+        expect(page.get_by_test_id("step-bet")).to_have_count(len(bets))
         page.keyboard.press("ArrowRight")
 
-    expect(of(page, "step-dice")).to_have_attribute("data-dice", "6-5-4")
+    expect(page.get_by_test_id("step-dice")).to_have_attribute("data-dice", "6-5-4")
     page.keyboard.press("Home")
-    expect(of(page, "step-words")).to_have_text("The round begins")
+    expect(page.get_by_test_id("step-words")).to_have_text("The round begins")
     expect(page.get_by_text("No dice yet")).to_be_visible()
     page.get_by_role("slider", name="Step").press("End")
-    expect(of(page, "step-words")).to_have_text("Winners paid: 1, 10.00 in all")
+    expect(page.get_by_test_id("step-words")).to_have_text("Winners paid: 1, 10.00 in all")
     page.keyboard.press("ArrowLeft")
-    expect(of(page, "step-words")).to_have_text("Losers collected: 2, 8.00 in all")
-    lit = [event["event"]["boxes"] for event in told["events"] if "boxes" in event["event"]][-1]
+    expect(page.get_by_test_id("step-words")).to_have_text("Losers collected: 2, 8.00 in all")
+    lit = [event["event"]["boxes"] for event in events if "boxes" in event["event"]][-1]
     shown = page.locator("[data-area].lit, [data-area][data-lit]")
     expect(shown.first).to_be_visible()
     assert {(each.get_attribute("data-area") or "").split("@")[0] for each in shown.all()} == {*lit}
@@ -300,21 +289,21 @@ def test_round_replay_shows_the_table_at_every_step(house: House, person: Put) -
 # --- running a table ----------------------------------------------------------------------------
 
 
-def test_supervisor_opens_fills_credits_and_closes_a_table(house: House, person: Put) -> None:
-    page = person(house).sign_in("supervisor", "/pit/opening?view=running")
+def test_supervisor_opens_fills_credits_and_closes_a_table(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("supervisor", "/pit/opening?view=running")
     for left in (4, 3, 2, 1):
-        expect(of(page, "checks-left")).to_contain_text(f"{left} still to be seen to")
+        expect(page.get_by_test_id("checks-left")).to_contain_text(f"{left} still to be seen to")
         page.get_by_role("button", name="It is in order").first.click()
-    expect(of(page, "checks-left")).to_have_text("Everything has been seen to.")
+    expect(page.get_by_test_id("checks-left")).to_have_text("Everything has been seen to.")
     assert house.get("/api/tables/opening")["checks_missing"] == []
 
     before = house.get("/api/tables/opening")["float_amount"]
     page.get_by_label("Amount").fill("2,000")
     page.get_by_role("button", name="Fill from the vault").click()
-    expect(of(page, "float")).to_have_text(money(before + 200_000))
+    expect(page.get_by_test_id("float")).to_have_text(format_amount(before + 200_000))
     page.get_by_label("Amount").fill("500")
     page.get_by_role("button", name="Credit to the vault").click()
-    expect(of(page, "float")).to_have_text(money(before + 150_000))
+    expect(page.get_by_test_id("float")).to_have_text(format_amount(before + 150_000))
 
     page.get_by_role("button", name="Close the table").click()
     page.get_by_role("dialog").get_by_role("button", name="Close the table").click()
@@ -323,17 +312,17 @@ def test_supervisor_opens_fills_credits_and_closes_a_table(house: House, person:
 
     page.get_by_label("Float").fill("10000")
     page.get_by_role("button", name="Open the table").click()
-    expect(of(page, "checks-left")).to_contain_text("4 still to be seen to")
+    expect(page.get_by_test_id("checks-left")).to_contain_text("4 still to be seen to")
     view = house.get("/api/tables/opening")
     assert (view["open"], view["float_amount"]) == (True, 1_000_000)
 
 
-def test_locked_table_is_released_with_a_reason(house: House, person: Put) -> None:
-    house.open_table("locked")
+def test_locked_table_is_released_with_a_reason(house: House, new_user: NewUser) -> None:
+    house.pass_checks("locked")
     house.send("dealer", "locked", "Report", irregularity="equipment-malfunction")
-    page = person(house).sign_in("supervisor", "/pit")
+    page = new_user(house).sign_in("supervisor", "/pit")
 
-    malfunction = of(page, "locked-locked")
+    malfunction = page.get_by_test_id("locked-locked")
     expect(malfunction).to_contain_text("Locked: Malfunction")
     malfunction.get_by_label("Reason").fill("the tumbler was changed")
     malfunction.get_by_role("button", name="Release the table").click()
@@ -344,42 +333,43 @@ def test_locked_table_is_released_with_a_reason(house: House, person: Put) -> No
 
 
 def test_shift_manager_resumes_a_suspended_house(
-    tmp_path_factory: pytest.TempPathFactory, person: Put
+    tmp_path_factory: pytest.TempPathFactory, new_user: NewUser
 ) -> None:
     folder = tmp_path_factory.mktemp("suspended")
-    house = House(folder, house_toml({"1": "sg-rws-tai-sai-v6/a"}))
-    house.kill()
-    store = SqliteStore(folder / "house.db")
-    store.suspend("the disk was full")
-    store.close()
-    house.start()
-    other = person(house).sign_in("supervisor", "/pit")
-    expect(other.get_by_text("A shift manager lets it write again.")).to_be_visible()
+    with House(folder, house_toml({"1": "sg-rws-tai-sai-v6/a"})) as house:
+        house.kill()
+        store = SqliteStore(folder / "house.db")
+        store.suspend("the disk was full")
+        store.close()
+        house.start()
+        supervisor_page = new_user(house).sign_in("supervisor", "/pit")
+        expect(supervisor_page.get_by_text("A shift manager lets it write again.")).to_be_visible()
 
-    page = person(house).sign_in("shift-manager", "/pit")
-    page.get_by_label("Reason").fill("there is room again")
-    page.get_by_role("button", name="Let the house write again").click()
+        page = new_user(house).sign_in("shift-manager", "/pit")
+        page.get_by_label("Reason").fill("there is room again")
+        page.get_by_role("button", name="Let the house write again").click()
 
-    expect(page.get_by_text("The house writes again.")).to_be_visible()
-    assert not house.get("/api/house")["suspended"]
-    house.stop()
-
-
-# --- players, people, the log -------------------------------------------------------------------
+        expect(page.get_by_text("The house writes again.")).to_be_visible()
+        assert not house.get("/api/house")["suspended"]
 
 
-def test_supervisor_records_a_deposit_and_a_payout_of_a_player(house: House, person: Put) -> None:
-    player = house.id("player2")
+# --- players, accounts, the log -----------------------------------------------------------------
+
+
+def test_supervisor_records_a_deposit_and_a_payout_of_a_player(
+    house: House, new_user: NewUser
+) -> None:
+    player = house.account_id("player2")
     balance = house.get(f"/api/accounts/{player}")["balance"]
-    page = person(house).sign_in("supervisor", f"/pit?view=players&player={player}")
-    expect(of(page, "balance")).to_have_text(money(balance))
+    page = new_user(house).sign_in("supervisor", f"/pit?view=players&player={player}")
+    expect(page.get_by_test_id("balance")).to_have_text(format_amount(balance))
 
     page.get_by_label("Amount").fill("250")
     page.get_by_role("button", name="Deposit").click()
-    expect(of(page, "balance")).to_have_text(money(balance + 25_000))
+    expect(page.get_by_test_id("balance")).to_have_text(format_amount(balance + 25_000))
     page.get_by_label("Amount").fill("100.50")
     page.get_by_role("button", name="Pay out").click()
-    expect(of(page, "balance")).to_have_text(money(balance + 14_950))
+    expect(page.get_by_test_id("balance")).to_have_text(format_amount(balance + 14_950))
 
     page.get_by_label("Name").fill("Ann Other")
     page.get_by_role("button", name="Keep").click()
@@ -387,13 +377,13 @@ def test_supervisor_records_a_deposit_and_a_payout_of_a_player(house: House, per
     assert house.get(f"/api/accounts/{player}/person")["name"] == "Ann Other"
 
 
-def test_administrator_adds_assigns_and_disables_a_dealer(house: House, person: Put) -> None:
-    page = person(house).sign_in("administrator", "/pit")
+def test_administrator_adds_assigns_and_disables_a_dealer(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("administrator", "/pit")
     form = page.locator("form").filter(has=page.get_by_role("button", name="Add somebody"))
     form.get_by_label("Name").fill("dora")
     form.get_by_label("dealer", exact=True).check()
     form.get_by_role("button", name="Add somebody").click()
-    password = of(page, "first-password").inner_text()
+    password = page.get_by_test_id("first-password").inner_text()
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
 
     page.get_by_role("combobox", name="Who").select_option("dora")
@@ -401,12 +391,12 @@ def test_administrator_adds_assigns_and_disables_a_dealer(house: House, person: 
     page.get_by_role("button", name="Assign", exact=True).click()
     expect(page.get_by_role("listitem").filter(has_text="dora")).to_contain_text("figures")
 
-    door = person(house).context.request.post(
+    response = new_user(house).context.request.post(
         "/api/session",
         data={"name": "dora", "password": password},
         headers={"Origin": house.url},
     )
-    assert door.json()["standing"] == "new-password"
+    assert response.json()["standing"] == "new-password"
 
     page.get_by_role("button", name="Change dora").click()
     page.get_by_role("dialog").get_by_role("button", name="Disable").click()
@@ -414,22 +404,24 @@ def test_administrator_adds_assigns_and_disables_a_dealer(house: House, person: 
     assert password != PASSWORD
 
 
-def test_auditor_verifies_the_log_and_filters_the_security_trail(house: House, person: Put) -> None:
-    page = person(house).sign_in("auditor", "/pit?view=audit")
+def test_auditor_verifies_the_log_and_filters_the_security_trail(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("auditor", "/pit?view=audit")
 
     page.get_by_role("button", name="Verify the whole log").click()
 
-    expect(of(page, "verdict")).to_contain_text("The log is sound")
-    assert int(of(page, "entries").inner_text()) > 100
-    assert int(of(page, "streams").inner_text()) >= len(GAMES)
+    expect(page.get_by_test_id("verdict")).to_contain_text("The log is sound")
+    assert int(page.get_by_test_id("entries").inner_text()) > 100
+    assert int(page.get_by_test_id("streams").inner_text()) >= len(GAMES)
     trail = page.get_by_role("region", name="Security trail")
     expect(trail.get_by_role("row").filter(has_text="signed in").first).to_be_visible()
     page.get_by_label("Kind").select_option("assigned")
     expect(trail.get_by_role("row").filter(has_text="signed in")).to_have_count(0)
 
 
-def test_auditor_sees_a_table_without_controls(house: House, person: Put) -> None:
-    page = person(house).sign_in("auditor", "/pit/figures")
+def test_auditor_sees_a_table_without_controls(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("auditor", "/pit/figures")
     parts = page.get_by_role("navigation", name="Parts of table figures")
     expect(parts.get_by_role("link")).to_have_text(["Now", "Limits", "Rounds", "Approvals"])
     parts.get_by_role("link", name="Limits").click()
@@ -437,14 +429,14 @@ def test_auditor_sees_a_table_without_controls(house: House, person: Put) -> Non
     expect(page.get_by_role("button", name="Ask for approval")).to_have_count(0)
 
 
-def test_player_cannot_use_the_pit_console(house: House, person: Put) -> None:
-    page = person(house).sign_in("player", "/pit")
+def test_player_cannot_use_the_pit_console(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", "/pit")
     expect(page.get_by_role("alert").filter(has_text="no")).to_contain_text("None of your roles")
 
 
-# --- for everybody ------------------------------------------------------------------------------
+# --- accessibility ------------------------------------------------------------------------------
 
-PARTS = [
+VIEWS = [
     ("supervisor", "/pit"),
     ("supervisor", "/pit?view=approvals"),
     ("supervisor", "/pit?view=report"),
@@ -461,16 +453,15 @@ PARTS = [
 
 @pytest.mark.parametrize(("size", "lang"), [("desk", "en"), ("phone", "zh-Hant")])
 def test_every_pit_view_is_accessible_and_fits_the_screen(
-    house: House, person: Put, size: str, lang: str
+    house: House, new_user: NewUser, size: str, lang: str
 ) -> None:
-    by_person: dict[str, Page] = {}
-    for who, path in PARTS:
-        address = path.format(player=house.id("player"))
-        if who not in by_person:
-            by_person[who] = person(house, size, lang).sign_in(who, address)
-        page = by_person[who]
-        page.goto(address)
+    pages: dict[str, Page] = {}
+    for user, view in VIEWS:
+        path = view.format(player=house.account_id("player"))
+        if user not in pages:
+            pages[user] = new_user(house, size, lang).sign_in(user, path)
+        page = pages[user]
+        page.goto(path)
         expect(page.locator("main :is(h2, table):visible").first).to_be_visible()
-        assert violations(page) == [], address
-        wider = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-        assert not page.evaluate(wider), f"{address} is wider than the screen"
+        assert accessibility_violations(page) == [], path
+        assert not is_wider_than_screen(page), f"{path} is wider than the screen"

@@ -1,4 +1,4 @@
-"""The shell of every page: signing in, languages, addresses that lead nowhere."""
+"""The shell of every page: sign-in, languages, unknown addresses."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from tests.screens.browser import Hold
-from tests.screens.serving import PASSWORD
+from tests.screens.house_server import PASSWORD
+from tests.screens.network import HeldRequests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.screens.browser import Person
+    from tests.screens.browser import NewUser
     from tests.screens.house import House
 
 
-def test_user_signs_in_with_name_and_password(house: House, person: Callable[..., Person]) -> None:
-    page = person(house).page
+def test_user_signs_in_with_name_and_password(house: House, new_user: NewUser) -> None:
+    page = new_user(house).page
     page.goto("/")
     page.get_by_label("Name").fill("player")
     page.get_by_label("Password").fill("not this one")
@@ -29,28 +27,28 @@ def test_user_signs_in_with_name_and_password(house: House, person: Callable[...
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
-def test_language_changes_without_a_page_load(house: House, person: Callable[..., Person]) -> None:
-    page = person(house).sign_in("player")
+def test_language_changes_without_a_page_load(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player")
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
-    page.evaluate("window.same = true")
+    page.evaluate("window.notReloaded = true")
     page.get_by_label("Language").select_option("zh-Hant")
     expect(page.get_by_role("button", name="登出")).to_be_visible()
     assert page.evaluate("document.documentElement.lang") == "zh-Hant"
-    assert page.evaluate("window.same")
+    assert page.evaluate("window.notReloaded")
 
 
 def test_page_stays_blank_until_the_users_language_is_loaded(
-    house: House, person: Callable[..., Person]
+    house: House, new_user: NewUser
 ) -> None:
-    page = person(house, lang="zh-Hant").page
-    page.add_init_script(WATCH)
-    held = Hold(page, "**/assets/zh-Hant-*.json")
+    page = new_user(house, lang="zh-Hant").page
+    page.add_init_script(RECORD_FIRST_HEADING)
+    held = HeldRequests(page, "**/assets/zh-Hant-*.json")
     with page.expect_response("**/api/session"):
         page.goto("/", wait_until="commit")
     held.wait()
     assert page.locator("#app > *").count() == 0
     with page.expect_response("**/assets/zh-Hant-*.json") as fetched:
-        held.let_go()
+        held.release()
     assert fetched.value.headers["content-type"] == "application/json"
     assert fetched.value.headers["content-encoding"] == "gzip"
     expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -58,23 +56,20 @@ def test_page_stays_blank_until_the_users_language_is_loaded(
     assert is_chinese(page.evaluate("window.firstHeading"))
 
 
-WATCH = """
+RECORD_FIRST_HEADING = """
 new MutationObserver(() => {
   const heading = document.querySelector("h1")?.innerText;
   if (heading) window.firstHeading ??= heading;
 }).observe(document, { childList: true, subtree: true, characterData: true });
 """
-"""Keeps what the first heading said."""
 
 
 def is_chinese(text: str) -> bool:
     return any("\u4e00" <= letter <= "\u9fff" for letter in text)
 
 
-def test_failed_download_of_a_language_is_retried(
-    house: House, person: Callable[..., Person]
-) -> None:
-    page = person(house, lang="zh-Hans").page
+def test_failed_download_of_a_language_is_retried(house: House, new_user: NewUser) -> None:
+    page = new_user(house, lang="zh-Hans").page
     page.route("**/assets/zh-Hans-*.json", lambda route: route.abort(), times=1)
     page.goto("/")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
@@ -82,8 +77,8 @@ def test_failed_download_of_a_language_is_retried(
     assert page.evaluate("document.documentElement.lang") == "zh-Hans"
 
 
-def test_page_loads_the_texts_of_one_language(house: House, person: Callable[..., Person]) -> None:
-    page = person(house, lang="zh-Hant").page
+def test_page_loads_the_texts_of_one_language(house: House, new_user: NewUser) -> None:
+    page = new_user(house, lang="zh-Hant").page
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(Path(request.url).name))
     page.goto("/")
@@ -92,8 +87,6 @@ def test_page_loads_the_texts_of_one_language(house: House, person: Callable[...
     assert [name[: len("zh-Hant-")] for name in texts] == ["zh-Hant-"]
 
 
-def test_unknown_address_shows_a_not_found_page(
-    house: House, person: Callable[..., Person]
-) -> None:
-    page = person(house).sign_in("player", "/table")
+def test_unknown_address_shows_a_not_found_page(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", "/table")
     expect(page.get_by_role("heading", name="nothing under this address")).to_be_visible()

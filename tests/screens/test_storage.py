@@ -1,4 +1,4 @@
-"""Damaged values in the browser's storage."""
+"""Corrupt values in the browser's local storage."""
 
 from __future__ import annotations
 
@@ -8,46 +8,32 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.house import House, house_toml
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.screens.browser import Person
+    from tests.screens.browser import NewUser
+    from tests.screens.house import House
 
 TABLE = "sg-a"
-GAME = "sg-rws-tai-sai-v6/a"
 PAGES = {
     "/": "player",
     f"/table/{TABLE}": "player",
     f"/board/{TABLE}": "player",
-    f"/odds/{GAME}": "player",
+    "/odds/sg-rws-tai-sai-v6/a": "player",
     "/account": "player",
     f"/deal/{TABLE}": "dealer",
     f"/pit/{TABLE}": "pit-manager",
 }
-DAMAGE = "Storage.prototype.getItem = () => {text}"
-
-
-@pytest.fixture(scope="module")
-def seated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """A house with one table, at which the player has a seat."""
-    house = House(tmp_path_factory.mktemp("seated"), house_toml({TABLE: GAME}))
-    house.open_table(TABLE)
-    house.seat(TABLE)
-    yield house
-    house.stop()
+CORRUPT = "Storage.prototype.getItem = () => {text}"
 
 
 @pytest.mark.parametrize("text", ["{", "[null, 7]", '{"open": [7], "read": [null], "big": "x"}'])
-def test_corrupt_local_storage_breaks_no_page(
-    seated: House, person: Callable[..., Person], text: str
-) -> None:
-    people = {role: person(seated) for role in set(PAGES.values())}
-    for each in people.values():
-        each.page.add_init_script(DAMAGE.format(text=json.dumps(text)))
+def test_corrupt_local_storage_breaks_no_page(house: House, new_user: NewUser, text: str) -> None:
+    house.pass_checks(TABLE)
+    house.buy_in(TABLE)
+    users = {role: new_user(house) for role in set(PAGES.values())}
+    for user in users.values():
+        user.page.add_init_script(CORRUPT.format(text=json.dumps(text)))
     for path, role in PAGES.items():
-        page = people[role].sign_in(role, path)
+        page = users[role].sign_in(role, path)
         expect(page.locator("html")).to_have_attribute("lang", "en")
         expect(page.locator("h1")).to_have_count(1)
         if path.startswith("/table"):

@@ -1,22 +1,21 @@
-"""People at one table: the dealer, a supervisor, a player, each at a screen of his own.
-
-What a dealer's screen shows is compared with what the API says, as text and to the cent.
-"""
+"""The pages of a dealer, a supervisor and a player at one table, compared with the API."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from playwright.sync_api import TimeoutError as TooLate
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from playwright.sync_api import expect
+
+from tests.screens.browser import format_amount
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
     from tests.screens.house import House
 
-SHOWN = """() => {
+READ_PAGE = """() => {
   const text = (at, test) => at.querySelector(`[data-testid=${test}]`)?.innerText.trim() ?? "";
   const seats = {};
   for (const seat of document.querySelectorAll("[data-player]")) {
@@ -29,29 +28,19 @@ SHOWN = """() => {
   const done = steps.map((each) => each.dataset.step);
   return { seats, done, float: text(document, "float"), drop: text(document, "drop") };
 }"""
-SAME = (
+PAGE_EQUALS = (
     """(expected) => {
   const sorted = (thing) => thing && typeof thing === "object" && !Array.isArray(thing)
     ? Object.fromEntries(Object.keys(thing).sort().map((key) => [key, sorted(thing[key])]))
     : Array.isArray(thing) ? thing.map(sorted) : thing;
-  return JSON.stringify(sorted((SHOWN)())) === JSON.stringify(sorted(expected));
+  return JSON.stringify(sorted((READ_PAGE)())) === JSON.stringify(sorted(expected));
 }"""
-).replace("SHOWN", SHOWN)
-
-
-def money(amount: int) -> str:
-    """Return an amount as an English screen shows it: 12345 is 123.45."""
-    return f"{amount // 100:,}.{amount % 100:02}"
-
-
-def short(amount: int) -> str:
-    """Return an amount as it stands on signs: without cents where there are none."""
-    return money(amount) if amount % 100 else f"{amount // 100:,}"
+).replace("READ_PAGE", READ_PAGE)
 
 
 @dataclass
-class AtTable:
-    """A table with its dealer, his supervisor and a player, in the browser and over the API."""
+class TableScreens:
+    """The pages of a dealer, a supervisor and a player, and the same table over the API."""
 
     house: House
     table: str
@@ -68,64 +57,61 @@ class AtTable:
     def sheet(self) -> Any:
         return self.house.get(f"/api/tables/{self.table}/sheet")
 
-    # --- what screens show ----------------------------------------------------------------------
-
-    def agrees(self, *pages: Page) -> Any:
-        """See that screens show what the API says; returns what that is."""
+    def assert_in_sync(self, *pages: Page) -> Any:
+        """Assert that pages show the seats, steps and amounts of the API, and return its view."""
         view = self.view()
         expected = {
             "seats": {
                 player: [
-                    money(seat["stack"]),
-                    money(seat["at_risk"]),
-                    {spot: money(amount) for spot, amount in seat["bets"].items()},
+                    format_amount(seat["stack"]),
+                    format_amount(seat["at_risk"]),
+                    {spot: format_amount(amount) for spot, amount in seat["bets"].items()},
                 ]
                 for player, seat in view["seats"].items()
             },
-            "done": view["round"]["done"] if view["round"] else self._skipped(view),
-            "float": f"Float {short(view['float_amount'])}",
-            "drop": f"Drop {short(view['drop'])}",
+            "done": view["round"]["done"] if view["round"] else self._steps_per_shooter(view),
+            "float": f"Float {_without_cents(view['float_amount'])}",
+            "drop": f"Drop {_without_cents(view['drop'])}",
         }
         for page in pages or (self.dealer, self.supervisor):
             try:
-                page.wait_for_function(SAME, arg=expected)
-            except TooLate:
-                assert page.evaluate(SHOWN) == expected
+                page.wait_for_function(PAGE_EQUALS, arg=expected)
+            except PlaywrightTimeoutError:
+                assert page.evaluate(READ_PAGE) == expected
                 raise
         return view
 
-    def _skipped(self, view: Any) -> list[str]:
+    def _steps_per_shooter(self, view: Any) -> list[str]:
+        """Return the steps that a shooter's next throw does not repeat."""
         if not (view["shooter"] and view["shooter"]["stake"]):
             return []
         procedure = self.game()["conduct"]["procedure"]
         return [s for s in procedure["order"] if procedure["steps"][s].get("per") == "shooter"]
 
     def next_step(self) -> str:
-        """Return the step that the dealer's screen asks for."""
+        """Return the next step on the dealer's page."""
         name = self.dealer.locator("[data-standing=next]").get_attribute("data-step")
         assert name
         return name
 
-    # --- what people do -------------------------------------------------------------------------
-
-    def press(self, keys: str) -> None:
-        """Press keys of the dealer's keyboard, each once the one before is on the echo."""
+    def press_keys(self, keys: str) -> None:
+        """Press keys on the dealer's keyboard, each after the page echoes the one before."""
         echo = self.dealer.get_by_test_id("echo")
         for i, key in enumerate(keys, 1):
             self.dealer.keyboard.press(key)
             expect(echo).to_have_attribute("data-echo", keys[:i])
 
-    def take(self, step: str) -> None:
-        """Take a step that is taken with one key."""
+    def take_step(self, step: str) -> None:
+        """Take a step that needs one key."""
         expect(self.dealer.get_by_test_id("next")).to_be_enabled()
         self.dealer.keyboard.press("n")
         expect(self.dealer.locator(f"[data-step={step}]")).to_have_attribute(
             "data-standing", "done"
         )
-        self.agrees(self.dealer)
+        self.assert_in_sync(self.dealer)
 
-    def bet(self, box: str, times: int = 1) -> None:
-        """Have the player tap a box on his own felt until the house has the chips."""
+    def place_chips(self, box: str, times: int = 1) -> None:
+        """Place chips on the player's page, each after the dealer's page shows the one before."""
         before = self._staked(box)
         area = self.player.locator(f'[data-box="{box}"]').first
         for i in range(times):
@@ -136,17 +122,21 @@ class AtTable:
 
     def _staked(self, box: str) -> int:
         seats = self.view()["seats"]
-        return int(seats[self.house.id("player")]["bets"].get(box, 0))
+        return int(seats[self.house.account_id("player")]["bets"].get(box, 0))
 
-    def report(self, page: Page, irregularity: str) -> Locator:
-        """The first of two taps: returns the dialog, which says what follows."""
+    def open_report(self, page: Page, irregularity: str) -> Locator:
+        """Open the dialog that reports an irregularity and states its consequence."""
         page.locator(f"[data-irregularity={irregularity}]").click()
         dialog = page.get_by_role("dialog")
         expect(dialog.get_by_test_id("consequence")).to_contain_text("What follows")
         return dialog
 
     def approve(self, page: Page, words: str) -> None:
-        """Have somebody else agree to what waits at his screen."""
+        """Approve the pending request that contains the given words."""
         request = page.get_by_test_id("request").filter(has_text=words)
         request.get_by_role("button", name="Approve").click()
         expect(request.and_(page.locator("[data-state=pending]"))).to_have_count(0)
+
+
+def _without_cents(amount: int) -> str:
+    return format_amount(amount).removesuffix(".00")
