@@ -1,5 +1,5 @@
-// Folds what happened at tables that a test has played, and compares with the house's own views:
-// `node fold_cases.mjs FILE`, a game or a run of a table in each line. Tells what differs.
+// Folds the events of random tables as a page does, and compares each view with the server's:
+// `node fold_cases.mjs FILE`, with a game or a run of a table on each line. Prints the differences.
 
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -7,46 +7,46 @@ import { isDeepStrictEqual } from "node:util";
 import { folded } from "../../screens/src/table/fold.ts";
 
 const games = new Map();
-const differing = [];
+const differences = [];
 let compared = 0;
 
 for await (const line of createInterface({ input: createReadStream(process.argv[2]) })) {
-  const said = JSON.parse(line);
-  if (said.hash) games.set(said.hash, frozen(said));
-  else follow(said, games.get(said.view.game_hash));
+  const entry = JSON.parse(line);
+  if (entry.hash) games.set(entry.hash, deepFreeze(entry));
+  else replay(entry, games.get(entry.view.game_hash));
 }
-console.log(JSON.stringify({ compared, differing: differing.slice(0, 5), count: differing.length }));
+console.log(JSON.stringify({ compared, differences: differences.slice(0, 5), count: differences.length }));
 
-/** Follow a run from its first view, and once more from one in the middle, as after a cut. */
-function follow(run, game) {
+/** Fold a run from its first view, and again from one in the middle, as after a reconnect. */
+function replay(run, game) {
   const middle = run.steps.length >> 1;
   let expected = run.view;
-  let view = frozen(run.view);
+  let view = deepFreeze(run.view);
   let resumed = null;
-  for (const [place, { happened, changed }] of run.steps.entries()) {
+  for (const [index, { event, changed }] of run.steps.entries()) {
     expected = { ...expected, ...changed };
-    view = compare(run, happened, folded(view, happened, game), expected);
-    if (resumed) resumed = compare(run, happened, folded(resumed, happened, game), expected);
-    else if (place === middle) resumed = frozen(structuredClone(expected));
+    view = compare(run, event, folded(view, event, game), expected);
+    if (resumed) resumed = compare(run, event, folded(resumed, event, game), expected);
+    else if (index === middle) resumed = deepFreeze(structuredClone(expected));
   }
 }
 
-/** Return the view that goes on: the house's own, where the folded one differs from it. */
-function compare(run, happened, view, expected) {
+/** Return the view to continue with: the server's, where the folded one differs from it. */
+function compare(run, event, view, expected) {
   compared += 1;
-  if (isDeepStrictEqual(view, expected)) return frozen(view);
+  if (isDeepStrictEqual(view, expected)) return deepFreeze(view);
   const fields = Object.keys({ ...view, ...expected }).filter((each) => !isDeepStrictEqual(view[each], expected[each]));
-  differing.push({
+  differences.push({
     run: run.name,
-    event: happened.event ?? null,
-    fields: Object.fromEntries(fields.map((each) => [each, { folded: view[each], house: expected[each] }])),
+    event: event.event ?? null,
+    fields: Object.fromEntries(fields.map((each) => [each, { folded: view[each], server: expected[each] }])),
   });
-  return frozen(structuredClone(expected));
+  return deepFreeze(structuredClone(expected));
 }
 
-/** Nothing may change in what a screen has shown already. */
-function frozen(value) {
+/** Freeze a value deeply: the fold must not change an earlier view. */
+function deepFreeze(value) {
   if (value === null || typeof value !== "object" || Object.isFrozen(value)) return value;
-  Object.values(value).forEach(frozen);
+  Object.values(value).forEach(deepFreeze);
   return Object.freeze(value);
 }

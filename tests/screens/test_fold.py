@@ -1,7 +1,7 @@
-"""What a screen makes of events is what the house itself would show, version by version.
+"""The browser's fold of events, compared with the view of the server at every version.
 
-Tables of every game are played at random; staff, two players and somebody without a seat follow
-them. Node folds the events as a screen does, and compares with the house's view at every version.
+Random commands run at tables of every game, seen by staff, two players and a player without a seat.
+Node folds the events of each viewer as a page does, and compares the result with the server's view.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ SUPERVISOR = Actor(id="supervisor", role="supervisor")
 
 
 @dataclass
-class Follower:
-    """Somebody who follows a table: the first view, and how each version changes it."""
+class Viewer:
+    """A viewer of a table: the first view, and how each version changes it."""
 
     audience: AudienceKind
     player: str
@@ -70,16 +70,16 @@ class Follower:
     last: dict[str, Any] = field(default_factory=dict)
     steps: list[dict[str, Any]] = field(default_factory=list)
 
-    def see(self, game: Game, house_table: HouseTable, said: LiveEvent) -> None:
-        """Note what he is told, and what the house would show him now."""
-        shown = build_table_view(game, house_table, said.version, self.audience, self.player)
-        now: dict[str, Any] = msgspec.to_builtins(shown)
+    def record(self, game: Game, house_table: HouseTable, event: LiveEvent) -> None:
+        """Record an event as the viewer receives it, and how the server's view changes."""
+        view = build_table_view(game, house_table, event.version, self.audience, self.player)
+        current: dict[str, Any] = msgspec.to_builtins(view)
         if not self.first:
-            self.first = self.last = now
+            self.first = self.last = current
             return
-        changed = {each: value for each, value in now.items() if value != self.last[each]}
-        self.steps.append({"happened": msgspec.to_builtins(said), "changed": changed})
-        self.last = now
+        changed = {each: value for each, value in current.items() if value != self.last[each]}
+        self.steps.append({"event": msgspec.to_builtins(event), "changed": changed})
+        self.last = current
 
 
 class Played(Asker):
@@ -91,7 +91,7 @@ class Played(Asker):
         self.state = self.house_table.table
         self.version, self.at = 0, 1_800_000_000_000_000
         name = f"{game.id} {dict(game.readings)} {mode} {seed}"
-        self.followers = [Follower(*who, f"{name} {who}") for who in VIEWERS]
+        self.viewers = [Viewer(*viewer, f"{name} {viewer}") for viewer in VIEWERS]
         self.counts: Counter[str] = Counter()
         self.happen(self.established(Timing(betting_seconds=12.5)))
 
@@ -114,7 +114,7 @@ class Played(Asker):
             self.happen(event)
 
     def seldom(self) -> AnyCommand | None:
-        """Return what hardly ever comes together by chance, where it can."""
+        """Return a command whose conditions seldom arise by chance, if any holds now."""
         found = list(self.possible())
         return self.random.choice(found) if found else None
 
@@ -124,22 +124,22 @@ class Played(Asker):
         if state.open and (state.standing or state.next_limits):
             yield commands.CloseTable(by=by)
         for player, owed in state.owing.items():
-            who = self.actor("player", player)
-            yield commands.RepayDebt(by=who, player=player, amount=owed or 5, source="cash")
+            actor = self.actor("player", player)
+            yield commands.RepayDebt(by=actor, player=player, amount=owed or 5, source="cash")
         if current and "throw" in current.done and not current.called:
             for known in ([], [1]):
                 yield commands.Report(by=DEALER, irregularity="interruption", known=known)
             yield commands.Report(by=DEALER, irregularity="dice-not-flat")
-        for spot, player, end, amount in self.divided() if self.betting() else ():
-            who = self.actor("player", player)
-            yield commands.WithdrawBet(by=who, player=player, box=spot, area=end, amount=amount)
+        for spot, player, area, amount in self.split_bets() if self.betting() else ():
+            actor = self.actor("player", player)
+            yield commands.WithdrawBet(by=actor, player=player, box=spot, area=area, amount=amount)
         if current and current.bets and "bet-on-line" in self.game.facts.irregularities:
             spot, accepted = random.choice(list(current.bets)), random.random() < 0.3
             player = self.player()
             yield commands.JudgeLine(by=by, player=player, box=spot, amount=5, accepted=accepted)
 
-    def divided(self) -> Iterator[tuple[str, str, str, int]]:
-        """Yield chips of players who have some at both ends of a box, those placed first."""
+    def split_bets(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield the first placement of each bet that lies on both areas of a box."""
         for spot, bets in self.state.current.bets.items():
             for player, bet in bets.items():
                 first = bet.placements[0]
@@ -170,15 +170,16 @@ class Played(Asker):
         )
 
     def happen(self, event: TableStreamEvent) -> None:
-        """Have something happen, and everybody told."""
+        """Apply an event to the table, and record it for every viewer."""
         self.version, self.at = self.version + 1, self.at + self.random.randint(1, 10**7)
         FOLDS["table"].evolve(self.house_table, event, self.at, self.version)
         self.counts[type(event).__name__] += 1
         totals = spot_total_changes(event)
-        for each in self.followers:
-            seen = event if each.audience == "staff" else event_for_player(event, each.player)
-            said = LiveEvent(version=self.version, at=self.at, event=seen, totals=totals)
-            each.see(self.game, self.house_table, said)
+        for viewer in self.viewers:
+            staff = viewer.audience == "staff"
+            visible = event if staff else event_for_player(event, viewer.player)
+            live = LiveEvent(version=self.version, at=self.at, event=visible, totals=totals)
+            viewer.record(self.game, self.house_table, live)
 
 
 def played(file: Path, tables: int) -> Counter[str]:
@@ -194,8 +195,8 @@ def played(file: Path, tables: int) -> Counter[str]:
                 for _ in range(STEPS):
                     table.step()
                 counts += table.counts
-                for each in table.followers:
-                    run = {"name": each.name, "view": each.first, "steps": each.steps}
+                for viewer in table.viewers:
+                    run = {"name": viewer.name, "view": viewer.first, "steps": viewer.steps}
                     cases.write(msgspec.json.encode(run) + b"\n")
     return counts
 
@@ -205,11 +206,11 @@ def test_view_folded_by_the_browser_equals_the_server_view_at_every_version(
 ) -> None:
     file = tmp_path / "cases.jsonl"
     counts = played(file, 1)
-    ran = subprocess.run([node(), str(SCRIPT), str(file)], capture_output=True, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    told = json.loads(ran.stdout)
+    process = subprocess.run([node(), str(SCRIPT), str(file)], capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr.decode()
+    report = json.loads(process.stdout)
     with capsys.disabled():
-        print(f"\n{counts.total()} events, {told['compared']} views compared")  # noqa: T201
+        print(f"\n{counts.total()} events, {report['compared']} views compared")  # noqa: T201
         print(", ".join(f"{name} {counts[name]}" for name in sorted(EVENTS)))  # noqa: T201
-    assert told["count"] == 0, json.dumps(told["differing"], indent=1)[:6000]
+    assert report["count"] == 0, json.dumps(report["differences"], indent=1)[:6000]
     assert {name for name in EVENTS if not counts[name]} == set()
