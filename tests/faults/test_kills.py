@@ -53,7 +53,7 @@ def test_killed_process_loses_no_acknowledged_command(
 
 @pytest.mark.parametrize(
     "ways",
-    [(*POSTMASTER, "postmaster", "postmaster"), BACKENDS],
+    [(*POSTMASTER, "postmaster"), BACKENDS],
     ids=["postmaster", "connections"],
 )
 def test_house_continues_after_kills_of_postgresql(

@@ -94,7 +94,7 @@ BATCHES = st.lists(st.lists(DRAFTS, max_size=8), min_size=1, max_size=4)
 
 @given(batches=BATCHES)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_store_outcomes_match_the_model(store: Store, batches: list[list[ProposalDraft]]) -> None:
     model, here = StoreModel(), f"round {next(_rounds)} "

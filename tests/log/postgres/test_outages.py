@@ -55,7 +55,7 @@ def test_terminated_connections_neither_lose_nor_repeat_writes(
         killer = pool.submit(kill)
         try:
             head, written = EMPTY_HEAD, 0
-            while written < 60 or (len(killed) <= 5 and not killer.done()):
+            while written < 30 or (len(killed) <= 5 and not killer.done()):
                 proposal = propose_data("table/1", head, b"%d" % written)
                 try:
                     outcomes = store.write([proposal])
