@@ -17,7 +17,7 @@ MOST_FILES_OF_A_COMMAND = 8
 
 PERMISSIONS = (
     "tests/api/test_authorisation.py"
-    "::test_every_command_is_open_to_the_roles_of_the_table_and_to_nobody_else"
+    "::test_every_table_command_is_open_to_exactly_its_permitted_roles"
 )
 CHECKS = (
     "tests/api/test_notes.py",

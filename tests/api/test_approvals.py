@@ -37,7 +37,7 @@ async def ask_for(
     return await setting.client(who).post("/api/tables/1/requests", json=body)
 
 
-async def test_a_supervisor_approves_what_a_dealer_asks_for(playing: Setting) -> None:
+async def test_supervisor_approves_the_request_of_a_dealer(playing: Setting) -> None:
     opened = await ask_for(playing)
     assert opened.status_code == 201, opened.text
     request = opened.json()
@@ -58,7 +58,7 @@ async def test_a_supervisor_approves_what_a_dealer_asks_for(playing: Setting) ->
     assert (await playing.client("dealer").get("/api/requests")).json() == []
 
 
-async def test_a_second_person_is_never_taken_from_a_body(playing: Setting) -> None:
+async def test_approver_named_in_the_request_body_is_refused(playing: Setting) -> None:
     named = {**new_limits(), "approved_by": {"id": playing.id("supervisor"), "role": "supervisor"}}
     before = playing.context.house.command_handler.store.head("table/1")
     for who in ("dealer", "supervisor", "pit-manager"):
@@ -75,7 +75,7 @@ async def test_a_second_person_is_never_taken_from_a_body(playing: Setting) -> N
     assert playing.context.house.command_handler.store.head("table/1") == before
 
 
-async def test_nobody_approves_his_own_request(playing: Setting) -> None:
+async def test_requester_cannot_decide_their_own_request(playing: Setting) -> None:
     request = (await ask_for(playing, "supervisor")).json()["id"]
     for decision in ("approve", "decline"):
         own = await playing.client("supervisor").post(
@@ -86,7 +86,7 @@ async def test_nobody_approves_his_own_request(playing: Setting) -> None:
     assert other.status_code == 200, other.text
 
 
-async def test_whoever_has_no_role_at_the_table_does_not_approve() -> None:
+async def test_approval_requires_an_approving_role_at_the_table() -> None:
     async with opened() as setting:
         await seat(setting)
         setting.assign("dealer")
@@ -107,7 +107,7 @@ async def test_whoever_has_no_role_at_the_table_does_not_approve() -> None:
         assert (await setting.client("shift-manager").post(path, json={})).status_code == 200
 
 
-async def test_a_request_is_carried_out_once(playing: Setting) -> None:
+async def test_approving_a_request_twice_executes_its_command_once(playing: Setting) -> None:
     request = (await ask_for(playing)).json()["id"]
     path = f"/api/requests/{request}/approve"
     first = await playing.client("supervisor").post(path, json={})
@@ -119,7 +119,7 @@ async def test_a_request_is_carried_out_once(playing: Setting) -> None:
     assert (other.status_code, code(other)) == (409, "request/decided")
 
 
-async def test_what_the_rules_refuse_is_refused_after_all(playing: Setting) -> None:
+async def test_approved_command_against_the_rules_is_refused(playing: Setting) -> None:
     amend = {"type": "AmendResult", "dice": [1, 2, 3]}
     request = (await ask_for(playing, command=amend)).json()["id"]
     response = await playing.client("supervisor").post(f"/api/requests/{request}/approve", json={})
@@ -127,7 +127,7 @@ async def test_what_the_rules_refuse_is_refused_after_all(playing: Setting) -> N
     assert code(response) == "dice/not-called"
 
 
-async def test_declined_and_withdrawn_requests_are_not_carried_out(playing: Setting) -> None:
+async def test_declined_and_withdrawn_requests_are_never_executed(playing: Setting) -> None:
     before = playing.context.house.command_handler.store.head("table/1")
     declined, withdrawn = [(await ask_for(playing)).json()["id"] for _ in range(2)]
     no = await playing.client("supervisor").post(
@@ -144,7 +144,7 @@ async def test_declined_and_withdrawn_requests_are_not_carried_out(playing: Sett
     assert playing.context.house.command_handler.store.head("table/1") == before
 
 
-async def test_requests_expire() -> None:
+async def test_request_cannot_be_approved_after_it_expired() -> None:
     clock = SteppedClock()
     async with opened(clock=clock) as setting:
         await seat(setting)
@@ -157,7 +157,7 @@ async def test_requests_expire() -> None:
         assert (await setting.client("pit-manager").get("/api/requests")).json() == []
 
 
-async def test_whoever_may_no_longer_ask_is_not_served(playing: Setting) -> None:
+async def test_request_of_a_dealer_whose_assignment_ended_is_not_executed(playing: Setting) -> None:
     request = (await ask_for(playing)).json()["id"]
     (post,) = playing.people.assignments.current(account=playing.id("dealer"))
     playing.people.assignments.end(post.id)
@@ -165,7 +165,7 @@ async def test_whoever_may_no_longer_ask_is_not_served(playing: Setting) -> None
     assert (response.status_code, code(response)) == (403, "door/role")
 
 
-async def test_only_what_takes_two_is_asked_for(playing: Setting) -> None:
+async def test_only_two_person_commands_can_be_requested(playing: Setting) -> None:
     single = await ask_for(playing, command={"type": "CloseBetting"})
     assert (single.status_code, code(single)) == (422, "input/wrong")
     assert (await ask_for(playing, command={"type": "SetLimits"})).status_code == 422

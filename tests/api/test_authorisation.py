@@ -70,7 +70,7 @@ def code(response: httpx.Response) -> str:
     return str(response.json()["code"]) if kind == "application/problem+json" else ""
 
 
-async def test_every_route_is_in_the_table_and_everything_in_the_table_has_a_route() -> None:
+async def test_permission_table_lists_exactly_the_routes_of_the_application() -> None:
     async with opened() as setting:
         served = {name for _, _, name in routes(setting.app)}
         sockets = {
@@ -95,7 +95,7 @@ def test_every_command_declares_its_facts() -> None:
         assert not facts.own_player or "player" in fields, command
 
 
-async def test_every_route_is_open_to_the_roles_of_the_table_and_to_nobody_else() -> None:
+async def test_every_route_is_open_to_exactly_its_permitted_roles() -> None:
     async with opened() as setting:
         setting.assign("dealer")
         setting.assign("supervisor")
@@ -116,7 +116,7 @@ async def test_every_route_is_open_to_the_roles_of_the_table_and_to_nobody_else(
                     assert code(response) == ("door/role" if who else "door/sign-in"), seen
 
 
-async def test_a_session_that_is_locked_opens_nothing_but_what_unlocks_it() -> None:
+async def test_locked_session_can_only_be_shown_and_unlocked() -> None:
     async with opened() as setting:
         setting.client("dealer")
         setting.people.sessions.lock(setting.tokens["dealer"])
@@ -134,7 +134,7 @@ async def test_a_session_that_is_locked_opens_nothing_but_what_unlocks_it() -> N
         assert opens == {"show-session", "unlock"}
 
 
-async def test_a_program_does_what_its_token_is_for_and_nothing_else() -> None:
+async def test_api_token_reaches_only_operations_of_its_scope() -> None:
     async with opened() as setting:
         account = setting.id("shift-manager")
         for scope in SCOPES:
@@ -151,7 +151,7 @@ async def test_a_program_does_what_its_token_is_for_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("who", ROLES)
-async def test_every_command_is_open_to_the_roles_of_the_table_and_to_nobody_else(who: str) -> None:
+async def test_every_table_command_is_open_to_exactly_its_permitted_roles(who: str) -> None:
     async with opened() as setting:
         await seat(setting)
         setting.assign("dealer")
@@ -168,7 +168,7 @@ async def test_every_command_is_open_to_the_roles_of_the_table_and_to_nobody_els
 
 
 @pytest.mark.parametrize("who", ROLES)
-async def test_every_command_for_accounts_is_open_to_the_roles_of_the_table(who: str) -> None:
+async def test_every_account_command_is_open_to_exactly_its_permitted_roles(who: str) -> None:
     async with opened() as setting:
         setting.assign("supervisor")
         path = f"/api/accounts/{setting.id('player')}/commands"
@@ -179,7 +179,7 @@ async def test_every_command_for_accounts_is_open_to_the_roles_of_the_table(who:
             assert (code(response) == "door/role") is not allowed, response.text
 
 
-async def test_dealers_and_supervisors_act_at_the_tables_they_are_assigned_to() -> None:
+async def test_dealers_and_supervisors_act_only_at_assigned_tables() -> None:
     async with opened() as setting:
         await seat(setting, betting=False)
         for who, role in (("dealer", "dealer"), ("supervisor", "supervisor")):
@@ -191,7 +191,7 @@ async def test_dealers_and_supervisors_act_at_the_tables_they_are_assigned_to() 
             assert code(response) != "door/role", response.text
 
 
-async def test_an_assignment_that_ends_ends_the_right(house: Setting) -> None:
+async def test_ended_assignment_revokes_the_permission_at_the_table(house: Setting) -> None:
     await seat(house, betting=False)
     house.assign("dealer")
     assert (await house.send("dealer", {"type": "OpenBetting"})).status_code == 200
@@ -201,7 +201,7 @@ async def test_an_assignment_that_ends_ends_the_right(house: Setting) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, each in COMMANDS.items() if each.facts.own_player])
-async def test_a_player_sends_commands_for_himself_only(playing: Setting, name: str) -> None:
+async def test_player_command_for_another_player_is_refused(playing: Setting, name: str) -> None:
     command = {"type": name, "player": playing.id("other player"), "amount": 5}
     values = COMMANDS[name].facts.player_values
     command |= {field: allowed[0] for field, allowed in values.items()}
@@ -222,13 +222,13 @@ async def test_a_player_sends_commands_for_himself_only(playing: Setting, name: 
         "/api/tables/1/rounds/1/explanation?player={player}",
     ],
 )
-async def test_what_is_another_players_is_not_shown(playing: Setting, path: str) -> None:
+async def test_player_cannot_read_records_of_another_player(playing: Setting, path: str) -> None:
     for other in (playing.id("other player"), "nobody-of-this-id"):
         response = await playing.client("player").get(path.format(player=other))
         assert (response.status_code, code(response)) == (403, "door/own")
 
 
-async def test_other_peoples_sessions_tokens_and_requests_are_not_ended(playing: Setting) -> None:
+async def test_sessions_and_tokens_of_another_account_cannot_be_ended(playing: Setting) -> None:
     other = playing.client("supervisor")
     session = (await other.get("/api/session")).json()["session"]
     token = playing.people.tokens.create(playing.id("supervisor"), "board", ["read"]).api_token.id
@@ -247,7 +247,7 @@ def visitor(setting: Setting, who: str, scopes: tuple[str, ...] | None = None) -
     return Caller(account, "s", scopes, "open", setting.context.assignments.current(account.id))
 
 
-async def test_staff_see_all_of_their_tables_and_players_their_own(house: Setting) -> None:
+async def test_audience_depends_on_role_and_assignment(house: Setting) -> None:
     house.assign("dealer")
     seen = {who: audience_of(visitor(house, who), "1") for who in EVERYBODY}
     everything, nothing = ("staff", ""), ("player", "")
@@ -265,13 +265,13 @@ async def test_staff_see_all_of_their_tables_and_players_their_own(house: Settin
     assert audience_of(visitor(house, "player", ("play",)), "1") is None
 
 
-async def test_whatever_is_not_in_the_table_is_refused(house: Setting) -> None:
+async def test_unlisted_operations_and_commands_are_refused_to_every_role(house: Setting) -> None:
     for who in EVERYBODY:
         assert not can_use(visitor(house, who), "no-such-thing")
         assert role_for(visitor(house, who), "NoSuchCommand", "1") is None
 
 
-async def test_addresses_name_only_what_has_a_form() -> None:
+async def test_path_parameters_are_all_of_a_validated_kind() -> None:
     async with opened() as setting:
         for _, path, _ in routes(setting.app):
             for part in re.findall(r"{(\w+)}", path):

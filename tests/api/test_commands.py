@@ -38,7 +38,7 @@ async def stack(setting: Setting, who: str) -> int:
 # --- in whose name ------------------------------------------------------------------------------
 
 
-async def test_a_bet_is_placed_and_its_events_come_back(playing: Setting) -> None:
+async def test_placing_a_bet_returns_its_events(playing: Setting) -> None:
     response = await playing.bet("player", 25)
     answer = response.json()
     assert response.status_code == 200
@@ -50,7 +50,7 @@ async def test_a_bet_is_placed_and_its_events_come_back(playing: Setting) -> Non
     assert await stack(playing, "player") == 975
 
 
-async def test_who_sends_is_never_taken_from_the_body(playing: Setting) -> None:
+async def test_forged_sender_in_a_player_command_is_refused(playing: Setting) -> None:
     me, other = playing.id("player"), playing.id("other player")
     bet = {"type": "PlaceBet", "player": me, "box": "big", "amount": 5}
     own = {"id": me, "role": "player"}
@@ -68,7 +68,7 @@ async def test_who_sends_is_never_taken_from_the_body(playing: Setting) -> None:
     assert await stack(playing, "player") == 995
 
 
-async def test_a_role_is_never_taken_from_the_body(playing: Setting) -> None:
+async def test_forged_role_in_a_dealer_command_is_refused(playing: Setting) -> None:
     dealer = playing.id("dealer")
     close = {"type": "CloseBetting"}
     for by in (
@@ -82,7 +82,7 @@ async def test_a_role_is_never_taken_from_the_body(playing: Setting) -> None:
     assert (await playing.send("dealer", stated)).status_code == 200
 
 
-async def test_somebody_with_two_roles_acts_in_the_one_he_states() -> None:
+async def test_account_with_two_roles_acts_in_the_role_named_in_the_command() -> None:
     async with opened() as setting:
         await seat(setting, betting=False)
         both = setting.add("both", "dealer", "supervisor").id
@@ -96,7 +96,7 @@ async def test_somebody_with_two_roles_acts_in_the_one_he_states() -> None:
         assert answer.json()["events"][-1]["by"] == {"id": both, "role": "dealer"}
 
 
-async def test_a_player_moves_no_cash_and_states_no_age(playing: Setting) -> None:
+async def test_player_cannot_move_cash_or_state_an_age(playing: Setting) -> None:
     me = playing.id("player")
     for command in (
         {"type": "BuyIn", "amount": 100, "source": "cash"},
@@ -124,7 +124,7 @@ async def give_account(setting: Setting, who: str, amount: int) -> None:
         assert response.json()["events"][0]["by"] == setting.id("supervisor")
 
 
-async def test_a_player_moves_money_between_his_account_and_the_table(playing: Setting) -> None:
+async def test_player_moves_money_between_their_account_and_the_table(playing: Setting) -> None:
     me = playing.id("player")
     await give_account(playing, "player", 500)
     buy = {"type": "BuyIn", "player": me, "amount": 100, "source": "account"}
@@ -137,7 +137,7 @@ async def test_a_player_moves_money_between_his_account_and_the_table(playing: S
     assert await stack(playing, "player") == 1050
 
 
-async def test_how_old_a_player_is_the_house_knows(playing: Setting) -> None:
+async def test_age_check_uses_the_recorded_birth_date(playing: Setting) -> None:
     """Triple Dice is for grown-ups; nobody becomes one by saying so."""
     await seat(playing, betting=False, game_id="triple-dice/mat", table="t")
     me = playing.id("player")
@@ -158,7 +158,7 @@ async def test_how_old_a_player_is_the_house_knows(playing: Setting) -> None:
     assert (await client.get(f"/api/accounts/{me}/person")).status_code == 404
 
 
-async def test_staff_do_not_move_money_of_a_players_account(playing: Setting) -> None:
+async def test_staff_cannot_move_money_of_a_player_account(playing: Setting) -> None:
     buy = {
         "type": "BuyIn",
         "player": playing.id("player"),
@@ -171,9 +171,7 @@ async def test_staff_do_not_move_money_of_a_players_account(playing: Setting) ->
     assert cash.status_code == 200, cash.text
 
 
-async def test_a_table_is_set_up_for_games_that_are_known_not_for_files(
-    house: Setting, tmp_path: Path
-) -> None:
+async def test_table_cannot_be_established_for_a_file_path(house: Setting, tmp_path: Path) -> None:
     secret = tmp_path / "secret.toml"
     secret.write_text("password = 'in a file'")
     for game in (f"{secret}/a", "../../etc/x.toml/a", "/etc/passwd", "no-such-game"):
@@ -186,7 +184,9 @@ async def test_a_table_is_set_up_for_games_that_are_known_not_for_files(
     assert (await house.send("pit-manager", known, table="9")).status_code == 200
 
 
-async def test_accounts_are_named_once(playing: Setting) -> None:
+async def test_account_command_contradicting_its_path_or_sender_is_refused(
+    playing: Setting,
+) -> None:
     client = playing.client("supervisor", **{"Idempotency-Key": "k"})
     path = f"/api/accounts/{playing.id('player')}/commands"
     for more, expected in (
@@ -201,7 +201,7 @@ async def test_accounts_are_named_once(playing: Setting) -> None:
 # --- once ---------------------------------------------------------------------------------------
 
 
-async def test_the_same_key_gives_the_same_answer_and_another_command_an_error(
+async def test_reused_idempotency_key_returns_the_first_answer_or_an_error(
     playing: Setting,
 ) -> None:
     first, again = await playing.bet("player", key="k-1"), await playing.bet("player", key="k-1")
@@ -212,7 +212,7 @@ async def test_the_same_key_gives_the_same_answer_and_another_command_an_error(
     assert (await playing.bet("other player", 10, key="k-1")).status_code == 200
 
 
-async def test_a_hundred_of_the_same_at_once_are_one(playing: Setting) -> None:
+async def test_hundred_concurrent_retries_place_one_bet(playing: Setting) -> None:
     before = playing.context.house.command_handler.store.head("table/1").version
     answers = await asyncio.gather(*(playing.bet("player", key="same") for _ in range(100)))
     assert {each.status_code for each in answers} == {200}
@@ -221,7 +221,7 @@ async def test_a_hundred_of_the_same_at_once_are_one(playing: Setting) -> None:
     assert await stack(playing, "player") == 995
 
 
-async def test_what_became_of_a_command_is_told_to_its_sender_alone(playing: Setting) -> None:
+async def test_command_outcome_is_visible_only_to_its_sender(playing: Setting) -> None:
     sent = await playing.bet("player", key="k-7")
     told = await playing.client("player").get("/api/commands/k-7")
     assert told.json() == {"accepted": True, "answer": sent.json()}
@@ -249,7 +249,7 @@ class SlowStore(MemoryStore):
         return super().write(proposals)
 
 
-async def test_whoever_asks_about_a_command_on_its_way_waits_for_it() -> None:
+async def test_outcome_query_waits_for_a_command_in_flight() -> None:
     """Asked while the bet is being written, nothing but the truth is told."""
     store = SlowStore()
     async with opened(store=store) as setting:
@@ -266,7 +266,7 @@ async def test_whoever_asks_about_a_command_on_its_way_waits_for_it() -> None:
         assert told.json() == {"accepted": True, "answer": (await bet).json()}
 
 
-async def test_an_answer_tells_a_player_no_more_than_his_own(playing: Setting) -> None:
+async def test_command_result_for_a_player_omits_other_players(playing: Setting) -> None:
     me, other = playing.id("player"), playing.id("other player")
     close = commands.CloseTable(by=SUPERVISOR)
     answer = await playing.context.house.command_handler.handle(
@@ -333,7 +333,7 @@ class DirectClient:
         return await self.ask("POST", "/api/tables/1/commands", "close", body)
 
 
-async def test_ten_thousand_bets_race_with_the_close(tmp_path: Path) -> None:
+async def test_no_bet_racing_with_the_close_is_lost_or_accepted_late(tmp_path: Path) -> None:
     """None is accepted after it, none that was accepted is lost, and every caller is told which."""
     store = open_store(f"sqlite:///{tmp_path / 'house.sqlite'}", serving=True)
     try:

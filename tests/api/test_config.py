@@ -34,7 +34,7 @@ def read(folder: Path, text: str) -> HouseConfig:
     return load_config(file)
 
 
-def test_the_house_of_the_documentation_is_read(tmp_path: Path) -> None:
+def test_documented_house_file_is_valid(tmp_path: Path) -> None:
     house = read(tmp_path, TEXT)
 
     assert (house.name, house.currency, house.gaming_day_starts) == (
@@ -73,7 +73,9 @@ def test_the_house_of_the_documentation_is_read(tmp_path: Path) -> None:
         ("betting_seconds = 25", "betting = 25", "dealt_by_house"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_key(was: str, now: str, told: str, tmp_path: Path) -> None:
+def test_invalid_setting_is_reported_with_its_key(
+    was: str, now: str, told: str, tmp_path: Path
+) -> None:
     assert was in TEXT
 
     with pytest.raises(RulebookError) as refused:
@@ -83,20 +85,20 @@ def test_what_is_wrong_is_told_with_its_key(was: str, now: str, told: str, tmp_p
     assert str(refused.value).startswith("house.toml: ")
 
 
-def test_a_house_without_tables_is_refused(tmp_path: Path) -> None:
+def test_house_file_without_tables_is_refused(tmp_path: Path) -> None:
     text = 'name = "x"\ncurrency = "SGD"\ntime_zone = "UTC"\n[tables]\n'
     with pytest.raises(RulebookError, match=r"add \[tables.NAME\]"):
         read(tmp_path, text)
 
 
-def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_missing_or_malformed_house_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
         load_config(tmp_path / "nothing.toml")
     with pytest.raises(InvalidInput, match="is not valid TOML"):
         read(tmp_path, "name = ")
 
 
-def test_every_key_is_documented() -> None:
+def test_every_key_of_the_house_file_is_documented() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     for struct in (HouseConfig, TableConfig, TableLimitsConfig, HousePolicies):
         for field in msgspec.structs.fields(struct):

@@ -63,12 +63,14 @@ def headers(server: Served, key: str = "") -> dict[str, str]:
     return {"Origin": server.url, **keyed}
 
 
-def test_every_operation_is_documented(operations: dict[str, Any]) -> None:
+def test_openapi_document_lists_every_operation(operations: dict[str, Any]) -> None:
     assert sorted(operations) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_everybody_who_may_succeeds(server: Served, operations: dict[str, Any], name: str) -> None:
+def test_every_permitted_role_gets_a_documented_success(
+    server: Served, operations: dict[str, Any], name: str
+) -> None:
     asked, right = operations[name], OPERATION_PERMISSIONS[name]
     roles = ("", *ROLES) if ANYONE in right.roles else tuple(r for r in ROLES if r in right.roles)
     cook = Cook(server.setting)
@@ -91,7 +93,7 @@ def test_everybody_who_may_succeeds(server: Served, operations: dict[str, Any], 
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if each not in TAKES_NOTHING])
-def test_nothing_breaks_whatever_is_said(
+def test_generated_requests_get_documented_responses(
     server: Served, operations: dict[str, Any], name: str
 ) -> None:
     cook, asked = Cook(server.setting), operations[name]

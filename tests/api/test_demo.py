@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 DEMO = load_config(DEMO_HOUSE_FILE)
 
 
-def test_there_is_a_table_for_every_rulebook_and_one_for_people() -> None:
+def test_demo_has_a_table_for_every_rulebook_and_one_dealt_by_hand() -> None:
     books = {game.partition("/")[0] for game in shipped_games()}
     assert {table.game.partition("/")[0] for table in DEMO.tables.values()} == books
     assert any(table.dealt_by_house is None for table in DEMO.tables.values())
     assert not DEMO.policies.totp_for_staff
 
 
-def test_there_is_a_sign_in_for_every_role() -> None:
+def test_demo_has_a_sign_in_for_every_role() -> None:
     assert {each.role for each in SIGN_INS} == set(ROLES)
 
 
-def test_the_demo_comes_up_lives_and_ends(tmp_path: Path) -> None:
+def test_demo_starts_plays_and_stops(tmp_path: Path) -> None:
     with started(tmp_path, "--demo", "--port", "0") as process:
         port = process.until_listening()
         base = f"http://127.0.0.1:{port}"
@@ -79,7 +79,7 @@ def test_the_demo_comes_up_lives_and_ends(tmp_path: Path) -> None:
     assert (tmp_path / "threedice" / "demo" / "house.sqlite").exists()
 
 
-def test_the_demo_and_a_house_keep_out_of_each_other_s_databases(tmp_path: Path) -> None:
+def test_demo_and_house_refuse_each_others_databases(tmp_path: Path) -> None:
     (tmp_path / "house.toml").write_text(HOUSE, encoding="utf-8")
     kinds = {"house": ["--house", str(tmp_path / "house.toml")], "demo": ["--demo"]}
     for name, other in (("house", "demo"), ("demo", "house")):

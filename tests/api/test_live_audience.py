@@ -74,7 +74,7 @@ def test_every_event_declares_its_audience() -> None:
             assert "player" in fields, kind
 
 
-def test_an_event_with_a_list_of_players_says_which_list_is_whose() -> None:
+def test_public_events_declare_all_their_lists_of_players() -> None:
     for kind in TableStreamEvent.__args__:
         fields = msgspec.structs.fields(kind)
         lists = {each.name for each in fields if "tuple[str" in str(each.type)}
@@ -83,7 +83,7 @@ def test_an_event_with_a_list_of_players_says_which_list_is_whose() -> None:
 
 @given(plays)
 @quick
-def test_a_player_learns_nothing_of_another_from_events(
+def test_player_events_never_name_another_player(
     events: list[table_events.AnyEvent],
 ) -> None:
     viewer, others = PLAYERS[0], PLAYERS[1:]
@@ -107,7 +107,7 @@ def _is_actor(value: Any) -> bool:
 
 @given(plays)
 @quick
-def test_who_bets_how_much_of_a_total_is_nobodys_business(
+def test_player_events_do_not_reveal_which_other_player_acted(
     events: list[table_events.AnyEvent],
 ) -> None:
     """Two others who change names, stacks and winnings among themselves look just the same."""
@@ -122,7 +122,7 @@ def test_who_bets_how_much_of_a_total_is_nobodys_business(
 
 @given(plays, st.integers(1, 10**9))
 @quick
-def test_others_winnings_and_stacks_are_not_to_be_worked_out(
+def test_player_events_do_not_reveal_winnings_or_stacks_of_others(
     events: list[table_events.AnyEvent], more: int
 ) -> None:
     viewer = PLAYERS[0]
@@ -181,7 +181,7 @@ def enriched(event: table_events.AnyEvent, viewer: str, more: int) -> table_even
 
 @given(plays)
 @quick
-def test_everybody_concerned_sees_his_own_and_staff_see_all(
+def test_player_events_together_cover_every_bet_paid(
     events: list[table_events.AnyEvent],
 ) -> None:
     for event in events:
@@ -199,7 +199,7 @@ def bets_of(event: Any) -> list[Any]:
     return bets
 
 
-def test_the_house_keeps_its_float_and_its_reasons_to_itself() -> None:
+def test_float_drop_and_reasons_are_hidden_from_players() -> None:
     by = Actor(id="sue", role="supervisor")
     released = table_events.TableReleased(reason="ann complained about bob", by=by)
     assert public_event(released) == table_events.TableReleased(reason="", by=by)
@@ -237,7 +237,7 @@ def states(
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("mode", ["refuse", "record"])
-def test_totals_that_are_followed_are_those_of_the_view(game: str, mode: LimitMode) -> None:
+def test_totals_folded_from_events_match_the_table_view(game: str, mode: LimitMode) -> None:
     """A client that draws the view once and follows the changes always has the true totals."""
     rules, totals, standing = load(game), dict[str, int](), dict[str, int]()
     for _, house_table, event in states(drive(game, mode, 7)):
@@ -266,7 +266,7 @@ def followed(
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_view_shows_a_player_his_own_seat_only_and_staff_everything(game: str) -> None:
+def test_table_view_shows_players_their_own_seat_and_staff_all_seats(game: str) -> None:
     rules = load(game)
     seated = 0
     for version, house_table, _ in states(drive(game, "record", 3)):
@@ -282,7 +282,7 @@ def test_a_view_shows_a_player_his_own_seat_only_and_staff_everything(game: str)
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_view_does_not_depend_on_others_stacks(game: str) -> None:
+def test_player_view_does_not_depend_on_stacks_of_others(game: str) -> None:
     rules, viewer = load(game), PLAYERS[0]
     for version, house_table, _ in states(drive(game, "refuse", 11)):
         mine = encoded(build_table_view(rules, house_table, version, "player", viewer))
@@ -314,7 +314,7 @@ def said(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_each_is_told_every_version_once_whoever_else_listens(game: str) -> None:
+def test_each_audience_receives_every_version_exactly_once(game: str) -> None:
     entries = entries_of(drive(game, "refuse", 5))
     whole = encode_for_audiences(entries, staff=True, players=PLAYERS)
     assert [each["version"] for each in said(whole.staff.text)] == list(range(1, len(entries) + 1))
@@ -332,13 +332,13 @@ def test_each_is_told_every_version_once_whoever_else_listens(game: str) -> None
         assert [each["version"] for each in alone] == list(range(1, len(entries) + 1))
 
 
-def test_staff_are_told_events_as_they_are_stored() -> None:
+def test_staff_receive_events_as_stored() -> None:
     entries = entries_of(drive(GAMES[0], "record", 9))
     told = said(encode_for_audiences(entries, staff=True, players=()).staff.text)
     assert [each["event"] for each in told] == [msgspec.json.decode(each.data) for each in entries]
 
 
-def test_players_who_are_not_concerned_share_one_message() -> None:
+def test_unaffected_players_share_one_encoded_message() -> None:
     by = Actor(id="ann", role="player")
     placed = table_events.BetPlaced(
         player="ann", spot="big", area="", amount=50, number=1, manner="self", by=by

@@ -75,7 +75,7 @@ async def told(listener: Subscriber) -> list[dict[str, Any]]:
     return events
 
 
-async def test_whoever_is_behind_is_not_taken_and_whoever_is_level_is(setting: Setting) -> None:
+async def test_channel_refuses_a_subscriber_that_is_behind(setting: Setting) -> None:
     channel = setting.channel(setting.version)
     assert not channel.attach(subscriber(setting.version - 1))
     level = subscriber(setting.version)
@@ -85,7 +85,7 @@ async def test_whoever_is_behind_is_not_taken_and_whoever_is_level_is(setting: S
     channel.close()
 
 
-async def test_whoever_is_further_is_told_what_he_does_not_know_only(setting: Setting) -> None:
+async def test_subscriber_ahead_of_the_channel_receives_only_newer_events(setting: Setting) -> None:
     """A client of another server may come with a version that this one has yet to read."""
     start = setting.version
     setting.handler.streams.publish = None  # as if another server wrote
@@ -103,7 +103,7 @@ async def test_whoever_is_further_is_told_what_he_does_not_know_only(setting: Se
     channel.close()
 
 
-async def test_frames_are_the_same_object_for_all_who_see_the_same(setting: Setting) -> None:
+async def test_subscribers_with_equal_views_share_one_frame(setting: Setting) -> None:
     written: dict[str, bytes] = {}
     channel = setting.channel(setting.version)
     listeners = []
@@ -130,7 +130,7 @@ async def test_frames_are_the_same_object_for_all_who_see_the_same(setting: Sett
     channel.close()
 
 
-async def test_a_frame_that_the_socket_does_not_take_waits_in_order(setting: Setting) -> None:
+async def test_frames_refused_by_the_socket_are_queued_in_order(setting: Setting) -> None:
     channel = setting.channel(setting.version)
     listener = subscriber(setting.version, write=lambda _frame: False)
     channel.attach(listener)
@@ -148,7 +148,7 @@ async def test_a_frame_that_the_socket_does_not_take_waits_in_order(setting: Set
     channel.close()
 
 
-async def test_nothing_is_written_past_what_waits(setting: Setting) -> None:
+async def test_direct_writes_never_overtake_queued_frames(setting: Setting) -> None:
     channel, tried = setting.channel(setting.version), list[bytes]()
 
     def write(frame: bytes) -> bool:
@@ -171,7 +171,7 @@ async def test_nothing_is_written_past_what_waits(setting: Setting) -> None:
     channel.close()
 
 
-async def test_what_is_committed_together_is_told_together(setting: Setting) -> None:
+async def test_events_committed_together_are_sent_in_one_message(setting: Setting) -> None:
     channel, listener = setting.channel(setting.version), subscriber(setting.version)
     channel.attach(listener)
     start = setting.version
@@ -186,7 +186,7 @@ async def test_what_is_committed_together_is_told_together(setting: Setting) -> 
     channel.close()
 
 
-async def test_whoever_is_detached_is_told_nothing_more(setting: Setting) -> None:
+async def test_detached_subscriber_receives_nothing(setting: Setting) -> None:
     channel, one, other = (
         setting.channel(setting.version),
         subscriber(setting.version),
@@ -204,7 +204,7 @@ async def test_whoever_is_detached_is_told_nothing_more(setting: Setting) -> Non
     channel.close()
 
 
-async def test_nobody_reads_for_a_channel_that_is_closed(setting: Setting) -> None:
+async def test_closed_channel_unsubscribes_from_the_feed(setting: Setting) -> None:
     channel, listener = setting.channel(setting.version), subscriber(setting.version)
     channel.attach(listener)
     await setting.bet(1)

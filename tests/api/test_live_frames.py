@@ -25,12 +25,12 @@ def read(data: bytes) -> Frame:
 
 
 @given(st.text())
-def test_a_text_is_one_whole_text_frame(text: str) -> None:
+def test_message_is_encoded_as_one_final_text_frame(text: str) -> None:
     frame = read(EncodedMessage(text).frame)
     assert (frame.opcode, frame.fin) == (Opcode.TEXT, True)
     assert bytes(frame.data).decode() == text
 
 
-def test_a_frame_is_made_once() -> None:
+def test_frame_of_a_message_is_encoded_once() -> None:
     message = EncodedMessage("hello")
     assert message.frame is message.frame

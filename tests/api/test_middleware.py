@@ -42,7 +42,7 @@ ELSEWHERE: list[dict[str, str]] = [
 ]
 
 
-async def test_what_another_site_has_a_browser_do_is_not_done(playing: Setting) -> None:
+async def test_cross_site_requests_are_refused(playing: Setting) -> None:
     before = playing.context.house.command_handler.store.head("table/1")
     bet = {**BET, "player": playing.id("player")}
     for headers in ELSEWHERE:
@@ -58,7 +58,7 @@ async def test_what_another_site_has_a_browser_do_is_not_done(playing: Setting) 
     assert playing.context.house.command_handler.store.head("table/1") == before
 
 
-async def test_a_cookie_without_a_word_on_where_it_comes_from_is_not_believed(
+async def test_cookie_without_an_origin_is_refused_for_writes(
     playing: Setting,
 ) -> None:
     client = playing.client("player")
@@ -69,7 +69,7 @@ async def test_a_cookie_without_a_word_on_where_it_comes_from_is_not_believed(
     assert said.status_code == 204
 
 
-async def test_a_program_says_nothing_of_origins(playing: Setting) -> None:
+async def test_api_token_needs_no_origin(playing: Setting) -> None:
     made = playing.people.tokens.create(playing.id("player"), "bot", ["play"])
     client = playing.client(Authorization=f"Bearer {made.token}")
     del client.headers["Origin"]
@@ -80,21 +80,21 @@ async def test_a_program_says_nothing_of_origins(playing: Setting) -> None:
     assert response.status_code == 200, response.text
 
 
-async def test_no_other_site_may_read(house: Setting) -> None:
+async def test_responses_carry_no_cors_headers(house: Setting) -> None:
     client = house.client("player", Origin="https://elsewhere.test")
     for method in ("GET", "OPTIONS"):
         response = await client.request(method, "/api/tables")
         assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-async def test_what_is_meant_for_another_host_is_turned_away(house: Setting) -> None:
+async def test_request_for_a_foreign_host_is_refused(house: Setting) -> None:
     client = house.client("player", Host="rebound.test")
     response = await client.get("/api/session")
     assert (response.status_code, code(response)) == (421, "door/host")
     assert (await client.get("/health")).status_code == 200
 
 
-async def test_a_request_names_one_host(playing: Setting) -> None:
+async def test_request_with_two_host_headers_is_refused(playing: Setting) -> None:
     hosts = [("Host", "house.test"), ("Host", "elsewhere.test")]
     for each in (hosts, hosts[::-1], [hosts[0]] * 2):
         request = httpx.Request("GET", f"{ORIGIN}/api/house", headers=each)
@@ -130,7 +130,7 @@ NO_COMMANDS = [
 ]
 
 
-async def test_a_body_that_is_no_command_is_refused(playing: Setting) -> None:
+async def test_body_that_is_not_a_valid_command_is_refused(playing: Setting) -> None:
     for who, (body, status) in product(("player", "dealer"), NO_COMMANDS):
         response = await playing.client(who).post(
             "/api/tables/1/commands",
@@ -142,7 +142,7 @@ async def test_a_body_that_is_no_command_is_refused(playing: Setting) -> None:
         assert response.json()["code"] in ("door/form", "door/malformed")
 
 
-async def test_a_body_may_have_64_kib_and_no_more(playing: Setting) -> None:
+async def test_body_over_64_kib_is_refused(playing: Setting) -> None:
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
     client = playing.client("player")
     bet = json.dumps({**BET, "player": playing.id("player")}).encode()
@@ -161,7 +161,7 @@ async def test_a_body_may_have_64_kib_and_no_more(playing: Setting) -> None:
             assert (response.status_code, code(response)) == (413, "door/too-large")
 
 
-async def test_a_declared_length_is_believed_before_anything_is_read() -> None:
+async def test_declared_length_over_the_limit_is_refused_before_reading() -> None:
     async def receive() -> Any:
         pytest.fail("it was read")
 
@@ -169,7 +169,7 @@ async def test_a_declared_length_is_believed_before_anything_is_read() -> None:
         await read_body(receive, {b"content-length": b"65537"})
 
 
-async def test_whoever_goes_away_in_the_middle_is_not_answered() -> None:
+async def test_disconnect_while_reading_a_body_is_detected() -> None:
     messages: list[Any] = [
         {"type": "http.request", "body": b"{", "more_body": True},
         {"type": "http.disconnect"},
@@ -185,7 +185,7 @@ async def test_whoever_goes_away_in_the_middle_is_not_answered() -> None:
         await read_body(receive, {})
 
 
-async def test_only_json_is_read(playing: Setting) -> None:
+async def test_body_of_another_media_type_is_refused(playing: Setting) -> None:
     kinds = ("text/plain", "application/x-www-form-urlencoded", "", "multipart/form-data")
     for kind, path in product(kinds, ("/api/tables/1/commands", "/api/session")):
         response = await playing.client("player").post(
@@ -194,7 +194,7 @@ async def test_only_json_is_read(playing: Setting) -> None:
         assert (response.status_code, code(response)) == (415, "door/media-type")
 
 
-async def test_a_command_needs_a_key_of_its_own(playing: Setting) -> None:
+async def test_command_without_a_valid_idempotency_key_is_refused(playing: Setting) -> None:
     bet = {**BET, "player": playing.id("player")}
     for key in ("", " ", "a b", "a/b", "é", "x" * 101, '"', "a\tb"):
         headers = {b"Idempotency-Key": key.encode()} if key else {}
@@ -218,7 +218,7 @@ QUERIES = [
 ]
 
 
-async def test_a_query_has_its_form(playing: Setting) -> None:
+async def test_query_parameters_are_validated(playing: Setting) -> None:
     for query, status in QUERIES:
         response = await playing.client("player").get(f"/api/tables/1/results?{query}")
         assert response.status_code == status, response.text
@@ -241,14 +241,14 @@ NOWHERE = [
 ]
 
 
-async def test_there_is_nothing_under_an_address_that_names_nothing(playing: Setting) -> None:
+async def test_unknown_path_returns_a_404_problem(playing: Setting) -> None:
     for path in NOWHERE:
         response = await playing.client("pit-manager").get(path)
         assert response.status_code == 404, (path, response.text)
         assert response.headers["content-type"] == "application/problem+json"
 
 
-async def test_guessing_tables_takes_none_into_memory(playing: Setting) -> None:
+async def test_requests_for_unknown_tables_load_no_stream(playing: Setting) -> None:
     client = playing.client("pit-manager")
     for path in ("", "/results", "/exposure", "/room", "/sheet", "/game", "/shift", "/rounds/1"):
         assert (await client.get(f"/api/tables/guess{path}")).status_code == 404
@@ -257,7 +257,7 @@ async def test_guessing_tables_takes_none_into_memory(playing: Setting) -> None:
     assert playing.context.house.command_handler.streams.loaded.get("table/guess") is None
 
 
-async def test_an_address_takes_the_methods_it_takes(house: Setting) -> None:
+async def test_unsupported_method_is_refused_with_an_allow_header(house: Setting) -> None:
     response = await house.client("player").delete("/api/tables")
     assert (response.status_code, code(response)) == (405, "door/method")
     assert "GET" in response.headers["allow"]
@@ -266,7 +266,7 @@ async def test_an_address_takes_the_methods_it_takes(house: Setting) -> None:
 # --- how often ----------------------------------------------------------------------------------
 
 
-async def test_an_account_sends_so_many_commands_and_no_more() -> None:
+async def test_command_rate_is_limited_per_account() -> None:
     async with opened(commands_per_second=3) as setting:
         await seat(setting)
         codes = [code(await setting.bet("player")) for _ in range(8)]
@@ -278,7 +278,7 @@ async def test_an_account_sends_so_many_commands_and_no_more() -> None:
         assert (await setting.bet("other player")).status_code == 200
 
 
-async def test_failing_to_sign_in_makes_wait_by_name_and_by_address() -> None:
+async def test_repeated_sign_in_failures_are_throttled() -> None:
     async with opened() as setting:
         client = setting.client()
         said = {"name": "player-name", "password": "not this one at all"}
@@ -290,7 +290,7 @@ async def test_failing_to_sign_in_makes_wait_by_name_and_by_address() -> None:
         assert code(await client.post("/api/session", json=right)) == "sign-in/wait"
 
 
-async def test_a_body_that_does_not_arrive_in_time_is_not_waited_for(
+async def test_body_that_does_not_arrive_in_time_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(requests, "BODY_TIMEOUT_SECONDS", 0.0)
@@ -312,7 +312,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_not_waited_for(
         (True, "", HERE),
     ],
 )
-async def test_the_callers_address_is_what_the_proxy_saw(
+async def test_client_address_comes_from_a_trusted_proxy_only(
     house: Setting, behind_proxy: bool, forwarded: str, address: str
 ) -> None:
     house.context.behind_proxy = behind_proxy
@@ -324,7 +324,7 @@ async def test_the_callers_address_is_what_the_proxy_saw(
 # --- no way past it -----------------------------------------------------------------------------
 
 
-async def test_every_route_but_the_pages_is_checked(house: Setting) -> None:
+async def test_every_api_route_runs_the_request_check(house: Setting) -> None:
     for route in house.app.routes:
         for handler in getattr(route, "route_handlers", []):
             if "OPTIONS" not in handler.http_methods and handler.name not in PAGES:

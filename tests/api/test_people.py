@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_administrator_gives_roles_and_takes_them(house: Setting) -> None:
+async def test_administrator_changes_the_roles_of_an_account(house: Setting) -> None:
     admin = house.client("administrator")
     path = f"/api/people/{house.id('dealer')}/roles"
     dealer = house.client("dealer")
@@ -29,7 +29,7 @@ async def test_an_administrator_gives_roles_and_takes_them(house: Setting) -> No
     assert (mixed.status_code, code(mixed)) == (409, "account/roles")
 
 
-async def test_nobody_gives_himself_rights(house: Setting) -> None:
+async def test_administrator_cannot_change_their_own_account(house: Setting) -> None:
     admin = house.client("administrator")
     own = house.id("administrator")
     for method, path, body in (
@@ -43,7 +43,7 @@ async def test_nobody_gives_himself_rights(house: Setting) -> None:
         assert (response.status_code, code(response)) == (403, "door/self")
 
 
-async def test_people_are_disabled_enabled_reset_and_forgotten(house: Setting) -> None:
+async def test_administrator_disables_enables_resets_and_erases_accounts(house: Setting) -> None:
     admin, person = house.client("administrator"), house.id("dealer")
     for method, path, status in (
         ("POST", "disable", 204),
@@ -61,14 +61,14 @@ async def test_people_are_disabled_enabled_reset_and_forgotten(house: Setting) -
     assert "dealer-name" not in names
 
 
-async def test_a_name_is_taken_once(house: Setting) -> None:
+async def test_duplicate_account_name_is_refused(house: Setting) -> None:
     admin = house.client("administrator")
     body = {"name": "Player-Name", "roles": ["player"]}
     taken = await admin.post("/api/people", json=body)
     assert (taken.status_code, code(taken)) == (409, "account/taken")
 
 
-async def test_a_pit_manager_says_who_works_where(house: Setting) -> None:
+async def test_pit_manager_assigns_staff_to_tables(house: Setting) -> None:
     manager, now = house.client("pit-manager"), house.people.context.clock()
     body: dict[str, Any] = {
         "account": house.id("dealer"),
@@ -93,7 +93,7 @@ async def test_a_pit_manager_says_who_works_where(house: Setting) -> None:
     assert (await manager.get("/api/assignments")).json() == []
 
 
-async def test_the_trail_tells_who_did_what_without_names(house: Setting) -> None:
+async def test_audit_trail_identifies_accounts_by_id_only(house: Setting) -> None:
     await house.client("administrator").post(f"/api/people/{house.id('dealer')}/disable")
     trail = (await house.client("auditor").get("/api/trail?most=1000")).json()
     last = trail[-1]

@@ -36,7 +36,7 @@ async def get(setting: Setting, who: str, path: str) -> Any:
     return response.json()
 
 
-async def test_the_lobby_tells_what_is_going_on(playing: Setting) -> None:
+async def test_lobby_lists_tables_with_phase_limits_and_last_results(playing: Setting) -> None:
     (line,) = await get(playing, "administrator", "/api/tables")
     assert (line["table"], line["game"], line["phase"]) == ("1", GAME, "betting")
     assert (line["currency"], line["minimum"], line["maximum"]) == ("SGD", 5, 10_000_000)
@@ -47,7 +47,7 @@ async def test_the_lobby_tells_what_is_going_on(playing: Setting) -> None:
     assert [each["dice"] for each in line["last"]] == [[1, 2, 3]]
 
 
-async def test_a_table_that_was_tampered_with_is_listed_as_damaged(playing: Setting) -> None:
+async def test_tampered_table_is_listed_as_damaged(playing: Setting) -> None:
     store: Any = playing.context.house.command_handler.store
     await playing.bet("player")
     floor = playing.context.house.command_handler
@@ -59,7 +59,7 @@ async def test_a_table_that_was_tampered_with_is_listed_as_damaged(playing: Sett
     assert (response.status_code, code(response)) == (503, "house/damaged")
 
 
-async def test_a_table_is_shown_as_its_viewer_sees_it(playing: Setting) -> None:
+async def test_table_view_depends_on_the_viewer(playing: Setting) -> None:
     await playing.bet("other player", 25)
     mine = await get(playing, "player", "/api/tables/1")
     assert list(mine["seats"]) == [playing.id("player")]
@@ -71,7 +71,7 @@ async def test_a_table_is_shown_as_its_viewer_sees_it(playing: Setting) -> None:
     assert mine["version"] == house.command_handler.store.head("table/1").version
 
 
-async def test_results_hold_no_money(playing: Setting) -> None:
+async def test_results_contain_no_amounts(playing: Setting) -> None:
     await playing.bet("player")
     await finish_round(playing)
     (line,) = await get(playing, "player", "/api/tables/1/results")
@@ -79,7 +79,7 @@ async def test_results_hold_no_money(playing: Setting) -> None:
     assert (line["round"], line["what"], line["dice"]) == (1, "result", [1, 2, 3])
 
 
-async def test_the_last_results_are_found_behind_any_number_of_other_lines(
+async def test_last_results_are_found_behind_many_other_statement_lines(
     playing: Setting,
 ) -> None:
     await finish_round(playing)
@@ -89,7 +89,7 @@ async def test_the_last_results_are_found_behind_any_number_of_other_lines(
     assert line["dice"] == [1, 2, 3]
 
 
-async def test_exposure_is_what_the_house_would_win(playing: Setting) -> None:
+async def test_exposure_is_the_net_win_of_the_house_per_roll(playing: Setting) -> None:
     await playing.bet("player", 100, "big")
     told = await get(playing, "supervisor", "/api/tables/1/exposure")
     assert len(told["nets"]) == 216
@@ -102,7 +102,7 @@ async def test_exposure_is_what_the_house_would_win(playing: Setting) -> None:
     assert code(response) == "door/role"
 
 
-async def test_a_round_is_told_from_its_start_to_its_end(playing: Setting) -> None:
+async def test_round_history_runs_from_start_to_payment(playing: Setting) -> None:
     await playing.bet("player")
     await finish_round(playing)
     await People(playing.context.house.command_handler).play("open betting")
@@ -120,7 +120,7 @@ async def test_a_round_is_told_from_its_start_to_its_end(playing: Setting) -> No
     assert (missing.status_code, code(missing)) == (404, "unknown/name")
 
 
-async def test_a_bet_is_explained_to_its_player_and_to_staff(playing: Setting) -> None:
+async def test_bet_explanation_is_shown_to_its_player_and_to_staff(playing: Setting) -> None:
     await playing.bet("player", 25, "small")
     await playing.bet("other player", 5, "big")
     await finish_round(playing)
@@ -134,7 +134,7 @@ async def test_a_bet_is_explained_to_its_player_and_to_staff(playing: Setting) -
     assert missing.status_code == 404
 
 
-async def test_a_statement_is_a_players_own(playing: Setting) -> None:
+async def test_statement_lists_only_the_lines_of_its_player(playing: Setting) -> None:
     await playing.bet("player", 25, "big")
     await playing.bet("other player", 5, "big")
     await finish_round(playing)
@@ -149,7 +149,7 @@ async def test_a_statement_is_a_players_own(playing: Setting) -> None:
     assert await get(playing, "player", f"{path}?until={lines[-1]['at']}") == lines[:1]
 
 
-async def test_a_shift_is_reported_over_a_time_or_the_gaming_day(playing: Setting) -> None:
+async def test_shift_report_covers_the_requested_period(playing: Setting) -> None:
     await playing.bet("player", 25, "big")
     await finish_round(playing)
     report = await get(playing, "supervisor", "/api/tables/1/shift?since=0")
@@ -186,7 +186,7 @@ async def test_the_reported_win_of_a_shift_excludes_a_corrected_and_reversed_rou
     assert (report["rounds"], report["turnover"], report["hold_percent"]) == (0, 0, 0)
 
 
-async def test_the_gaming_day_starts_by_the_clock_of_the_house(house: Setting) -> None:
+async def test_gaming_day_starts_in_the_time_zone_of_the_house(house: Setting) -> None:
     """At six in the morning in Singapore, which is ten in the evening of UTC."""
     for hour, day in ((23, 5), (21, 4)):
         now = int(datetime(2026, 3, 5, hour, tzinfo=UTC).timestamp()) * 1_000_000
@@ -205,7 +205,7 @@ async def test_rulebooks_are_listed_and_a_game_is_shown_with_its_felt(house: Set
     assert all(set(box["rule"]) <= game["clauses"].keys() for box in game["boxes"])
 
 
-async def test_a_tables_game_is_shown_as_it_is_played_there(playing: Setting) -> None:
+async def test_table_shows_the_game_it_plays(playing: Setting) -> None:
     game = await get(playing, "player", "/api/tables/1/game")
     assert (game["id"], game["hash"]) == (GAME, load(GAME).hash)
     assert game["felt"]
@@ -213,7 +213,7 @@ async def test_a_tables_game_is_shown_as_it_is_played_there(playing: Setting) ->
     assert missing.status_code == 404
 
 
-async def test_odds_are_exact(house: Setting) -> None:
+async def test_odds_are_exact_fractions(house: Setting) -> None:
     sheet = await get(house, "player", f"/api/rulebooks/{GAME}/odds")
     expected = odds_sheet(load(GAME))
     assert sheet["layout_edge"] == str(expected.layout_edge)
@@ -221,7 +221,7 @@ async def test_odds_are_exact(house: Setting) -> None:
     assert edges == {each.box.id: str(each.figures.edge) for each in expected.boxes}
 
 
-async def test_readings_say_what_every_other_would_change(house: Setting) -> None:
+async def test_readings_list_alternatives_with_their_change_of_edge(house: Setting) -> None:
     readings = await get(house, "player", "/api/rulebooks/triple-dice/mat/readings")
     by_name = {each["name"]: each for each in readings}
     assert {name: each["choice"] for name, each in by_name.items()} == load(
@@ -234,7 +234,7 @@ async def test_readings_say_what_every_other_would_change(house: Setting) -> Non
     assert per_die["edges"]["single:crown"] == ["17/108", "17/216"]
 
 
-async def test_a_mix_is_judged(house: Setting) -> None:
+async def test_mix_of_bets_is_evaluated(house: Setting) -> None:
     client, path = house.client("player"), f"/api/rulebooks/{GAME}/mix"
     mix = (await client.post(path, json={"stakes": {"big": 50, "total:10": 20}})).json()
     assert (mix["total"], mix["figures"]["edge"]) == (70, "1/18")
@@ -249,14 +249,14 @@ async def test_a_mix_is_judged(house: Setting) -> None:
         assert (await client.post(path, json={"stakes": stakes})).status_code == status
 
 
-async def test_anybody_may_know_what_the_house_is_called(house: Setting) -> None:
+async def test_house_details_are_public(house: Setting) -> None:
     told = (await house.client().get("/api/house")).json()
     assert (told["name"], told["currency"]) == ("Test house", "SGD")
     assert told["gaming_day_starts"] == "06:00"
     assert (told["demo"], told["suspended"]) == ([], False)
 
 
-async def test_an_auditor_has_the_log_proved(tmp_path: Path) -> None:
+async def test_auditor_verifies_the_log(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'house.sqlite'}", serving=True)
     try:
         async with opened(store=store) as setting:
@@ -272,7 +272,7 @@ async def test_an_auditor_has_the_log_proved(tmp_path: Path) -> None:
         store.close()
 
 
-async def test_a_shift_manager_lets_a_suspended_house_write_again(playing: Setting) -> None:
+async def test_shift_manager_releases_a_suspended_house(playing: Setting) -> None:
     client, body = playing.client("shift-manager"), {"reason": "the disk was full"}
     idle = await client.post("/api/house/release", json=body)
     assert (idle.status_code, code(idle)) == (409, "house/not-suspended")

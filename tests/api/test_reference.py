@@ -67,7 +67,7 @@ def filled(text: str) -> str:
     return text
 
 
-def test_the_reference_is_up_to_date() -> None:
+def test_api_reference_is_up_to_date() -> None:
     text = FILE.read_text(encoding="utf-8")
     assert text == filled(text)
     assert all(f"{method_of(each)} {published_path(each)}" in text for each in API_HANDLERS)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-async def test_every_reply_carries_the_houses_headers(playing: Setting) -> None:
+async def test_every_response_has_the_security_headers(playing: Setting) -> None:
     client = playing.client("player")
     replies = [
         await client.get("/api/tables"),
@@ -49,7 +49,7 @@ async def test_every_reply_carries_the_houses_headers(playing: Setting) -> None:
         assert "server" not in headers
 
 
-async def test_over_tls_browsers_are_told_to_stay_there_and_the_cookie_is_for_this_host() -> None:
+async def test_tls_responses_set_hsts_and_a_host_only_cookie() -> None:
     async with opened(secure=True, origins=("https://house.test",)) as setting:
         client = setting.client(Origin="https://house.test")
         said = {"name": "player-name", "password": PASSWORD}
@@ -76,7 +76,7 @@ async def test_over_tls_browsers_are_told_to_stay_there_and_the_cookie_is_for_th
         ("", "en", "Betting is not open yet"),
     ],
 )
-async def test_a_refusal_is_told_in_the_language_asked_for(
+async def test_refusal_text_follows_accept_language(
     house: Setting, asked: str, language: str, words: str
 ) -> None:
     await seat(house, betting=False)
@@ -96,7 +96,7 @@ async def test_a_refusal_is_told_in_the_language_asked_for(
     assert problem["type"] == "/problems/betting/not-open"
 
 
-async def test_a_defect_tells_nobody_anything(
+async def test_defect_returns_a_bare_500_and_logs_no_message(
     playing: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def burst(*_: Any, **__: Any) -> Any:
@@ -123,7 +123,7 @@ async def test_a_defect_tells_nobody_anything(
 
 
 @pytest.mark.parametrize("path", ["/api/nothing", "/api/tables/1/commands", "/nothing"])
-async def test_an_error_that_cannot_be_described_is_a_500_with_the_houses_headers(
+async def test_failure_while_describing_an_error_is_a_500_with_security_headers(
     playing: Setting, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     def burst(*_: Any, **__: Any) -> Any:
@@ -136,14 +136,14 @@ async def test_an_error_that_cannot_be_described_is_a_500_with_the_houses_header
     assert reply.headers["content-language"] == "en"
 
 
-def test_an_error_of_ours_that_nobody_thought_of_stands_still() -> None:
+def test_unmapped_threedice_error_is_a_503_without_details() -> None:
     problem = problem_from_error(ThreediceError("inside"))
     assert (problem.status, problem.code) == (503, "house/damaged")
     assert "inside" not in problem.detail
 
 
 @pytest.mark.parametrize("path", ["/", "/table/1", "/api/tables", "/health"])
-async def test_a_head_is_what_get_would_say_without_its_body(playing: Setting, path: str) -> None:
+async def test_head_returns_the_headers_of_get_without_a_body(playing: Setting, path: str) -> None:
     client = playing.client("player")
     whole, head = await client.get(path), await client.head(path)
     assert (head.status_code, head.content) == (whole.status_code, b"")
@@ -151,7 +151,7 @@ async def test_a_head_is_what_get_would_say_without_its_body(playing: Setting, p
         assert head.headers.get(name) == whole.headers.get(name)
 
 
-async def test_what_is_only_posted_has_no_head(playing: Setting) -> None:
+async def test_head_of_a_post_only_route_is_405(playing: Setting) -> None:
     response = await playing.client("player").head("/api/tables/1/commands")
     assert (response.status_code, response.content) == (405, b"")
     assert "HEAD" not in response.headers["allow"]

@@ -47,7 +47,7 @@ def password_in(process: Process) -> str:
     return process.said[at + 1].strip()
 
 
-def test_without_free_descriptors_every_reply_has_the_common_headers(
+def test_responses_without_free_descriptors_have_the_security_headers(
     tmp_path: Path, words: list[str]
 ) -> None:
     with started(tmp_path, *words) as process:
@@ -69,7 +69,9 @@ def test_without_free_descriptors_every_reply_has_the_common_headers(
     assert "defect" not in process.errors
 
 
-def test_a_house_is_made_served_stopped_and_served_again(tmp_path: Path, words: list[str]) -> None:
+def test_house_is_created_on_first_start_and_served_again_after_a_stop(
+    tmp_path: Path, words: list[str]
+) -> None:
     with started(tmp_path, *words) as first:
         port = first.until_listening()
         health = httpx.get(f"http://127.0.0.1:{port}/health")
@@ -114,7 +116,7 @@ def watcher(folder: Path) -> str:
     return token
 
 
-def test_over_tls_the_house_is_served_under_the_names_of_its_certificate(
+def test_tls_server_is_reached_under_the_names_of_its_certificate(
     tmp_path: Path, words: list[str]
 ) -> None:
     certificate, key = certified(tmp_path, "house.example")
@@ -158,7 +160,7 @@ def certified(folder: Path, name: str) -> tuple[Path, Path]:
 # --- what is refused before anything is opened --------------------------------------------------
 
 
-def test_an_address_that_others_reach_needs_tls_or_a_proxy(house: Path) -> None:
+def test_public_address_requires_tls_or_a_proxy(house: Path) -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1", "house.example"):
         with pytest.raises(InvalidInput, match="--tls-cert"):
             run_server("memory:", house, ListenAddress(host))
@@ -167,13 +169,13 @@ def test_an_address_that_others_reach_needs_tls_or_a_proxy(house: Path) -> None:
         ListenAddress(host).check()
 
 
-def test_the_demo_listens_on_this_machine_only(house: Path) -> None:
+def test_demo_listens_on_loopback_only(house: Path) -> None:
     for address in (ListenAddress("0.0.0.0"), ListenAddress(behind_proxy=True)):
         with pytest.raises(InvalidInput, match="this machine only"):
             run_server("memory:", house, address, demo=True)
 
 
-def test_files_that_are_no_certificate_are_named(tmp_path: Path, house: Path) -> None:
+def test_invalid_certificate_files_are_refused(tmp_path: Path, house: Path) -> None:
     certificate, key = certified(tmp_path, "house.example")
     (tmp_path / "other").mkdir()
     _, other = certified(tmp_path / "other", "other.example")
@@ -187,7 +189,7 @@ def test_files_that_are_no_certificate_are_named(tmp_path: Path, house: Path) ->
             run_server("memory:", house, wrong)
 
 
-def test_a_port_that_is_taken_is_named(house: Path) -> None:
+def test_occupied_port_is_reported(house: Path) -> None:
     with bind_socket(ListenAddress(port=0)) as taken:
         taken.listen()
         port = taken.getsockname()[1]
@@ -197,7 +199,7 @@ def test_a_port_that_is_taken_is_named(house: Path) -> None:
         bind_socket(ListenAddress("no such host.invalid"))
 
 
-def test_without_a_house_file_it_is_said_where_to_write_one(
+def test_missing_house_file_error_names_the_expected_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -213,7 +215,7 @@ def test_without_a_house_file_it_is_said_where_to_write_one(
 # --- origins ------------------------------------------------------------------------------------
 
 
-def test_a_house_is_reached_under_its_own_names_only(tmp_path: Path) -> None:
+def test_allowed_origins_are_the_names_of_the_house(tmp_path: Path) -> None:
     certificate, key = certified(tmp_path, "house.example")
     here = ("http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000")
     assert allowed_origins(ListenAddress(), 8000) == here
@@ -226,6 +228,6 @@ def test_a_house_is_reached_under_its_own_names_only(tmp_path: Path) -> None:
             allowed_origins(proxied, 8000, [wrong])
 
 
-def test_a_port_can_be_taken_on_either_kind_of_address() -> None:
+def test_server_can_listen_on_ipv6() -> None:
     with bind_socket(ListenAddress("::1", 0)) as taken:
         assert taken.family == socket.AF_INET6

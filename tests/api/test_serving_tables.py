@@ -37,7 +37,7 @@ def changed(**changes: object) -> HouseConfig:
     return msgspec.structs.replace(DESCRIBED, tables={TABLE: table})
 
 
-async def test_a_table_is_set_up_and_opened_as_the_file_says(floor: CommandHandler) -> None:
+async def test_first_start_opens_the_tables_of_the_house_file(floor: CommandHandler) -> None:
     assert await set_up_tables(floor, DESCRIBED) == []
     house_table = await floor.table(TABLE)
     assert (house_table.game, house_table.table.open) == ("sg-rws-tai-sai-v6/a", True)
@@ -45,14 +45,14 @@ async def test_a_table_is_set_up_and_opened_as_the_file_says(floor: CommandHandl
     assert house_table.table.mode == "record"
 
 
-async def test_a_second_start_changes_nothing(floor: CommandHandler) -> None:
+async def test_second_start_leaves_tables_unchanged(floor: CommandHandler) -> None:
     await set_up_tables(floor, DESCRIBED)
     before = floor.store.head(f"table/{TABLE}")
     assert await set_up_tables(floor, DESCRIBED) == []
     assert floor.store.head(f"table/{TABLE}") == before
 
 
-async def test_a_table_that_people_closed_stays_closed(floor: CommandHandler) -> None:
+async def test_table_closed_by_staff_stays_closed_on_restart(floor: CommandHandler) -> None:
     await set_up_tables(floor, DESCRIBED)
     await Asking(floor, TABLE).send(commands.CloseTable(by=SUPERVISOR))
     (notice,) = await set_up_tables(floor, DESCRIBED)
@@ -60,7 +60,7 @@ async def test_a_table_that_people_closed_stays_closed(floor: CommandHandler) ->
     assert not (await floor.table(TABLE)).table.open
 
 
-async def test_what_the_file_says_otherwise_is_told_and_not_done(floor: CommandHandler) -> None:
+async def test_changed_table_settings_are_reported_and_not_applied(floor: CommandHandler) -> None:
     await set_up_tables(floor, DESCRIBED)
     before = floor.store.head(f"table/{TABLE}")
     other = changed(
@@ -75,7 +75,7 @@ async def test_what_the_file_says_otherwise_is_told_and_not_done(floor: CommandH
     assert floor.store.head(f"table/{TABLE}") == before
 
 
-async def test_a_start_that_was_cut_short_is_finished(floor: CommandHandler) -> None:
+async def test_interrupted_first_start_is_completed(floor: CommandHandler) -> None:
     command = EstablishTable(by=CONSOLE_ACTOR, game="sg-rws-tai-sai-v6/a")
     key = f"house file: establish {TABLE}"
     await floor.handle(command, table=TABLE, account=CONSOLE, key=key)
@@ -83,12 +83,12 @@ async def test_a_start_that_was_cut_short_is_finished(floor: CommandHandler) -> 
     assert (await floor.table(TABLE)).table.open
 
 
-async def test_a_table_with_opening_checks_waits_for_its_people(floor: CommandHandler) -> None:
+async def test_table_with_opening_checks_waits_for_staff(floor: CommandHandler) -> None:
     (notice,) = await set_up_tables(floor, changed(game="nz-tai-sai-2008/2"))
     assert "waits for its opening checks: power" in notice
 
 
-async def test_servers_with_different_files_are_told_so(floor: CommandHandler) -> None:
+async def test_servers_with_different_house_files_are_refused(floor: CommandHandler) -> None:
     other = EstablishTable(by=CONSOLE_ACTOR, game="macau-sic-bo/main")
     key = f"house file: establish {TABLE}"
     await floor.handle(other, table="elsewhere", account=CONSOLE, key=key)
@@ -96,7 +96,7 @@ async def test_servers_with_different_files_are_told_so(floor: CommandHandler) -
         await set_up_tables(floor, DESCRIBED)
 
 
-async def test_policies_of_the_file_are_those_of_the_people() -> None:
+async def test_policies_of_the_house_file_become_the_identity_policy() -> None:
     policies = HousePolicies(
         totp_for_staff=False,
         idle_minutes=1,

@@ -99,7 +99,7 @@ def pair(
         pair.close()
 
 
-async def test_the_proxy_of_the_manual_carries_requests_sockets_and_the_loss_of_a_server(
+async def test_documented_proxy_configuration_survives_the_loss_of_a_server(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -180,7 +180,7 @@ async def send(client: httpx.AsyncClient, key: str, **command: Any) -> dict[str,
     return done
 
 
-async def test_servers_share_tables_and_outlive_each_other(pair: Pair) -> None:
+async def test_killing_either_of_two_servers_loses_no_bet_and_no_event(pair: Pair) -> None:
     _, dealer = pair.token("dora", "dealer", "deal", "play", "read")
     ann, hers = pair.token("ann", "player", "play", "read")
     _, bobs = pair.token("bob", "player", "read")

@@ -37,7 +37,7 @@ async def is_signed_in(setting: Setting, token: str) -> bool:
     return (await client.get("/api/session")).status_code == 200
 
 
-async def test_somebody_signs_in_and_is_told_who_he_is(house: Setting) -> None:
+async def test_session_shows_roles_and_assigned_tables(house: Setting) -> None:
     client = house.client()
     assert (await client.get("/api/session")).status_code == 401
     token = await sign_in(client, "DEALER-name")
@@ -48,7 +48,7 @@ async def test_somebody_signs_in_and_is_told_who_he_is(house: Setting) -> None:
     assert token not in answer.text
 
 
-async def test_wrong_and_unknown_are_told_alike(house: Setting) -> None:
+async def test_wrong_password_and_unknown_name_get_identical_responses(house: Setting) -> None:
     client = house.client()
     answers = [
         await client.post("/api/session", json={"name": name, "password": "wrong wrong wrong"})
@@ -59,7 +59,7 @@ async def test_wrong_and_unknown_are_told_alike(house: Setting) -> None:
     assert "set-cookie" not in answers[0].headers
 
 
-async def test_a_session_begun_by_another_is_not_taken_over(house: Setting) -> None:
+async def test_sign_in_replaces_a_planted_session_cookie(house: Setting) -> None:
     """Session fixation: whatever cookie a browser brings along is worth nothing afterwards."""
     planted = await sign_in(house.client(), "other-player-name")
     for cookie in (planted, "A" * 43, "td_made_up"):
@@ -70,7 +70,7 @@ async def test_a_session_begun_by_another_is_not_taken_over(house: Setting) -> N
         assert not await is_signed_in(house, cookie)
 
 
-async def test_a_cookie_replayed_after_signing_out_is_worth_nothing(house: Setting) -> None:
+async def test_session_cookie_is_invalid_after_sign_out(house: Setting) -> None:
     client = house.client()
     token = await sign_in(client)
     assert await is_signed_in(house, token)
@@ -82,7 +82,7 @@ async def test_a_cookie_replayed_after_signing_out_is_worth_nothing(house: Setti
     assert code(await client.get("/api/tables")) == "door/sign-in"
 
 
-async def test_every_proof_gives_a_new_token_and_ends_the_old(house: Setting) -> None:
+async def test_unlock_and_password_change_rotate_the_session_token(house: Setting) -> None:
     client = house.client()
     first = await sign_in(client)
     unlocked = await client.post("/api/session/unlock", json={"password": PASSWORD})
@@ -96,7 +96,7 @@ async def test_every_proof_gives_a_new_token_and_ends_the_old(house: Setting) ->
     assert len({first, second, third}) == 3
 
 
-async def test_another_password_ends_all_other_sessions(house: Setting) -> None:
+async def test_password_change_ends_all_other_sessions(house: Setting) -> None:
     elsewhere = await sign_in(house.client())
     client = house.client()
     await sign_in(client)
@@ -122,7 +122,7 @@ async def test_a_locked_session_is_unlocked_by_its_password(house: Setting) -> N
     assert (await client.get("/api/tables")).status_code == 200
 
 
-async def test_a_dealers_session_locks_when_idle_unless_only_the_screen_asks() -> None:
+async def test_background_requests_do_not_keep_an_idle_dealer_session_open() -> None:
     clock = SteppedClock()
     async with opened(clock=clock) as setting:
         client = setting.client("dealer")
@@ -135,7 +135,7 @@ async def test_a_dealers_session_locks_when_idle_unless_only_the_screen_asks() -
         assert code(await client.get("/api/tables", headers=quiet)) == "door/locked"
 
 
-async def test_staff_set_codes_up_before_anything_else() -> None:
+async def test_staff_must_enrol_totp_before_anything_else() -> None:
     clock = SteppedClock()
     async with opened(policy=IdentityPolicy(), clock=clock) as setting:
         client = setting.client()
@@ -164,7 +164,7 @@ async def test_staff_set_codes_up_before_anything_else() -> None:
         assert code(await fresh.post("/api/session/codes", json={})) == "session/enrolled"
 
 
-async def test_a_first_password_lets_in_to_change_it_and_no_further(house: Setting) -> None:
+async def test_initial_password_permits_only_a_password_change(house: Setting) -> None:
     made = await house.client("administrator").post(
         "/api/people", json={"name": "newcomer", "roles": ["player"]}
     )
@@ -178,7 +178,7 @@ async def test_a_first_password_lets_in_to_change_it_and_no_further(house: Setti
     assert (await client.get("/api/tables")).status_code == 200
 
 
-async def test_ones_sessions_are_listed_and_ended(house: Setting) -> None:
+async def test_account_lists_and_ends_its_other_sessions(house: Setting) -> None:
     elsewhere = await sign_in(house.client())
     client = house.client()
     await sign_in(client)
@@ -190,7 +190,7 @@ async def test_ones_sessions_are_listed_and_ended(house: Setting) -> None:
     assert (await client.get("/api/session")).status_code == 200
 
 
-async def test_a_programs_token_is_made_for_a_password_shown_once_and_revoked(
+async def test_api_token_requires_the_password_and_can_be_revoked(
     house: Setting,
 ) -> None:
     client = house.client()
@@ -216,13 +216,15 @@ async def test_a_programs_token_is_made_for_a_password_shown_once_and_revoked(
     "authorization",
     ["Basic cGxheWVyOnBhc3N3b3Jk", "Bearer", "Bearer x", "Bearer td_", "Bearer td_" + "x" * 300],
 )
-async def test_another_credential_is_none(house: Setting, authorization: str) -> None:
+async def test_invalid_authorization_header_overrides_a_valid_cookie(
+    house: Setting, authorization: str
+) -> None:
     """A header that is given counts, even where a good cookie comes along."""
     client = house.client("player", Authorization=authorization)
     assert code(await client.get("/api/tables")) == "door/sign-in"
 
 
-async def test_a_session_token_is_no_programs_token_nor_the_other_way(house: Setting) -> None:
+async def test_session_tokens_and_api_tokens_are_not_interchangeable(house: Setting) -> None:
     token = await sign_in(house.client())
     bearer = house.client(Authorization=f"Bearer {token}")
     assert code(await bearer.get("/api/tables")) == "door/sign-in"
@@ -231,7 +233,7 @@ async def test_a_session_token_is_no_programs_token_nor_the_other_way(house: Set
     assert code(await cookie.get("/api/tables")) == "door/sign-in"
 
 
-async def test_whoever_is_disabled_is_out_at_once(house: Setting) -> None:
+async def test_disabled_account_loses_access_at_once(house: Setting) -> None:
     client = house.client("player")
     made = house.people.tokens.create(house.id("player"), "board", ["read"])
     program = house.client(Authorization=f"Bearer {made.token}")

@@ -31,7 +31,7 @@ def placeholders(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_code_has_words(language: Language) -> None:
+def test_every_refusal_code_has_a_text(language: Language) -> None:
     known = TEXTS[language]
     rules = TABLE_REFUSAL_TEXTS.keys() | ACCOUNT_REFUSAL_TEXTS.keys() | HOUSE_REFUSAL_TEXTS.keys()
     identity = {f"{kind}/{reason}" for kind, each in REASONS.items() for reason in get_args(each)}
@@ -41,12 +41,12 @@ def test_every_code_has_words(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_words_have_the_same_holes_in_every_language(language: Language) -> None:
+def test_texts_have_the_same_placeholders_in_every_language(language: Language) -> None:
     for code, text in TEXTS["en"].items():
         assert placeholders(TEXTS[language][code]) == placeholders(text), code
 
 
-def test_every_code_of_the_api_has_words() -> None:
+def test_every_problem_code_of_the_api_has_a_text() -> None:
     folder = Path(next(iter(threedice.api.__path__)))
     codes = {
         code for file in folder.rglob("*.py") for code in _PROBLEM_CODE.findall(file.read_text())
@@ -67,5 +67,5 @@ def test_every_code_of_the_api_has_words() -> None:
         (b"de, fr", "en"),
     ],
 )
-def test_the_language_asked_for_most_is_spoken(header: bytes, language: str) -> None:
+def test_accept_language_header_selects_the_language(header: bytes, language: str) -> None:
     assert preferred_language(header) == language

@@ -63,7 +63,7 @@ def play_until(table: Table, step: StepName, dice: tuple[int, int, int] = HOUSE_
 # --- where chips lie ----------------------------------------------------------------------------
 
 
-def test_chips_lie_on_areas_of_the_felt() -> None:
+def test_chips_are_listed_by_area_of_the_felt() -> None:
     table = Table(E)
     table.play("open betting", "ann bets 100 on big at left", "ann bets 50 on big at right")
     table.play("ann bets 25 on big", "ann bets 100 on single:1")
@@ -76,7 +76,7 @@ def test_chips_lie_on_areas_of_the_felt() -> None:
     }
 
 
-def test_a_bet_that_plays_in_part_lies_where_its_first_chips_were_put() -> None:
+def test_reduced_bet_keeps_the_chips_placed_first() -> None:
     table = Table(E, limits=uniform_limits(Table(E).game, 50, 200, 1000))
     table.play("open betting", "ann bets 150 on big at right", "ann bets 150 on big at left")
     play_until(table, "pay-winners")
@@ -84,7 +84,7 @@ def test_a_bet_that_plays_in_part_lies_where_its_first_chips_were_put() -> None:
     assert chips_of(table, "ann").areas == {"big@right": 150, "big@left": 50}
 
 
-def test_bets_that_stand_after_a_void_round_are_shown_until_the_next() -> None:
+def test_standing_bets_of_a_void_round_are_shown_until_the_next_round() -> None:
     table = Table(NZ, readings={"no-spin": "stand"})
     table.play("open betting", "ann bets 100 on big", "bob bets 50 on big")
     table.play("dealer reports tumbler-fault")
@@ -98,7 +98,7 @@ def test_bets_that_stand_after_a_void_round_are_shown_until_the_next() -> None:
     assert (mine.standing, mine.round.totals) == ({}, {"big": 150})
 
 
-def test_a_debt_is_shown_of_somebody_who_has_left_too() -> None:
+def test_debt_of_a_player_who_left_is_shown() -> None:
     table = Table(stacks={"ann": 500, "bob": 500})
     table.play("open betting", "ann bets 100 on big", "dice 4 5 6", "ann leaves with 600")
     table.play("supervisor reports dice-damaged affecting 1 with shift-manager")
@@ -111,7 +111,7 @@ def test_a_debt_is_shown_of_somebody_who_has_left_too() -> None:
 # --- what still fits ----------------------------------------------------------------------------
 
 
-def test_a_maximum_that_all_share_leaves_what_others_have_not_taken() -> None:
+def test_room_under_a_shared_maximum_excludes_bets_of_others() -> None:
     table = Table(C)
     table.play("open betting", "ann bets 100 on big", "bob bets 600 on big")
     on_big = spot(table, "big")
@@ -130,7 +130,7 @@ def test_the_differential_leaves_room_on_the_lighter_side() -> None:
     assert left == {"big": 200, "small": 400}
 
 
-def test_ends_with_limits_of_their_own_have_room_of_their_own() -> None:
+def test_per_area_limits_give_each_end_its_own_room() -> None:
     table = Table(E, readings={"areas": "per-area"})
     table.play("open betting", "ann bets 200 on big at left")
     assert (spot(table, "big@left").room, spot(table, "big@right").room) == (800, 1000)
@@ -141,7 +141,7 @@ def test_ends_with_limits_of_their_own_have_room_of_their_own() -> None:
     ]
 
 
-def test_the_shooters_box_has_room_for_the_shooter_alone() -> None:
+def test_shooter_box_has_room_for_the_shooter_only() -> None:
     table = Table(TRIPLE_DICE)
     table.play("offer the dice to ann")
     assert spot(table, "shooter").room == 0
@@ -178,9 +178,7 @@ def test_bets_over_and_under_limits_are_flagged_in_working_order() -> None:
 
 @pytest.mark.parametrize("game", [C, E, NZ, "macau-sic-bo/main", TRIPLE_DICE])
 @pytest.mark.parametrize("dice", [(4, 5, 6), (1, 1, 1), (1, 1, 4)])
-def test_the_sheet_says_what_collecting_and_paying_then_do(
-    game: str, dice: tuple[int, int, int]
-) -> None:
+def test_sheet_predicts_collection_and_payment(game: str, dice: tuple[int, int, int]) -> None:
     table = Table(game, limits=uniform_limits(Table(game).game, 50, 200, 300))
     if game == TRIPLE_DICE:
         table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
@@ -226,7 +224,7 @@ def test_a_bet_over_an_unnoticed_limit_is_apportioned_on_the_sheet() -> None:
     assert sheet(table).pay == [WinningBet("big", "ann", 200, 200)]
 
 
-def test_what_is_owed_is_told_though_the_float_is_short() -> None:
+def test_sheet_lists_payouts_when_the_float_is_short() -> None:
     table = Table(C, stacks={"ann": 2000}, float_amount=2500)
     table.play("open betting", "ann bets 600 on big")
     play_until(table, "pay-winners")
@@ -234,7 +232,7 @@ def test_what_is_owed_is_told_though_the_float_is_short() -> None:
     assert sheet(table).pay == [WinningBet("big", "ann", 600, 600)]
 
 
-def test_between_rounds_the_sheet_is_empty() -> None:
+def test_sheet_is_empty_between_rounds() -> None:
     table = Table(C)
     told = sheet(table)
     assert (told.flags, told.lit, told.collect, told.pay) == ([], [], [], [])
@@ -244,7 +242,7 @@ def test_between_rounds_the_sheet_is_empty() -> None:
 
 
 @pytest.mark.anyio
-async def test_room_is_ones_own_or_that_of_a_player_whom_staff_name(playing: Setting) -> None:
+async def test_room_is_shown_to_its_player_and_to_staff(playing: Setting) -> None:
     await playing.bet("player", 25)
     mine = await get(playing, "player", "/api/tables/1/room")
     assert mine["spots"]["big"]["own"] == 25
@@ -259,7 +257,7 @@ async def test_room_is_ones_own_or_that_of_a_player_whom_staff_name(playing: Set
 
 
 @pytest.mark.anyio
-async def test_the_sheet_is_for_staff_at_the_table(playing: Setting) -> None:
+async def test_sheet_is_shown_only_to_staff_at_the_table(playing: Setting) -> None:
     await playing.bet("player", 25)
     told = await get(playing, "dealer", "/api/tables/1/sheet")
     assert told == {

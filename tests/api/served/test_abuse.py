@@ -70,12 +70,12 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-async def test_a_head_that_is_too_large_is_refused(served: Served, name: str) -> None:
+async def test_oversized_request_head_is_refused(served: Served, name: str) -> None:
     answer = await answered(served, *LARGE[name])
     assert answer.startswith(b"HTTP/1.1 431 ") or answer == b"reset", answer
 
 
-async def test_a_head_as_large_as_may_be_is_read(served: Served) -> None:
+async def test_request_head_within_the_limits_is_accepted(served: Served) -> None:
     headers = {f"x-{number}": "x" * 300 for number in range(80)}
     async with httpx.AsyncClient(base_url=served.origin, headers=headers) as client:
         for _ in range(3):  # on one connection
@@ -91,7 +91,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("name", SILENT)
-async def test_a_connection_that_says_nothing_more_is_ended(
+async def test_stalled_connection_is_closed(
     served: Served, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocols, "REQUEST_TIMEOUT_SECONDS", 0.05)
@@ -99,7 +99,7 @@ async def test_a_connection_that_says_nothing_more_is_ended(
     assert answer[:12] in (b"", b"reset", b"HTTP/1.1 421")
 
 
-async def test_a_connection_whose_body_never_begins_is_ended(
+async def test_connection_without_its_announced_body_is_closed(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocols, "REQUEST_TIMEOUT_SECONDS", 0.05)
@@ -121,7 +121,7 @@ async def test_an_open_socket_outlives_the_deadline_of_its_handshake(
         assert (await hear(socket))["echo"] == "7"
 
 
-async def test_a_name_that_leads_here_by_another_s_doing_reads_no_figures(served: Served) -> None:
+async def test_metrics_are_refused_under_a_foreign_host_name(served: Served) -> None:
     async with httpx.AsyncClient(base_url=served.origin) as client:
         known = await client.get("/metrics")
         numbered = await client.get("/metrics", headers={"Host": "10.0.0.7:8000"})
@@ -131,13 +131,13 @@ async def test_a_name_that_leads_here_by_another_s_doing_reads_no_figures(served
 
 
 @pytest.mark.parametrize("path", ["//api/house", "/api//house", "//metrics"])
-async def test_an_address_is_not_reached_by_another_spelling(playing: Setting, path: str) -> None:
+async def test_path_with_doubled_slashes_is_not_found(playing: Setting, path: str) -> None:
     reply = await playing.client("player").get(f"http://house.test{path}")
     assert (reply.status_code, code(reply)) == (404, "door/no-such")
 
 
 @pytest.mark.parametrize("path", ["/api/nothing", "/", "/api/session", "/api/tables/a/b/live"])
-async def test_a_socket_under_no_address_is_told_so(
+async def test_socket_on_an_unknown_path_is_a_404(
     served: Served, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(InvalidStatus) as refused:
@@ -159,7 +159,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("name", FLOODS)
-async def test_a_flood_of_small_frames_ends_the_socket(served: Served, name: str) -> None:
+async def test_flood_of_small_frames_closes_the_socket(served: Served, name: str) -> None:
     async with served.follow(served.program("ann", "player"), ping_interval=None) as socket:
         await hear(socket)
         socket.transport.write(b"\x01\x80" + _MASK if name.startswith("parts") else b"")
@@ -167,7 +167,7 @@ async def test_a_flood_of_small_frames_ends_the_socket(served: Served, name: str
         assert await closing(socket) in (1006, 1008)
 
 
-async def test_a_few_pongs_and_a_message_in_parts_are_no_flood(served: Served) -> None:
+async def test_fragmented_message_after_a_few_pongs_is_answered(served: Served) -> None:
     async with served.follow(served.program("ann", "player"), ping_interval=None) as socket:
         await hear(socket)
         for _ in range(3):
@@ -205,7 +205,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("name", BAD_FRAMES)
-async def test_a_bad_frame_closes_the_socket_and_is_no_defect(
+async def test_bad_frame_closes_the_socket_without_a_warning(
     served: Served, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     frame, close_code = BAD_FRAMES[name]
@@ -218,7 +218,7 @@ async def test_a_bad_frame_closes_the_socket_and_is_no_defect(
 
 
 @pytest.mark.parametrize("name", [name for name in BAD_FRAMES if name not in REFUSED_MESSAGES])
-async def test_a_bad_frame_during_the_handshake_is_no_defect(
+async def test_bad_frame_during_the_handshake_closes_the_socket_without_a_warning(
     served: Served, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     handshake = (
@@ -247,7 +247,7 @@ async def test_a_bad_frame_during_the_handshake_is_no_defect(
     assert not warnings(caplog)
 
 
-async def test_a_socket_for_no_possible_table_learns_nothing_of_the_database(
+async def test_socket_for_an_invalid_table_id_reveals_no_database_error(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -259,7 +259,7 @@ async def test_a_socket_for_no_possible_table_learns_nothing_of_the_database(
     assert b"atabase" not in (refused.value.response.body or b"")
 
 
-async def test_whoever_asks_for_many_long_histories_keeps_nobody_from_signing_in(
+async def test_slow_history_queries_do_not_block_sign_in(
     playing: Setting,
 ) -> None:
     context, client = playing.context, playing.client("player")
@@ -287,9 +287,7 @@ async def test_whoever_asks_for_many_long_histories_keeps_nobody_from_signing_in
 
 
 @pytest.mark.parametrize("player", ["", "a\0b", "a\x1bb", "house", "console"])
-async def test_nobody_plays_under_an_id_that_no_books_can_hold(
-    playing: Setting, player: str
-) -> None:
+async def test_invalid_or_reserved_player_id_is_refused(playing: Setting, player: str) -> None:
     before = playing.context.house.command_handler.store.head("table/1")
     for command in (
         {"type": "BuyIn", "player": player, "amount": 100, "age_years": 30},
@@ -307,12 +305,12 @@ async def test_an_irregularity_need_not_name_a_player(playing: Setting) -> None:
 
 
 @pytest.mark.parametrize("part", ["", "/statement", "/person"])
-async def test_an_account_of_an_impossible_id_is_none(playing: Setting, part: str) -> None:
+async def test_account_with_an_invalid_id_is_not_found(playing: Setting, part: str) -> None:
     reply = await playing.client("auditor").get(f"/api/accounts/a%00b{part}")
     assert (reply.status_code, code(reply)) == (404, "unknown/id")
 
 
-async def test_a_supervisor_who_is_not_at_work_learns_and_changes_nothing_of_players(
+async def test_supervisor_off_duty_cannot_read_or_change_players(
     playing: Setting,
 ) -> None:
     client, player = playing.client("supervisor"), playing.id("player")
@@ -330,7 +328,7 @@ async def test_a_supervisor_who_is_not_at_work_learns_and_changes_nothing_of_pla
     assert [reply.status_code for reply in at_work] == [200, 204, 200, 200]
 
 
-async def test_whoever_finds_a_session_open_sets_up_no_codes_of_his_own(playing: Setting) -> None:
+async def test_totp_enrolment_requires_the_password(playing: Setting) -> None:
     client = playing.client("player")
     without = await client.post("/api/session/codes", json={})
     wrong = await client.post("/api/session/codes", json={"password": "another pass phrase"})

@@ -41,7 +41,7 @@ async def get(served: Served, path: str, token: str = "", **headers: str) -> htt
 
 
 @pytest.mark.anyio
-async def test_a_house_that_plays_is_well(served: Served) -> None:
+async def test_health_of_a_working_house_is_well(served: Served) -> None:
     answer = await get(served, "/health", Host="10.0.0.1")
     assert answer.status_code == 200
     assert answer.json()["status"] == "well"
@@ -49,7 +49,7 @@ async def test_a_house_that_plays_is_well(served: Served) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_house_that_cannot_write_is_not_well_and_does_not_say_why(served: Served) -> None:
+async def test_health_of_a_suspended_house_is_503_without_the_cause(served: Served) -> None:
     writer = served.context.house.command_handler.streams.writer
     writer.suspend("postgresql://user:secret@db/house: no space left")
     try:
@@ -63,7 +63,7 @@ async def test_a_house_that_cannot_write_is_not_well_and_does_not_say_why(served
 
 
 @pytest.mark.anyio
-async def test_trouble_that_does_not_stop_play_is_told(served: Served) -> None:
+async def test_health_reports_background_errors_and_damaged_tables(served: Served) -> None:
     house = served.context.house
     house.background_error = "the checkpoint could not be signed"
     stopped = house.command_handler.streams.stopped
@@ -79,7 +79,7 @@ async def test_trouble_that_does_not_stop_play_is_told(served: Served) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_store_that_does_not_answer_is_away(
+async def test_health_reports_an_unavailable_store_and_caches_the_probe(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house = served.context.house
@@ -99,7 +99,7 @@ async def test_a_store_that_does_not_answer_is_away(
 
 
 @pytest.mark.anyio
-async def test_a_server_on_a_database_that_became_newer_is_suspended(
+async def test_server_on_an_upgraded_database_is_suspended(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
@@ -129,7 +129,7 @@ def figures(text: str) -> dict[str, float]:
 
 
 @pytest.mark.anyio
-async def test_what_happens_is_counted(served: Served) -> None:
+async def test_metrics_count_bets_settlements_and_refusals(served: Served) -> None:
     before = figures((await get(served, "/metrics")).text)
     ids = await served.seat(ann=1000)
     await served.play("open betting")
@@ -152,7 +152,7 @@ async def test_what_happens_is_counted(served: Served) -> None:
 
 
 @pytest.mark.anyio
-async def test_figures_are_for_this_machine_and_for_whoever_may(served: Served) -> None:
+async def test_metrics_behind_a_proxy_require_a_permitted_token(served: Served) -> None:
     context = served.context
     context.behind_proxy = True  # then every caller may look like this machine
     try:
@@ -195,7 +195,7 @@ def _state(name: str) -> tuple[bool, int]:
     return logger.propagate, logger.level
 
 
-def test_every_notable_thing_is_one_line_of_json(lines: io.StringIO) -> None:
+def test_journal_line_is_json_with_the_request_id(lines: io.StringIO) -> None:
     token = journal.REQUEST_ID.set("r-1")
     journal.write("listening", tables=3)
     journal.REQUEST_ID.reset(token)
@@ -206,7 +206,7 @@ def test_every_notable_thing_is_one_line_of_json(lines: io.StringIO) -> None:
 
 
 @pytest.mark.anyio
-async def test_each_trouble_of_the_books_is_told_once_also_where_there_was_another(
+async def test_each_change_of_the_background_error_is_logged_once(
     lines: io.StringIO, tmp_path: Path
 ) -> None:
     damage, disk = "table/1: version 4 breaks the chain", "the checkpoint could not be signed"
@@ -223,7 +223,7 @@ async def test_each_trouble_of_the_books_is_told_once_also_where_there_was_anoth
     ]
 
 
-def test_an_error_is_told_by_kind_and_place_and_not_in_its_words(lines: io.StringIO) -> None:
+def test_journal_logs_errors_by_type_and_location_without_the_message(lines: io.StringIO) -> None:
     try:
         raise ValueError("password=hunter2 of ann")
     except ValueError as error:
@@ -236,13 +236,13 @@ def test_an_error_is_told_by_kind_and_place_and_not_in_its_words(lines: io.Strin
     assert "Traceback" not in lines.getvalue()
 
 
-def test_requests_are_not_logged_one_by_one(lines: io.StringIO) -> None:
+def test_journal_omits_access_lines(lines: io.StringIO) -> None:
     logging.getLogger("uvicorn.access").info("GET /api/session from 192.0.2.7")
     logging.getLogger("uvicorn.error").info("192.0.2.7 - connection open")
     assert lines.getvalue() == ""
 
 
-def test_at_a_terminal_lines_are_words() -> None:
+def test_journal_at_a_terminal_is_plain_text() -> None:
     record = logging.LogRecord("threedice", logging.WARNING, "", 0, "people-away", None, None)
     record.facts = {"table": "pit-1"}
     assert (
@@ -275,7 +275,9 @@ def decoded(stream: io.StringIO) -> list[dict[str, Any]]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("message", MALFORMED)
-async def test_a_flood_of_malformed_requests_is_summarised(served: Served, message: str) -> None:
+async def test_flood_of_malformed_requests_is_summarised_in_the_journal(
+    served: Served, message: str
+) -> None:
     now = [0.0]
     with written_journal(clock=lambda: now[0]) as stream:
         await send_malformed(served, MALFORMED[message], FLOOD)
@@ -291,7 +293,9 @@ async def test_a_flood_of_malformed_requests_is_summarised(served: Served, messa
 
 
 @pytest.mark.anyio
-async def test_suppressed_lines_are_counted_at_the_next_line_or_at_the_end(served: Served) -> None:
+async def test_suppressed_journal_lines_are_counted_at_the_next_line_or_at_the_end(
+    served: Served,
+) -> None:
     (message, request), *_ = MALFORMED.items()
     with written_journal(clock=lambda: 0.0) as stream:
         await send_malformed(served, request, FLOOD)
@@ -307,7 +311,7 @@ async def test_suppressed_lines_are_counted_at_the_next_line_or_at_the_end(serve
     assert written + told[-3]["lines"] + told[-1]["lines"] == FLOOD + 1
 
 
-def test_defects_and_lines_about_the_house_are_never_suppressed() -> None:
+def test_defects_and_journal_lines_about_the_house_are_never_suppressed() -> None:
     with written_journal(clock=lambda: 0.0) as stream:
         for _ in range(FLOOD):
             journal.warn("defect", ValueError())

@@ -68,7 +68,7 @@ async def following(served: Served) -> AsyncIterator[Client]:
     await task
 
 
-async def test_a_slow_client_is_shown_the_table_anew_and_holds_nobody_up(served: Served) -> None:
+async def test_slow_client_is_resynchronised_and_delays_nobody(served: Served) -> None:
     ids = await served.seat(ann=100_000)
     await served.play("open betting")
     async with following(served) as slow, served.follow(served.program("bob", "player")) as quick:
@@ -89,7 +89,7 @@ async def test_a_slow_client_is_shown_the_table_anew_and_holds_nobody_up(served:
         assert item["version"] == last + 1
 
 
-async def test_a_client_that_takes_a_little_late_misses_nothing(served: Served) -> None:
+async def test_briefly_blocked_client_misses_nothing(served: Served) -> None:
     ids = await served.seat(ann=100_000)
     await served.play("open betting")
     async with following(served) as slow:
@@ -105,7 +105,7 @@ async def test_a_client_that_takes_a_little_late_misses_nothing(served: Served) 
     assert seen == list(range(first + 1, last + 1))
 
 
-async def test_a_client_that_takes_nothing_at_all_is_closed(
+async def test_blocked_client_is_disconnected(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = await served.seat(ann=1000)
@@ -118,7 +118,9 @@ async def test_a_client_that_takes_nothing_at_all_is_closed(
     assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
 
 
-async def test_a_real_socket_that_is_not_read_does_not_hold_the_table_up(served: Served) -> None:
+async def test_unread_tcp_socket_is_resynchronised_and_does_not_delay_the_table(
+    served: Served,
+) -> None:
     """Its buffers fill, what is more is dropped, and when it reads again it is shown the table."""
     ids = await served.seat(ann=10_000_000)
     await served.play("open betting")

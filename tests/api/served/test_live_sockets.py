@@ -33,7 +33,7 @@ pytestmark = pytest.mark.anyio
 # --- what is said -------------------------------------------------------------------------------
 
 
-async def test_a_player_is_shown_the_table_and_then_what_happens(served: Served) -> None:
+async def test_player_receives_the_table_view_and_then_its_events(served: Served) -> None:
     ids = await served.seat(ann=1000, bob=1000)
     ann = served.sign_in("ann", "player")
     async with served.follow(ann) as socket:
@@ -57,7 +57,7 @@ async def test_a_player_is_shown_the_table_and_then_what_happens(served: Served)
     assert ids["bob"] not in str(events)
 
 
-async def test_staff_see_everybody_and_staff_elsewhere_see_the_felt(served: Served) -> None:
+async def test_staff_see_all_seats_only_at_assigned_tables(served: Served) -> None:
     ids = await served.seat(ann=1000)
     here = served.sign_in("dora", "dealer")
     async with served.follow(here) as socket:
@@ -76,7 +76,7 @@ async def test_staff_see_everybody_and_staff_elsewhere_see_the_felt(served: Serv
         assert (hello["audience"], hello["player"], hello["view"]["seats"]) == ("player", "", {})
 
 
-async def test_whoever_comes_back_is_told_what_he_missed_and_no_more(served: Served) -> None:
+async def test_reconnecting_client_receives_exactly_the_missed_events(served: Served) -> None:
     ids = await served.seat(ann=1000)
     token = served.sign_in("ann", "player")
     async with served.follow(token) as socket:
@@ -92,7 +92,7 @@ async def test_whoever_comes_back_is_told_what_he_missed_and_no_more(served: Ser
     assert [each["version"] for each in events] == list(range(version + 4, last + 1))
 
 
-async def test_from_nothing_on_everything_is_told(served: Served) -> None:
+async def test_client_resuming_from_version_zero_receives_the_whole_stream(served: Served) -> None:
     ids = await served.seat(ann=100_000)
     await served.play("open betting")
     await asyncio.gather(*(served.bet(ids["ann"], 5, "big") for _ in range(700)))
@@ -105,14 +105,16 @@ async def test_from_nothing_on_everything_is_told(served: Served) -> None:
     assert [each["event"] for each in events] == [msgspec.json.decode(each.data) for each in stored]
 
 
-async def test_a_version_that_is_not_there_yet_gets_the_table_as_it_is(served: Served) -> None:
+async def test_client_resuming_from_a_future_version_receives_the_current_view(
+    served: Served,
+) -> None:
     token = served.program("ann", "player")
     async with served.follow(token, "?after=999999") as socket:
         hello = await hear(socket)
     assert hello["version"] == hello["view"]["version"] == await served.head()
 
 
-async def test_one_who_comes_and_goes_misses_nothing_and_sees_nothing_twice(
+async def test_repeated_reconnects_deliver_every_event_exactly_once(
     served: Served,
 ) -> None:
     ids = await served.seat(ann=1_000_000)
@@ -138,7 +140,7 @@ async def bet_on(served: Served, player: str, count: int) -> None:
         await asyncio.gather(*bets)
 
 
-async def test_everybody_hears_when_the_house_stops_taking_commands(served: Served) -> None:
+async def test_suspension_and_release_are_broadcast(served: Served) -> None:
     async with served.follow(served.program("ann", "player")) as socket:
         await hear(socket)
         served.context.house.command_handler.streams.writer.suspend("the disk is full")
@@ -147,14 +149,14 @@ async def test_everybody_hears_when_the_house_stops_taking_commands(served: Serv
         assert await hear(socket) == {"type": "standing", "suspended": False}
 
 
-async def test_a_server_that_stops_says_so(tmp_path: Path) -> None:
+async def test_stopping_server_closes_sockets_with_going_away(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         socket = await served.follow(served.program("ann", "player"))
         await hear(socket)
     assert await closing(socket) == 1001
 
 
-async def test_a_table_that_cannot_be_read_closes_its_sockets_and_no_others(
+async def test_corrupt_stream_closes_only_the_sockets_of_its_table(
     served: Served, house: Served
 ) -> None:
     other = await house.at_a_new_table()
@@ -183,7 +185,7 @@ def write_nonsense(served: Served) -> None:
 # --- what is not taken --------------------------------------------------------------------------
 
 
-async def test_pings_are_answered_with_the_time(served: Served) -> None:
+async def test_ping_is_answered_with_its_echo(served: Served) -> None:
     async with served.follow(served.program("ann", "player")) as socket:
         await hear(socket)
         await socket.send('{"type":"ping","echo":"7"}')
@@ -191,7 +193,7 @@ async def test_pings_are_answered_with_the_time(served: Served) -> None:
     assert (pong["type"], pong["echo"]) == ("pong", "7")
 
 
-async def test_a_command_is_refused_and_whoever_goes_on_is_closed(served: Served) -> None:
+async def test_command_over_a_socket_is_refused_and_repetition_closes_it(served: Served) -> None:
     ids = await served.seat(ann=1000)
     await served.play("open betting")
     before = await served.head()
@@ -250,7 +252,7 @@ async def refused(connecting: Any) -> dict[str, Any]:
     return problem
 
 
-async def test_a_socket_is_refused_to_whoever_may_not_look(served: Served) -> None:
+async def test_socket_requires_permission_and_valid_parameters(served: Served) -> None:
     ann = served.sign_in("ann", "player")
     program = served.program("ann", "player", ["play"])
     assert (await refused(served.follow("")))["code"] == "door/sign-in"
@@ -264,7 +266,7 @@ async def test_a_socket_is_refused_to_whoever_may_not_look(served: Served) -> No
         assert (await refused(served.follow(ann, wrong)))["status"] == 422
 
 
-async def test_a_socket_is_refused_to_other_sites(served: Served) -> None:
+async def test_cross_site_socket_is_refused(served: Served) -> None:
     ann = served.sign_in("ann", "player")
     foreign = await refused(served.follow(ann, origin="https://evil.example"))
     assert (foreign["status"], foreign["code"]) == (403, "door/origin")
@@ -273,13 +275,13 @@ async def test_a_socket_is_refused_to_other_sites(served: Served) -> None:
     assert (await refused(served.follow(ann, additional_headers=across)))["code"] == "door/origin"
 
 
-async def test_a_locked_session_may_not_look(served: Served) -> None:
+async def test_locked_session_cannot_open_a_socket(served: Served) -> None:
     token = served.sign_in("dora", "dealer")
     served.context.identity.sessions.lock(token)
     assert (await refused(served.follow(token)))["code"] == "door/locked"
 
 
-async def test_one_account_cannot_hold_all_sockets(served: Served) -> None:
+async def test_sockets_per_account_are_limited(served: Served) -> None:
     token = served.program("ann", "player")
     async with AsyncExitStack() as open_ones:
         for _ in range(MAX_SOCKETS_PER_ACCOUNT):
@@ -289,7 +291,7 @@ async def test_one_account_cannot_hold_all_sockets(served: Served) -> None:
         await hear(socket)
 
 
-async def test_sockets_cannot_be_opened_in_quick_succession_for_ever(served: Served) -> None:
+async def test_rate_of_opening_sockets_is_limited(served: Served) -> None:
     token = served.program("ann", "player")
     served.hub.open_limiter = RateLimiter(1, clock=lambda: 0.0)
     for _ in range(2):
@@ -301,7 +303,7 @@ async def test_sockets_cannot_be_opened_in_quick_succession_for_ever(served: Ser
 # --- whose right ends ---------------------------------------------------------------------------
 
 
-async def test_signing_out_closes_the_sockets_of_that_session_only(served: Served) -> None:
+async def test_sign_out_closes_only_the_sockets_of_its_session(served: Served) -> None:
     first, second = served.sign_in("ann", "player"), served.sign_in("ann", "player")
     async with served.follow(first) as ended, served.follow(second) as goes_on:
         await hear(ended)
@@ -312,7 +314,7 @@ async def test_signing_out_closes_the_sockets_of_that_session_only(served: Serve
         assert (await hear(goes_on))["type"] == "pong"
 
 
-async def test_locking_closes_a_dealers_socket(served: Served) -> None:
+async def test_locking_a_session_closes_its_socket(served: Served) -> None:
     token = served.sign_in("dora", "dealer")
     async with served.follow(token) as socket:
         await hear(socket)
@@ -320,7 +322,7 @@ async def test_locking_closes_a_dealers_socket(served: Served) -> None:
         assert await closing(socket) == 4423
 
 
-async def test_a_session_under_another_token_has_to_connect_again(served: Served) -> None:
+async def test_rotated_session_token_requires_a_new_socket(served: Served) -> None:
     token = served.sign_in("ann", "player")
     async with served.follow(token) as socket:
         await hear(socket)
@@ -332,7 +334,7 @@ async def test_a_session_under_another_token_has_to_connect_again(served: Served
         await hear(socket)
 
 
-async def test_what_another_server_revokes_closes_sockets_here(served: Served) -> None:
+async def test_revocation_by_another_server_closes_sockets(served: Served) -> None:
     program, session = served.program("ann", "player"), served.sign_in("sue", "supervisor")
     house = served.context.house
     other = open_identity(house.url, state=house.state_dir, cost=TEST_COST)
@@ -347,7 +349,7 @@ async def test_what_another_server_revokes_closes_sockets_here(served: Served) -
     other.close()
 
 
-async def test_a_session_that_ends_by_itself_is_found_out(served: Served) -> None:
+async def test_expired_session_closes_its_socket(served: Served) -> None:
     """Nobody is told when somebody is idle for too long, so it is asked about."""
     token, player = served.sign_in("dora", "dealer"), served.sign_in("ann", "player")
     async with served.follow(token) as staffs, served.follow(player) as players:
